@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import orjson
-from identity_records.audit import AuditLines, audit_of, to_line
+from identity_records.audit import GENESIS, AuditLines, audit_of, next_link, to_line
 from identity_records.extension import record_sinks
 from identity_records.store import ActivityRows, TimelineEntry, Verification
 
@@ -56,6 +56,16 @@ def open_store(folder: Path, url: str | None = None, **choices: Any) -> Store:
     return store
 
 
+ROW = AuditRow(
+    at=datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC),
+    request_id="r-1",
+    operation="createDid",
+    caller="key:1",
+    fingerprint="0123456789ab",
+    target="did:ids:a",
+    outcome="done",
+    details={"versionId": 1, "note": "grün", "list": [None, True, 1.5]},
+)
 EVENT = EventRecord(Event(), RequestContext("anyOperation", SERVICE), datetime(2026, 1, 2, tzinfo=UTC))
 
 TestRow = AuditRow | TimelineEntry | Verification
@@ -96,3 +106,16 @@ def activity_rows(store: Store) -> ActivityRows:
     """Return the sink of the timeline and of the verification history."""
     (found,) = (one.sink for one in store.activity.sinks if isinstance(one.sink, ActivityRows))
     return found
+
+
+def links_hold(store: Store) -> bool:
+    """Return whether each line of the audit log follows from the one before."""
+    rows = store.database.read_now(
+        lambda tx: tx.execute("SELECT sequence, line, link FROM audit_lines ORDER BY sequence").fetchall()
+    )
+    previous = GENESIS
+    for number, (sequence, line, link) in enumerate(rows, 1):
+        previous = next_link(previous, bytes(line))
+        if number != sequence or bytes(link) != previous or not bytes(line).startswith(b'{"sequence":%d,' % number):
+            return False
+    return True

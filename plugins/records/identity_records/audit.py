@@ -1,30 +1,26 @@
-"""The audit log: lines of JSON, each chained to the one before by a hash, so that a removed or edited line shows
-(``chain.py``).
+"""The audit log: lines of JSON, each chained to the one before by a hash, so that a removed or edited line shows (``chain.py``).
 
-How far the chain reaches stands in ``audit_head``, with a tag that only the service can make (``RowMac``). A line is chained to
-that head and not to whatever is the last line: where somebody cut the end off, a gap stays for ever. Where the head is not ours, or
-lines stand behind it that it does not know, the chain goes on behind the last line and the head stays as it is, for all to see,
-until an operator has the log keyed anew.
-
-Lines that are past their time are cut off in front: the cut has a tag as the head has, hides them at once, and lets them be deleted
-a few at a time.
+How far the chain reaches is in ``audit_head``, with a tag that only the service can make (``RowMac``). A line is chained to that head
+and not to the last line: if the end is cut off, a gap stays. If the head is not ours, or lines stand behind it that it does not know, the
+chain goes on behind the last line, and the head stays as it is until an operator has the log keyed anew. Lines that are past their time
+are cut off in front: the cut has a tag as the head has, hides them at once, and lets them be deleted a few at a time.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from identity_core.codec.times import printed_exactly
 from identity_core.database import Transaction
 from identity_core.domain.activity import EVERY_EVENT, REFUSED, EventRecord
-from identity_core.errors import StorageMismatch
 from identity_core.store import Store
 from identity_core.store.records import Repository, delete_first
 from identity_core.store.requests import touch
-from identity_records.chain import ChainedLine, ChainHead, KeyedHead, encode_cut, next_link
+from identity_core.values import value_class
 
 _HEAD = """
 SELECT sequence, link, keyed_from, mac, (SELECT max(sequence) FROM audit_lines) FROM audit_head WHERE id = 1
@@ -40,7 +36,6 @@ _GO_ON = f"""{_MOVE_HEAD}
 AND sequence = :last AND link = :last_link AND keyed_from = :keyed_from AND mac = :last_mac
 AND NOT EXISTS (SELECT 1 FROM audit_lines WHERE audit_lines.sequence > :last)
 """  # noqa: S608  (its own text)
-# On a server each statement is a journey.
 _APPEND = f"""WITH moved AS ({_GO_ON} RETURNING id) {_INTO} SELECT line.* FROM moved,
 unnest(CAST(:sequences AS bigint[]), CAST(:lines AS bytea[]), CAST(:links AS bytea[])) AS line
 """  # noqa: S608
@@ -53,6 +48,50 @@ _CUT_THROUGH = "UPDATE audit_head SET cut_sequence = :sequence, cut_link = :link
 _HAS = "SELECT link FROM audit_lines WHERE sequence = :sequence"
 _FIRST = "SELECT min(sequence) FROM audit_lines"
 _DROP = delete_first("audit_lines", "sequence <= :cut ORDER BY sequence")
+
+
+GENESIS: Final = bytes(32)
+_TAG: Final = b"identity audit line v1\n"
+
+
+@value_class
+class ChainedLine:
+    """One line as it is stored: its number from 1, its JSON as it was hashed, and the link (32 octets)."""
+
+    sequence: int
+    line: bytes
+    link: bytes
+
+
+@value_class
+class ChainHead:
+    """The number and the link of the last line; 0 and ``GENESIS`` for an empty log."""
+
+    sequence: int = 0
+    link: bytes = GENESIS
+
+
+def next_link(previous: bytes, line: bytes) -> bytes:
+    """The link of ``line`` behind a line whose link is ``previous``."""
+    return hashlib.sha256(_TAG + previous + line).digest()
+
+
+@value_class
+class KeyedHead:
+    """The head that the log keeps of itself. ``keyed_from`` is the number of the first line that was written since there are tags: what
+    stands before it was found there then."""
+
+    head: ChainHead
+    keyed_from: int
+
+    def encode(self) -> bytes:
+        """What the tag is over."""
+        return b"identity audit head v1\n%d %d %s" % (self.head.sequence, self.keyed_from, self.head.link)
+
+
+def encode_cut(cut: ChainHead) -> bytes:
+    """What the tag of a cut is over."""
+    return b"identity audit cut v1\n%d %s" % (cut.sequence, cut.link)
 
 
 class AuditLines(Repository):
@@ -151,8 +190,8 @@ class AuditLines(Repository):
             return False
         if self._cut_found(transaction).sequence >= through.sequence:
             return False
-        columns = {"sequence": through.sequence, "link": through.link, "mac": self._cut_mac.tag(encode_cut(through))}
-        transaction.execute(_CUT_THROUGH, columns)
+        tag = self._cut_mac.tag(encode_cut(through))
+        transaction.execute(_CUT_THROUGH, {"sequence": through.sequence, "link": through.link, "mac": tag})
         self.write(transaction, (event,))
         return True
 
@@ -160,7 +199,6 @@ class AuditLines(Repository):
         """Delete at most ``limit`` lines that were cut, the oldest first. Return how many."""
 
         def drop(transaction: Transaction) -> int:
-            # Only what was cut by the service: who writes that row deletes nothing by it.
             cut = self._cut_found(transaction).sequence
             return transaction.execute(_DROP[self._database.dialect], {"cut": cut, "limit": limit}).rowcount
 
@@ -204,24 +242,6 @@ class AuditLines(Repository):
         rows = await self._rows(_READ, {"after": after, "limit": limit})
         return [ChainedLine(sequence, _octets(line), _octets(link)) for sequence, line, link in rows]
 
-    async def require_line(self, number: int, link: bytes) -> None:
-        """Raise ``StorageMismatch``: when the log does not have this line, and did not cut it. Line 0 is before the first."""
-        if number == 0:
-            return
-        found = await self.chain(after=number - 1, limit=1)
-        if not found or found[0].sequence != number:
-            cut = await self.cut()
-            if cut == ChainHead(number, link) or cut.sequence > number:
-                return
-        if not found:
-            raise StorageMismatch(
-                f"Line {number} of the audit log is remembered and not there: the store is older, or empty."
-            )
-        if found[0].sequence != number or found[0].link != link:
-            raise StorageMismatch(
-                f"Line {number} of the audit log is not the one that is remembered: the store is another one."
-            )
-
     async def settled(self) -> tuple[int, bytes]:
         """Return number and link of the last line, (0, 32 zero bytes) without one. On return the whole store up to it is on the disk."""
         return await self._database.write(_settle)
@@ -249,7 +269,7 @@ def _last_of(transaction: Transaction) -> ChainHead:
 
 
 def _octets(value: bytes | str) -> bytes:
-    """A column as it lies there: who edits the table by hand may well leave text behind, and that is for the chain to find."""
+    """Return a column as it is stored: a program that edits the table may leave text, which breaks the chain."""
     return value.encode() if isinstance(value, str) else bytes(value)
 
 

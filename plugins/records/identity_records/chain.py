@@ -12,43 +12,17 @@ and the log itself tells it in a line of its own, for those who have only an exp
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from identity_core.errors import JsonValue
-from identity_core.values import value_class
-
-GENESIS: Final = bytes(32)
-_TAG: Final = b"identity audit line v1\n"
+from identity_core.errors import JsonValue, StorageMismatch
+from identity_records.audit import AuditLines, ChainedLine, ChainHead, KeyedHead, next_link
 
 
 class ChainBroken(ValueError):
     """The lines are not those that were written; the message says at which line, and why."""
-
-
-@value_class
-class ChainedLine:
-    """One line as it is stored: its number from 1, its JSON as it was hashed, and the link (32 octets)."""
-
-    sequence: int
-    line: bytes
-    link: bytes
-
-
-@value_class
-class ChainHead:
-    """The number and the link of the last line; 0 and ``GENESIS`` for an empty log."""
-
-    sequence: int = 0
-    link: bytes = GENESIS
-
-
-def next_link(previous: bytes, line: bytes) -> bytes:
-    """The link of ``line`` behind a line whose link is ``previous``."""
-    return hashlib.sha256(_TAG + previous + line).digest()
 
 
 def follow(head: ChainHead, lines: Iterable[ChainedLine], *, known: ChainHead | None = None) -> ChainHead:
@@ -83,11 +57,6 @@ CUT: Final = "cutAuditLog"
 def cut_details(cut: ChainHead) -> dict[str, JsonValue]:
     """What the line that tells of a cut says of it."""
     return {"through": cut.sequence, "link": cut.link.hex()}
-
-
-def encode_cut(cut: ChainHead) -> bytes:
-    """What the tag of a cut is over."""
-    return b"identity audit cut v1\n%d %s" % (cut.sequence, cut.link)
 
 
 def follow_export(lines: Iterable[ChainedLine], *, known: ChainHead | None = None) -> tuple[ChainHead, ChainHead]:
@@ -129,19 +98,6 @@ def _details(one: ChainedLine) -> dict[str, Any]:
     return details
 
 
-@value_class
-class KeyedHead:
-    """The head that the log keeps of itself. ``keyed_from`` is the number of the first line that was written since there are tags: what
-    stands before it was found there then."""
-
-    head: ChainHead
-    keyed_from: int
-
-    def encode(self) -> bytes:
-        """What the tag is over."""
-        return b"identity audit head v1\n%d %d %s" % (self.head.sequence, self.keyed_from, self.head.link)
-
-
 def check_kept(reached: ChainHead, kept: KeyedHead) -> None:
     """Raises ``ChainBroken`` when the chain does not end where its own head, whose tag holds, says."""
     said = kept.head
@@ -153,3 +109,22 @@ def check_kept(reached: ChainHead, kept: KeyedHead) -> None:
         raise ChainBroken(f"line {said.sequence + 1} was not written by this service")
     if reached.link != said.link:
         raise ChainBroken("the log does not lead to the head that was written: it was written anew")
+
+
+async def require_line(log: AuditLines, number: int, link: bytes) -> None:
+    """Raise ``StorageMismatch``: when the log does not have this line, and did not cut it. Line 0 is before the first."""
+    if number == 0:
+        return
+    found = await log.chain(after=number - 1, limit=1)
+    if not found or found[0].sequence != number:
+        cut = await log.cut()
+        if cut == ChainHead(number, link) or cut.sequence > number:
+            return
+    if not found:
+        raise StorageMismatch(
+            f"Line {number} of the audit log is remembered and not there: the store is older, or empty."
+        )
+    if found[0].sequence != number or found[0].link != link:
+        raise StorageMismatch(
+            f"Line {number} of the audit log is not the one that is remembered: the store is another one."
+        )

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from identity_records.chain import ChainedLine, ChainHead, KeyedHead, next_link
+from identity_records.audit import ChainedLine, ChainHead, KeyedHead, next_link
 from identity_records.use_cases.audit import CheckAuditChain, CheckedChain
 
 from identity_core.domain.activity import EventRecord

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from identity_commands.local_server import LocalServer
-from identity_records.chain import ChainHead, next_link
+from identity_records.audit import ChainHead, next_link
 
 from tests.events import AuditRow, open_store, write_rows
 from tests.unit.cli.conftest import Commands

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from identity_records.audit import audit_of
-from identity_records.chain import CUT, GENESIS, ChainHead, check_kept, follow, follow_export
+from identity_records.audit import GENESIS, ChainHead, audit_of
+from identity_records.chain import CUT, check_kept, follow, follow_export
 from identity_records.use_cases import audit
 from identity_records.use_cases.audit import ANEW_SECONDS, NEXT_SECONDS, CheckAuditChain, CutAuditLog, FollowAuditChain
 

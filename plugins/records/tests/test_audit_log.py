@@ -4,40 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from identity_records import audit
-from identity_records.audit import audit_of
-from identity_records.chain import GENESIS, next_link
+from identity_records.audit import audit_of, next_link
 
 from identity_core.database import Cursor, Transaction
 from identity_core.store import Store
-from tests.events import AuditRow, audit_rows, event_of, insert_rows, open_store, write_rows
+from tests.events import ROW, AuditRow, audit_rows, event_of, insert_rows, links_hold, open_store, write_rows
 
-ROW = AuditRow(
-    at=datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC),
-    request_id="r-1",
-    operation="createDid",
-    caller="key:1",
-    fingerprint="0123456789ab",
-    target="did:ids:a",
-    outcome="done",
-    details={"versionId": 1, "note": "grün", "list": [None, True, 1.5]},
-)
 BARE = AuditRow(ROW.at, "r-2", "expireKey", None, None, None, "done", {})
-
-
-def links_hold(store: Store) -> bool:
-    rows = store.database.read_now(
-        lambda tx: tx.execute("SELECT sequence, line, link FROM audit_lines ORDER BY sequence").fetchall()
-    )
-    previous = GENESIS
-    for number, (sequence, line, link) in enumerate(rows, 1):
-        previous = next_link(previous, bytes(line))
-        if number != sequence or bytes(link) != previous or not bytes(line).startswith(b'{"sequence":%d,' % number):
-            return False
-    return True
 
 
 def test_rows_come_back_as_they_went_in(store: Store) -> None:

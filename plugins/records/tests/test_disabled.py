@@ -63,7 +63,9 @@ def test_audit_log_goes_on_when_it_is_enabled(tmp_path: Path) -> None:
 
     def lines(disabled: str) -> tuple[list[str], str]:
         environment = {**os.environ, "IDENTITY_EXTENSIONS_DISABLED": disabled, "IDENTITY_DATA_DIR": str(tmp_path)}
-        done = run("keys", "create", "--name", f"without-{len(disabled)}", environment=environment)
+        done = run(
+            "keys", "create", "--scopes", "dids:list", "--name", f"without-{len(disabled)}", environment=environment
+        )
         assert done.returncode == 0, done.stderr
         with contextlib.closing(sqlite3.connect(tmp_path / "identity.sqlite")) as opened:
             found = [bytes(row[0]) for row in opened.execute("SELECT line FROM audit_lines ORDER BY sequence")]

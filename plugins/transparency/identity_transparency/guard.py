@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 
 from identity_records.audit import audit_of
+from identity_records.chain import require_line
 
 from identity_core.bootstrap.beside import open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
@@ -53,7 +54,7 @@ class CheckpointGuard(RollbackGuard):
         kept = load_remembered(settings)
         if kept is not None:
             await check.remembered(kept, await checkpoint_keys(logged.signer.refresh))
-            await audit.require_line(kept.audit_lines, kept.audit_link)
+            await require_line(audit, kept.audit_lines, kept.audit_link)
         await watch.look()
         await watch.remember()
         async with watch:

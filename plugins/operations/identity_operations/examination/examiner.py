@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from identity_records.audit import audit_of
-from identity_records.chain import ChainBroken, ChainHead, check_kept, follow
+from identity_records.audit import ChainHead, audit_of
+from identity_records.chain import ChainBroken, check_kept, follow, require_line
 from identity_tlog.note import Checkpoint
 from identity_tlog.tiles import levels_of, tiles_of
 from identity_tlog.tree import HASH_BYTES, Frontier, Malformed
@@ -126,7 +126,7 @@ class Examiner:
                 tree, origin = self.store.transparency, self.kept.checkpoint.origin
                 read = ReadCheckpointKeys(self.custodian, self.ledger, tree, origin)
                 await self.check.remembered(self.kept, await checkpoint_keys(read))
-                await audit_of(self.store).require_line(self.kept.audit_lines, self.kept.audit_link)
+                await require_line(audit_of(self.store), self.kept.audit_lines, self.kept.audit_link)
         except StorageMismatch as error:
             self.report("storage", "the databases", str(error))
         except StartError as error:

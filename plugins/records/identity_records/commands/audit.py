@@ -25,16 +25,8 @@ from identity_core.cli.options import FILE, Whole, of_installation, opened_part,
 from identity_core.cli.output import fail, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.settings import Settings
-from identity_records.chain import (
-    ChainBroken,
-    ChainedLine,
-    ChainHead,
-    KeyedHead,
-    check_kept,
-    check_reached,
-    follow,
-    follow_export,
-)
+from identity_records.audit import ChainedLine, ChainHead, KeyedHead
+from identity_records.chain import ChainBroken, check_kept, check_reached, follow, follow_export
 
 if TYPE_CHECKING:
     from identity_records.audit import AuditLines

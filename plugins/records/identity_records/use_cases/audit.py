@@ -28,17 +28,8 @@ from identity_core.ports.clock import Clock
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.expiry import SOON_SECONDS, StepSize, erasing_time
 from identity_core.values import value_class
-from identity_records.audit import AuditLines
-from identity_records.chain import (
-    CUT,
-    ChainBroken,
-    ChainedLine,
-    ChainHead,
-    check_kept,
-    check_reached,
-    cut_details,
-    follow,
-)
+from identity_records.audit import AuditLines, ChainedLine, ChainHead
+from identity_records.chain import CUT, ChainBroken, check_kept, check_reached, cut_details, follow
 from identity_records.use_cases.visibility import SCOPE
 from identity_records.wire import ListAuditLinesQuery
 

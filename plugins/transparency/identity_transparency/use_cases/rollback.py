@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from identity_records.audit import AuditLines
+from identity_records.chain import require_line
 from identity_tlog.tree import Malformed
 
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
@@ -91,7 +92,7 @@ class AcceptRollback:
             await self.check.projections()
             if kept is not None:
                 await self.check.remembered(kept, await self.log.signer.refresh())
-                await self.audit.require_line(kept.audit_lines, kept.audit_link)
+                await require_line(self.audit, kept.audit_lines, kept.audit_link)
         except StorageMismatch as error:
             return replace(found, reason=str(error))
         return found

@@ -20,8 +20,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from identity_records.audit import AuditLines
-from identity_records.chain import GENESIS
+from identity_records.audit import GENESIS, AuditLines
+from identity_records.chain import require_line
 from identity_tlog.tree import Frontier
 
 from identity_core.domain.ledger.remembered import Remembered
@@ -115,7 +115,7 @@ class WatchStorage(Repeating, StorageWatch):
         tree = await self.log.follower.now()
         if tree != self._tree:
             await self.check.tree_of(self._tree.size, self._tree.root)
-        await self.audit.require_line(*self._audit)
+        await require_line(self.audit, *self._audit)
         self._tree = tree
 
     async def remember(self) -> None:

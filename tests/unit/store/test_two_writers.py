@@ -15,8 +15,7 @@ from identity_core.database import Transaction
 from identity_core.ports.anchoring import Growth
 from identity_core.ports.api_keys import Charge
 from identity_core.store import Store
-from plugins.records.tests.test_audit_log import ROW, links_hold
-from tests.events import open_store, write_rows
+from tests.events import ROW, links_hold, open_store, write_rows
 
 LEAF = leaf_hash(b"1")
 GROWTH = Growth([LEAF], [LEAF])
