@@ -43,6 +43,10 @@ def test_before_the_first_start(identity: Commands, here: Path) -> None:
 
 def test_an_installation(identity: Commands, server: LocalServer) -> None:
     found = findings(identity, "--data-dir", server.data_dir)
+    used = found["plugins"]["says"].partition(": ")[2].split(", ")
+    assert "operations" in used
+    # Extensions that are off.
+    assert not {"agents", "vcalm", "wallets"} & {*used}
     assert found["data directory"]["state"] == "ok"
     assert found["master key"]["state"] == "warn"
 
