@@ -36,10 +36,12 @@ from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.extension.order import InstalledExtension
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
+from identity_core.ports.proofs import Anchoring
 from identity_core.ports.retention import RecordErasure, RetentionRule
 from identity_core.settings import Settings, SettingsError
 from identity_core.store.events import OpenSink
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
+from identity_core.throttle.token_bucket import TokenBucketRateLimiter
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
 from identity_core.use_cases.dids.witnesses import WitnessApprovals
@@ -93,7 +95,7 @@ def gate_of(opened: Runtime, challenges: ChallengeBook, own_tokens: Callable[[],
 def _policy(opened: Runtime) -> Policy:
     throttle = opened.settings.throttle
     return Policy(
-        opened.buckets,
+        TokenBucketRateLimiter(opened.buckets),
         key=Limit("key", throttle.key_per_second, throttle.key_burst),
         address=Limit("address", throttle.address_per_second, throttle.address_burst),
         challenge=Limit("challenge", throttle.challenge_per_second, throttle.challenge_burst),
@@ -140,7 +142,11 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
         *(challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
         *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
         *(auth_handlers(opened, challenges), refusals, opened.jobs.follow, gate, tags.credentials.get.access),
-        *(TokenGrants(), TokenResources(opened.resources), installation_state(opened, early[LogPlaces])),
+        *(
+            TokenGrants(),
+            TokenResources(opened.resources),
+            installation_state(opened, early[LogPlaces], early[Anchoring]),
+        ),
     )
     return {type(each): each for each in shared}
 
@@ -149,7 +155,7 @@ def _ports(opened: Runtime) -> dict[type[Any], Any]:
     """Return what an extension can use before the handlers of the kernel are built, and the services that do nothing."""
     store, jobs = opened.store, opened.jobs
     ports = (jobs.logged, jobs.watch, Record(store.activity), store.documents, store.activity)
-    idle = (LogPlaces(), WitnessApprovals())
+    idle = (LogPlaces(), WitnessApprovals(), Anchoring())
     own = {Custodian: opened.custodian, Database: store.database, CopyStatus: UnknownCopyStatus()}
     return {type(each): each for each in (*ports, *idle)} | own
 

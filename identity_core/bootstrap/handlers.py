@@ -19,6 +19,7 @@ from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.proofs import proof_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.ports.proofs import Anchoring
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
 from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import CredentialIntake, IssueCredential
@@ -159,7 +160,7 @@ def page_tags(
         dids=did_handlers(opened, early[LogPlaces], early[WitnessApprovals]),
         delegations=delegation_handlers(opened, autonomy),
         credentials=credential_handlers(opened, early[LogPlaces], sealed_credentials, autonomy),
-        proofs=proof_handlers(opened, sealed_credentials, autonomy),
+        proofs=proof_handlers(opened, sealed_credentials, autonomy, early[Anchoring]),
         dashboard=DashboardHandlers(
             ResetDisclosures(access, credentials, record, opened.clock),
             RotateHolderSecret(opened.store.holder_secrets, opened.keeper, opened.clock),

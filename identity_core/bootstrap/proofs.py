@@ -9,6 +9,7 @@ from identity_core.api.proofs import ProofHandlers
 from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.ports.proofs import Anchoring
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
 from identity_core.use_cases.proofs.dry_run import CheckDelegatedProof
@@ -21,7 +22,7 @@ from identity_core.use_cases.record import Record
 
 
 def _generate(
-    opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable
+    opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable, anchoring: Anchoring
 ) -> GenerateDelegatedProof:
     store, origin, chosen = opened.store, origin_of(opened.settings), opened.settings.proof
     policy = ProofPolicy(
@@ -41,7 +42,7 @@ def _generate(
             opened.provers, opened.keeper, store.status_gaps, opened.jobs.publisher, IssuerKeys(opened.reader)
         ),
         invocations=store.invocations,
-        anchoring=opened.jobs.anchors,
+        anchoring=anchoring,
         autonomy=autonomy,
         record=Record(store.activity),
         clock=opened.clock,
@@ -50,7 +51,9 @@ def _generate(
     )
 
 
-def proof_handlers(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable) -> ProofHandlers:
+def proof_handlers(
+    opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable, anchoring: Anchoring
+) -> ProofHandlers:
     """The handlers of the tag ``proofs``."""
     store, clock = opened.store, opened.clock
     proofs, record = store.proofs, Record(store.activity)
@@ -61,7 +64,7 @@ def proof_handlers(opened: Runtime, sealed_credentials: SealedCredentials, auton
     access = ProofAccess(proofs, store.verifier_challenges)
     status = ProofStatus(access, proofs)
     verify = VerifyProof(check, check_anonymously, freshness, proofs, status, record, clock)
-    making = _generate(opened, sealed_credentials, autonomy)
+    making = _generate(opened, sealed_credentials, autonomy, anchoring)
     return ProofHandlers(
         generate=making,
         present=CreateDelegatedPresentation(making),
@@ -69,5 +72,5 @@ def proof_handlers(opened: Runtime, sealed_credentials: SealedCredentials, auton
         received=verify,
         stored=VerifyStoredProof(verify),
         get=GetProof(access, record, clock),
-        revoke=RevokeProof(access, proofs, opened.jobs.anchors, record, clock),
+        revoke=RevokeProof(access, proofs, anchoring, clock),
     )

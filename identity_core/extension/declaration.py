@@ -149,7 +149,8 @@ class Extension(Struct, frozen=True, kw_only=True):
     operations answer 503; else it stops the startup. One whose ``default`` is False is off until the settings enable it.
     ``early``: it is opened before the handlers of the kernel are built, which use its services. ``guard`` is called before anything is
     opened, and compares the databases with what was written.
-    ``adopts``: its tables whose names do not begin with ``<name>_``.
+    ``migrations``: the package of the numbered SQL files of its tables, of which new ones run before ``open``; their tables begin with
+    ``<name>_``. ``adopts``: its tables that a step of the kernel made.
     ``sinks`` makes the sinks of its events over an open store, for a service and for a command beside one; they are vital if the extension
     is. Its second argument is whether nothing was recorded in the store before.
     ``retention``: how those of its tables with records about people are kept.
@@ -170,6 +171,7 @@ class Extension(Struct, frozen=True, kw_only=True):
     default: bool = True
     early: bool = False
     guard: Callable[[Settings], RollbackGuard] | None = None
+    migrations: str | None = None
     adopts: tuple[str, ...] = ()
     sinks: Callable[[Store, bool], Sequence[EventSink]] = lambda _store, _is_new: ()
     retention: tuple[RetentionRule, ...] = ()

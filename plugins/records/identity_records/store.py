@@ -14,7 +14,7 @@ import orjson
 from identity_core.database import Transaction
 from identity_core.domain.activity import EVERY_EVENT, REFUSED, ApiKeyChanged, DidChanged, Event, EventRecord, Parties
 from identity_core.domain.callers import Caller
-from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.checks import BoundPart, compared_of
 from identity_core.domain.proofs.verification import ProofVerification, issuer_of
 from identity_core.store.proofs import anchors_of
