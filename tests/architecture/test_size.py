@@ -20,15 +20,15 @@ LIMITS = {
     "codec": (420, 7),
     "crypto": (123, 8),
     "database": (821, 9),
-    "domain": (6_797, 70),
+    "domain": (6_713, 70),
     # What steps 3 to 9 add is included.
     "extension": (400, 8),
     "plugin": (2_168, 21),
-    "ports": (811, 21),
+    "ports": (773, 21),
     "settings": (871, 7),
-    "store": (2_842, 28),
+    "store": (2_553, 26),
     "throttle": (432, 6),
-    "use_cases": (4_933, 65),
+    "use_cases": (4_915, 65),
 }
 # What stands between uvicorn and the application: a subclass of its protocol class, and the open connections.
 CONNECTION_CODE = 170
