@@ -5,14 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 import orjson
+
 from identity_bbs import interface
 from identity_bbs.bls12381 import select
 from identity_bbs.suite import ciphersuite
-from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
-from identity_tlog.proofs import TlogProof
-from identity_tlog.tree import leaf_hash
-
-from identity_core.crypto import ed25519
+from identity_codec import ed25519
 from identity_core.domain.credentials import gap_log, gap_shards, status_gaps
 from identity_core.domain.credentials.gap_log import GapRecord
 from identity_core.domain.credentials.gap_shards import Manifest
@@ -20,6 +17,9 @@ from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.keys import Key, PublicKey
 from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.use_cases.credentials.issue import GAP_PERIOD
+from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
+from identity_tlog.proofs import TlogProof
+from identity_tlog.tree import leaf_hash
 from openapi.story import ORIGIN, START, Json, dice
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
+from identity_prover_bbs import BbsProver
+
 from identity_bbs.bls12381 import select
 from identity_bbs.consent import consent
 from identity_bbs.frames import scalar
 from identity_bbs.suite import ciphersuite
-from identity_prover_bbs import BbsProver
-
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_encode
+from identity_codec import multikey
+from identity_codec.multibase import base64url_encode
 from identity_core.domain.credentials.bound_credential import BoundHeader
 from identity_core.domain.credentials.credential import Credential, particulars_of
 from identity_core.domain.credentials.gap_shards import Manifest, SignedGap

@@ -13,7 +13,9 @@ from identity_records.audit import GENESIS, AuditLines, audit_of, next_link, to_
 from identity_records.extension import record_sinks
 from identity_records.store import ActivityRows, TimelineEntry, Verification
 
-from identity_core.codec.times import parse
+from identity_codec.strict_json import JsonValue
+from identity_codec.times import parse
+from identity_codec.values import value_class
 from identity_core.database import Transaction
 from identity_core.domain.activity import SERVICE, Event, EventRecord, RequestContext
 from identity_core.errors import JsonValue

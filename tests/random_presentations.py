@@ -14,10 +14,10 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from identity_bbs.bls12381 import ORDER
 from identity_kit.conformance.prover_cases import HANA, SCHEMA
 
-from identity_core.crypto import ed25519
+from identity_bbs.bls12381 import ORDER
+from identity_codec import ed25519
 from identity_core.domain.proofs.presentation import DAY_SKEW, Acceptance, ConsentTerms, Cover
 from identity_core.domain.proofs.presented import sign_as_agent
 from identity_core.domain.proofs.question import HolderForm

@@ -13,9 +13,8 @@ from identity_bbs.bls12381 import keys, select
 from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
-
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_encode
+from identity_codec import multikey
+from identity_codec.multibase import base64url_encode
 from identity_core.domain.credentials import credential_schema, status_gaps
 from identity_core.domain.credentials.bound_credential import (
     BoundHeader,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core import wire
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.codec.times import printed
 from identity_core.domain.credentials.holder_secret import generation_of
 from identity_core.domain.dids.did import Did
 from identity_core.ports.holder_secrets import SecretRotation
 from identity_core.use_cases.dashboard import ResetDisclosures, RotateHolderSecret
-from identity_core.values import value_class
 
 
 @value_class

@@ -13,8 +13,8 @@ from typing import Final, TypeVar
 
 from identity_commands.secret_input import read_record
 
+from identity_codec.times import micros
 from identity_core.cli.holder_file import HELD, ISSUED_ANEW, OWN, unfit
-from identity_core.codec.times import micros
 from identity_core.database import DatabaseError, Transaction
 from identity_core.domain.credentials.credential import Binding
 from identity_core.domain.credentials.holder_secret import FIRST

@@ -12,9 +12,6 @@ from collections.abc import Sequence
 from typing import Final, Self
 
 import httpx
-from identity_tlog.note import VerifierKey
-from identity_tlog.policy import WitnessPolicy
-from identity_tlog.proofs import MAX_PROOF
 
 from identity_core.client.session import ServiceError, ServiceUnreachable
 from identity_core.domain.credentials import gap_log
@@ -29,6 +26,9 @@ from identity_core.domain.credentials.gap_shards import (
 )
 from identity_core.domain.credentials.status_gaps import StatusEpoch, StatusListRefused
 from identity_core.domain.ledger.history import ProvenEntry
+from identity_tlog.note import VerifierKey
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.proofs import MAX_PROOF
 
 _HEADERS: Final = {"Accept": "application/json, application/octet-stream, text/plain", "Accept-Encoding": "identity"}
 

@@ -16,10 +16,9 @@ from identity_bbs.bls12381 import select
 from identity_bbs.frames import frame
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import Ciphersuite, ciphersuite
-
+from identity_codec.values import value_class
 from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.errors import IdentityError
-from identity_core.values import value_class
 
 _SECRET: Final = b"identity-service custodian holder secret v1"
 _BLIND: Final = b"identity-service custodian holder blind v1"

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol
 
+from identity_codec.values import value_class
 from identity_core.database import Transaction
 from identity_core.domain.activity import Event, EventRecord
 from identity_core.values import value_class

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from identity_bbs.blind import IssueRequest
-
+from identity_codec.values import value_class
 from identity_core.domain.custody import KeyNameTaken as KeyNameTaken
 from identity_core.domain.custody import KeyNotHeld as KeyNotHeld
 from identity_core.domain.custody import KeyRefused as KeyRefused
 from identity_core.domain.proofs.presentation import HolderConsent
-from identity_core.values import value_class
 
 
 @runtime_checkable

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from identity_codec.values import value_class
 from identity_core.domain.activity import EventRecord
-from identity_core.values import value_class
 
 
 @value_class

@@ -11,7 +11,6 @@ from identity_core.domain.activity import EventRecord
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.ports.ledger import Receipt
-from identity_core.values import value_class
 
 
 @value_class

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from identity_codec.values import value_class
 from identity_core.domain.credentials.gap_shards import Manifest
-from identity_core.values import value_class
 
 
 @value_class

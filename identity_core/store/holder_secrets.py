@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.database import Database, Transaction
 from identity_core.domain.credentials.holder_secret import FIRST, name_of
 from identity_core.errors import Conflict

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.activity import Event, EventRecord, Parties, RequestContext
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.dids.did import Did
-from identity_core.errors import CredentialNotFound, Forbidden, JsonValue
+from identity_core.errors import CredentialNotFound, Forbidden
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
 from identity_core.ports.custodian import Custodian
@@ -18,7 +20,6 @@ from identity_core.ports.holder_secrets import HolderSecretGenerations, SecretRo
 from identity_core.use_cases.credentials.holder_secrets import root_of_new
 from identity_core.use_cases.credentials.read import READ, CredentialAccess
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_core.wire import (
     ResetDisclosuresRequest,
     RotateHolderSecretRequest,

@@ -7,14 +7,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from identity_bbs import consent, core
 from identity_kit.conformance.prover_cases import HANA
 from identity_prover_bbs import set_argument
 from identity_prover_bbs.committed_vector import VerifierVector
 from identity_prover_bbs.suite2 import PresentationEnvelope, argument, prover, relation, verifier
 from identity_prover_bbs.suite2.layout import VectorLayout
 
-from identity_core.crypto import ed25519
+from identity_bbs import consent, core
+from identity_codec import ed25519
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.proofs import presentation
 from identity_core.domain.proofs.presentation import Acceptance, ConsentTerms, Cover

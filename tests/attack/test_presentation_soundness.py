@@ -7,12 +7,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from identity_bbs.bls12381 import ORDER
-from identity_bbs.consent import consent as give_consent
-from identity_bbs.octets import mixed_messages_to_scalars
 from identity_kit.conformance.prover_cases import HANA, SCHEMA
 from identity_prover_bbs.suite2 import PresentationEnvelope
 
+from identity_bbs.bls12381 import ORDER
+from identity_bbs.consent import consent as give_consent
+from identity_bbs.octets import mixed_messages_to_scalars
 from identity_core.domain.credentials.attributes import NULL_SCALAR
 from identity_core.domain.credentials.bound_credential import FIRST_DAY_SLOT, HANDLE_SLOT, LAST_DAY_SLOT
 from identity_core.domain.proofs.presentation import Acceptance, ConsentTerms, Cover

@@ -12,24 +12,24 @@ from itertools import pairwise
 from time import monotonic
 
 import pytest
+
 from identity_bbs import interface
 from identity_bbs.bls12381 import keys, select
 from identity_bbs.suite import ciphersuite
-from identity_tlog.note import Checkpoint
-from identity_tlog.policy import WitnessPolicy
-from identity_tlog.proofs import TlogProof, inclusion_spans, span_hash
-from identity_tlog.tiles import node_from
-from identity_tlog.tree import Frontier, leaf_hash
-
+from identity_codec.multibase import base64url_encode
 from identity_core.client.session import ServiceError, ServiceUnreachable
 from identity_core.client.status_gaps import PublishedGaps
-from identity_core.codec.multibase import base64url_encode
 from identity_core.domain.credentials import gap_log, gap_shards, status_gaps
 from identity_core.domain.credentials.gap_log import GapRecord
 from identity_core.domain.credentials.gap_shards import Manifest, Shard, SignedGap
 from identity_core.domain.credentials.status_gaps import LAST_END, Gap, HandleListed, StatusEpoch, StatusListRefused
 from identity_core.domain.ledger.audit import Audit
 from identity_core.domain.ledger.leaf import LogLeaf
+from identity_tlog.note import Checkpoint
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.proofs import TlogProof, inclusion_spans, span_hash
+from identity_tlog.tiles import node_from
+from identity_tlog.tree import Frontier, leaf_hash
 from tests.credentials import NOW
 from tests.transparency import LogKey, some_leaves, tiles_over
 

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from identity_bbs import core
-from identity_bbs.bls12381 import select
 from identity_kit.conformance import prover_cases as first
 from identity_prover_bbs import BbsProver
 
+from identity_bbs import core
+from identity_bbs.bls12381 import select
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.domain.proofs.presentation import Acceptance
 from identity_core.domain.proofs.proof import ZkProof

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from identity_bbs.bls12381 import select
 from identity_prover_bbs.suite2 import PresentationVerifier
 from identity_prover_bbs.suite2.received import ReceivedPresentation
 
+from identity_bbs.bls12381 import select
 from identity_core.domain.credentials.bound_credential import BoundHeader
 from identity_core.domain.proofs.presentation import Acceptance, Cover
 from identity_core.domain.proofs.question import Question

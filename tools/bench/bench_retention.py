@@ -34,7 +34,7 @@ from identity_records.audit import audit_of
 from identity_records.extension import TIMELINE, VERIFICATIONS
 from identity_records.use_cases.audit import CutAuditLog
 
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.ports.proofs import Invocation, RefusedInvocation
 from identity_core.store import Store
 from identity_core.store.records import row_id

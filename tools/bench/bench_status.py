@@ -19,9 +19,8 @@ from typing import Any
 from identity_bbs import interface
 from identity_bbs.bls12381 import keys, select
 from identity_bbs.suite import ciphersuite
-
+from identity_codec.multibase import base64url_encode
 from identity_core.client.status_gaps import PublishedGaps
-from identity_core.codec.multibase import base64url_encode
 from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.gap_shards import Manifest
 from identity_core.domain.credentials.status_gaps import LAST_END, StatusEpoch

@@ -11,16 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Self
 
+from identity_codec import jcs, multibase, strict_json
+from identity_codec.values import value_class
+from identity_core.domain.credentials.gap_shards import Manifest
+from identity_core.domain.credentials.status_gaps import StatusListRefused
+from identity_core.domain.ledger.history import ProvenEntry, verify_entry
 from identity_tlog.note import VerifierKey
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.proofs import TlogProof
 from identity_tlog.tree import Malformed, Refuted
-
-from identity_core.codec import jcs, multibase, strict_json
-from identity_core.domain.credentials.gap_shards import Manifest
-from identity_core.domain.credentials.status_gaps import StatusListRefused
-from identity_core.domain.ledger.history import ProvenEntry, verify_entry
-from identity_core.values import value_class
 
 FORMAT: Final = "identity-status-gaps-record-1"
 SUBJECT: Final = "did:statusgaps:"

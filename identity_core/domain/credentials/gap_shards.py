@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any, Final
 
-from identity_core.codec import jcs, multibase, strict_json
+from identity_codec import jcs, multibase, strict_json
+from identity_codec.values import value_class
 from identity_core.domain.credentials import status_gaps
 from identity_core.domain.credentials.status_gaps import (
     FIRST_END,
@@ -30,7 +31,6 @@ from identity_core.domain.credentials.status_gaps import (
     StatusEpoch,
     StatusListRefused,
 )
-from identity_core.values import value_class
 
 SHARD_GAPS: Final = 1_024
 SHARD_TAG: Final = b"IDENTITY-SERVICE-STATUS-SHARD-V2:"

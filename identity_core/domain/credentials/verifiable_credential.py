@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from identity_core.codec import times
-from identity_core.codec.multibase import base64url_decode
+from identity_codec import times
+from identity_codec.multibase import base64url_decode
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.bound_credential import CRYPTOSUITE as BOUND_CRYPTOSUITE
@@ -22,8 +24,7 @@ from identity_core.domain.credentials.credential_schema import CredentialSchema,
 from identity_core.domain.credentials.schema import MAX_HEADER_OCTETS
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log.entry import check_proof_options
-from identity_core.errors import InvalidCredential, InvalidDid, JsonValue
-from identity_core.values import value_class
+from identity_core.errors import InvalidCredential, InvalidDid
 
 CONTEXTS: Final = (status_list.VC_CONTEXT, "https://www.w3.org/ns/credentials/undefined-terms/v2")
 TYPES: Final = ("VerifiableCredential",)

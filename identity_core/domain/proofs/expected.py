@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from identity_core.codec import jcs
+from identity_codec import jcs
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.question import AttributeOf, Question, parse_asked
-from identity_core.errors import JsonValue, PredicateUnsupported, ProofInvalid
-from identity_core.values import value_class
+from identity_core.errors import PredicateUnsupported, ProofInvalid
 
 Parts = dict[str, tuple[object, object]]
 """What is expected, and what the proof says, by the name of the part."""

@@ -10,13 +10,13 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR
 from identity_core.domain.credentials.bound_credential import ATTRIBUTES_SLOT, NO_LAST_DAY, BoundHeader
 from identity_core.domain.credentials.schema import Message
 from identity_core.domain.credentials.status_gaps import BITS
 from identity_core.domain.proofs.predicate import Equals, Goal, InRange, MemberOf, Predicate, normalise
 from identity_core.domain.proofs.question import AskedCredential, NotEqual, Question, refused
-from identity_core.values import value_class
 
 MAX_ELEMENTS: Final = 384
 MAX_ROWS: Final = 32

@@ -10,16 +10,15 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any, TypeAlias
 
-from identity_core.codec import jcs, multikey, strict_json
-from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, jcs, multikey, strict_json
+from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.values import value_class
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.proofs.presentation import PresentationContext, PresentationStatement, StatusPart, unchecked
 from identity_core.domain.proofs.proof import MAX_ENVELOPE_CHARACTERS, NEVER_PROVEN, Context, PresentedProof
 from identity_core.domain.proofs.question import SUITE_2, Asked, Question
 from identity_core.errors import ProofInvalid
-from identity_core.values import value_class
 
 
 @value_class

@@ -14,14 +14,15 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import Any, Final
 
-from identity_core.codec import jcs
-from identity_core.codec.multibase import base64url_encode
+from identity_codec import jcs
+from identity_codec.multibase import base64url_encode
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, TypedValue, ValueRefused, is_composed
 from identity_core.domain.credentials.bound_credential import BoundHeader, SecretKeeper
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.predicate import MAX_PREDICATES, NOT_EQUAL, Predicate, PredicateType, check_elements
-from identity_core.errors import JsonValue, PredicateUnsupported, ScopeMismatch
-from identity_core.values import value_class
+from identity_core.errors import PredicateUnsupported, ScopeMismatch
 
 SUITE_2: Final = "identity-bbs-predicates-2"
 MAX_CREDENTIALS: Final = 4

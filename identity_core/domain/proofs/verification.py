@@ -15,8 +15,10 @@ from datetime import datetime, timedelta
 from itertools import filterfalse
 from typing import Final
 
-from identity_core.codec import jcs
-from identity_core.codec.times import printed
+from identity_codec import jcs
+from identity_codec.strict_json import JsonValue
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.checks import BOUND, BoundPart, Check, CheckCode, Verdict, right, verdict_of, wrong
 from identity_core.domain.proofs.expected import ExpectedQuestion, Parts, canonical
@@ -24,8 +26,7 @@ from identity_core.domain.proofs.issuer_key import controller_of
 from identity_core.domain.proofs.presentation import REQUEST_COVER, Acceptance, Cover
 from identity_core.domain.proofs.presented import AnyPresented, PresentedPresentation
 from identity_core.domain.proofs.proof import CLOCK_SKEW, NEVER_PROVEN, Context
-from identity_core.errors import InvalidDid, JsonValue, ProofInvalid
-from identity_core.values import value_class
+from identity_core.errors import InvalidDid, ProofInvalid
 
 _CHECKS: Final = {
     "predicates": ("predicate", CheckCode.PREDICATE_MISMATCH),

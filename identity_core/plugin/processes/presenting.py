@@ -9,10 +9,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from identity_bbs.bls12381.backend import G1_OCTETS
-from identity_bbs.frames import scalar
 from msgspec import Struct
 
+from identity_bbs.bls12381.backend import G1_OCTETS
+from identity_bbs.frames import scalar
 from identity_core.domain.credentials.bound_credential import BoundHeader, Particulars
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.proofs.presentation import (

@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from identity_tlog.note import Checkpoint, Note
-from identity_tlog.proofs import TlogProof, inclusion_spans
-
-from identity_core.codec.multibase import base64url_decode
+from identity_codec.multibase import base64url_decode
+from identity_codec.values import value_class
 from identity_core.domain.credentials import gap_log
 from identity_core.domain.credentials.gap_log import GapRecord
 from identity_core.domain.credentials.gap_shards import Manifest
@@ -21,7 +19,8 @@ from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.status_gaps import Published, StatusGaps
 from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.ledger.project import TransparencyLog, entry_at, hashes_of, leaf_of
-from identity_core.values import value_class
+from identity_tlog.note import Checkpoint, Note
+from identity_tlog.proofs import TlogProof, inclusion_spans
 
 LOOK_BACK: Final = 256
 """How many of the newest entries of a list are read, where the store does not know an edition: those of at least as many epochs as are

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from identity_core.codec import multikey
+from identity_codec import multikey
+from identity_codec.values import value_class
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
@@ -11,7 +12,6 @@ from identity_core.errors import DidNotFound, InvalidCredential, InvalidDid
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.status_gaps import GapList
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.values import value_class
 
 
 async def newest_held_key(

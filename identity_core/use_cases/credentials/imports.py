@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from identity_bbs.bls12381.backend import G1_OCTETS
-
-from identity_core.codec.multibase import base64url_decode
-from identity_core.codec.structs import UNSET, given
+from identity_codec.multibase import base64url_decode
+from identity_codec.structs import UNSET, given
+from identity_codec.values import value_class
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.credentials import status_gaps
 from identity_core.domain.credentials.attributes import ValueRefused
@@ -26,7 +26,6 @@ from identity_core.use_cases.credentials.held_keys import assertion_keys
 from identity_core.use_cases.credentials.issue import GAP_PERIOD, CredentialIntake, Prepared, Signed, list_of, not_valid
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
-from identity_core.values import value_class
 from identity_core.wire import ImportCredentialRequest, ImportedBinding
 
 

@@ -23,9 +23,10 @@ from typing import Final
 
 from identity_bbs.blind import IssueRequest
 from identity_bbs.bls12381.backend import G1_OCTETS
-
-from identity_core.codec import multikey, times
-from identity_core.codec.structs import given
+from identity_codec import multikey
+from identity_codec.strict_json import JsonValue
+from identity_codec.structs import given
+from identity_codec.values import value_class
 from identity_core.domain.activity import CredentialIssued, RequestContext
 from identity_core.domain.credentials import status_gaps
 from identity_core.domain.credentials.attributes import ValueRefused
@@ -44,8 +45,9 @@ from identity_core.domain.credentials.holder_secret import name_of
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.domain.dids.state import DidState
+from identity_core.domain.member_times import optional_time
 from identity_core.domain.proofs.proof import Witness
-from identity_core.errors import Conflict, InvalidCredential, JsonValue, SchemaNotFound
+from identity_core.errors import Conflict, InvalidCredential, SchemaNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
 from identity_core.ports.custodian import Custodian, HolderCustodian, KeepingCustodian
@@ -60,7 +62,6 @@ from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_core.wire import ImportCredentialRequest, IssueCredentialRequest
 
 GAP_PERIOD: Final = 86_400
@@ -116,7 +117,7 @@ class CredentialIntake:
         """Raises ``InvalidDid``, ``InvalidRequest``, ``Forbidden``, ``DidNotFound``, ``DidDeactivated``, ``SchemaNotFound``,
         ``InvalidCredential``."""
         issuer_did, holder = self.reader.parse(new.issuer_did), self.reader.parse(new.holder_did)
-        begins, ends = times.optional(new.valid_from, "validFrom"), times.optional(new.valid_until, "validUntil")
+        begins, ends = optional_time(new.valid_from, "validFrom"), optional_time(new.valid_until, "validUntil")
         context.caller.require_acting_for(issuer_did, WRITE)
         issuer = await self.reader.active(issuer_did)
         await self.reader.active(holder)

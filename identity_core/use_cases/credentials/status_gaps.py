@@ -14,7 +14,8 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
-from identity_core.codec.multibase import base64url_decode
+from identity_codec.multibase import base64url_decode
+from identity_codec.values import value_class
 from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.gap_shards import Manifest
 from identity_core.domain.credentials.status_gaps import Gap, StatusEpoch, StatusListRefused
@@ -24,7 +25,6 @@ from identity_core.ports.custodian import Custodian
 from identity_core.ports.status_gaps import GapList, Published, StatusGaps
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.credentials.gap_log import RecordGaps
-from identity_core.values import value_class
 
 LEADS: Final = {3_600: timedelta(minutes=10), 86_400: timedelta(hours=1)}
 """How long before an epoch of that many seconds begins its list is made: what is revoked from then on is seen in the next edition."""

@@ -20,7 +20,9 @@ from identity_core.ports.anchoring import StoredTree
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.ports.repositories import DocumentIndex
 from identity_core.use_cases.ledger.project import leaf_of
-from identity_core.values import value_class
+from identity_tlog.proofs import span_hash
+from identity_tlog.tiles import needed, node_from
+from identity_tlog.tree import Malformed, Refuted, leaf_hash
 
 PATIENCE_SECONDS = 2.0
 LOOK_SECONDS = 0.1

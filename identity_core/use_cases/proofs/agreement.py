@@ -12,9 +12,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from identity_bbs.bls12381.backend import ORDER, SCALAR_OCTETS
-
-from identity_core.codec.multibase import base64url_decode
-from identity_core.codec.structs import UNSET, UnsetType, given
+from identity_codec.multibase import base64url_decode
+from identity_codec.structs import UNSET, UnsetType, given
 from identity_core.domain.credentials.credential import NO_SECRET
 from identity_core.domain.proofs.presentation import (
     DELEGATION_COVER,

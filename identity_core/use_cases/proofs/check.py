@@ -18,6 +18,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import replace, value_class
 from identity_core.domain.credentials.credential_schema import digest
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.proofs.checks import Check, CheckCode, right, undecided, wrong
@@ -37,7 +39,6 @@ from identity_core.errors import (
     DidNotFound,
     DidQuarantined,
     InvalidDid,
-    JsonValue,
     NotAcceptable,
     PluginUnavailable,
     PredicateUnsupported,
@@ -46,7 +47,6 @@ from identity_core.errors import (
 from identity_core.ports.credentials import CredentialSchemas
 from identity_core.ports.prover import PresentingProver, ProofWorkers, Prover
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.values import replace, value_class
 
 
 @value_class

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from hmac import compare_digest
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import TypedValue
 from identity_core.domain.credentials.bound_credential import BoundHeader
 from identity_core.domain.credentials.credential import Credential
@@ -17,11 +19,10 @@ from identity_core.domain.proofs.normal_form import check_size
 from identity_core.domain.proofs.predicate import NOT_EQUAL, Predicate, normalise
 from identity_core.domain.proofs.proof import Witness
 from identity_core.domain.proofs.question import Asked, AskedCredential, Question, parse_asked, refused
-from identity_core.errors import CredentialNotFound, JsonValue, PluginUnavailable
+from identity_core.errors import CredentialNotFound, PluginUnavailable
 from identity_core.ports.prover import ProofWorkers
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.proofs.asked import AskedProof, Claim
-from identity_core.values import value_class
 
 
 @value_class

@@ -13,6 +13,7 @@ from dataclasses import field
 from datetime import datetime
 from typing import Final
 
+from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
 from identity_core.domain.credentials import status_gaps
 from identity_core.domain.credentials.bound_credential import StatusListReference
@@ -41,7 +42,6 @@ from identity_core.ports.status_gaps import GapList, StatusGaps
 from identity_core.use_cases.credentials.holder_secrets import is_kept, lost
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.proofs.check import IssuerKeys
-from identity_core.values import value_class
 
 _MANIFESTS_KEPT: Final = 16
 _SHARDS_KEPT: Final = 32

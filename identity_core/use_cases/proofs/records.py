@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from identity_core.codec.structs import given
+from identity_codec.strict_json import JsonValue
+from identity_codec.structs import given
 from identity_core.domain.activity import REFUSED, Event, Parties, ProofMade, Refused
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
@@ -14,7 +15,7 @@ from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ZkProof
 from identity_core.domain.proofs.question import Question
 from identity_core.domain.proofs.stored import KeptCredential, KeptQuestion, StoredProof
-from identity_core.errors import JsonValue, RequestInProgress
+from identity_core.errors import RequestInProgress
 from identity_core.use_cases.proofs.steps import ProofAttempt
 
 MAX_TARGET: Final = 256

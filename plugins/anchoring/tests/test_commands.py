@@ -22,17 +22,19 @@ from identity_records.store import StoredTimeline, TimelineEntry, TimelineRow
 from identity_tlog.anchored import AnchoredCheckpoint, AnchorPath, checkpoint_commitment, root_and_paths
 from identity_tlog.note import Checkpoint
 
+from identity_codec import multikey
+from identity_codec.multibase import base64url_decode
+from identity_codec.structs import plain
 from identity_core.api import proofs
 from identity_core.api.proofs import anchor
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_decode
-from identity_core.codec.structs import plain
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import ProofInvalid
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.settings import SettingsError, load
 from identity_core.store import Store
 from identity_core.use_cases.ledger.project import TransparencyLog
+from identity_tlog.anchored import AnchoredCheckpoint, AnchorPath, checkpoint_commitment, root_and_paths
+from identity_tlog.note import Checkpoint
 from tests.anchoring import add_proofs, some_proof
 from tests.events import open_store, write_rows
 from tests.unit.cli.conftest import Commands

@@ -15,6 +15,7 @@ from identity_core.domain.proofs.anchor import Anchor, AnchorStatus, proof_commi
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchorTransaction
+from identity_tlog.anchored import AnchorPath
 from tests.anchoring import AT_ONCE, Anchorage, tell
 from tests.events import audit_rows
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from identity_codec.multibase import base64url_decode
+from identity_codec.values import value_class
 from identity_core.cli.holder_file import ISSUED_ANEW, secret_of
 from identity_core.cli.output import fail
-from identity_core.codec.multibase import base64url_decode
-from identity_core.values import value_class
 
 if TYPE_CHECKING:
     from identity_core.domain.credentials.verifiable_credential import PresentedBinding, PresentedCredential
@@ -86,7 +86,6 @@ def agreed(asked: AskedAtHome, context: Context, terms: ConsentTerms, agent_key:
     from identity_bbs.consent import consent
     from identity_bbs.openings import HolderSecret
     from identity_bbs.suite import ciphersuite
-
     from identity_core.domain.proofs.presentation import HolderConsent
 
     suite, question = ciphersuite(select()), asked.question

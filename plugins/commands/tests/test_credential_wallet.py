@@ -12,10 +12,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from identity_bbs import consent, interface
-from identity_bbs.bls12381 import ORDER, select
-from identity_bbs.openings import HolderSecret
-from identity_bbs.suite import ciphersuite
 from identity_commands import credential_offer
 from identity_commands.credential_import import import_body
 from identity_commands.proof_verify import verify_octets
@@ -23,9 +19,13 @@ from identity_commands.wallet import Wallet, make_key
 from identity_prover_bbs.plugin import BbsProver
 from identity_prover_bbs.suite2 import PresentationProver
 
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.codec.times import printed
+from identity_bbs import consent, interface
+from identity_bbs.bls12381 import ORDER, select
+from identity_bbs.openings import HolderSecret
+from identity_bbs.suite import ciphersuite
+from identity_codec import multikey
+from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.times import printed
 from identity_core.domain.credentials import bound_credential, status_gaps, verifiable_credential
 from identity_core.domain.credentials.bound_credential import Particulars, SecretKeeper
 from identity_core.domain.proofs.presentation import (
@@ -268,7 +268,7 @@ def test_a_request_that_is_not_the_holders_is_not_signed(
 
 def test_a_commitment_that_nobody_can_open_is_not_signed(exchange: Exchange) -> None:
     """Signed by the holder's key: the holder herself is the adversary, who would have a point signed that she cannot open."""
-    from identity_core.crypto import ed25519
+    from identity_codec import ed25519
     from identity_core.domain.credentials.blind_issue import CommittedRequest, CredentialOffer
 
     offer = exchange.offer()

@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands import status
+
 from identity_bbs import interface
 from identity_bbs.bls12381 import keys, select
 from identity_bbs.suite import ciphersuite
-from identity_commands import status
-from identity_tlog.proofs import TlogProof
-
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_decode
+from identity_codec import multikey
+from identity_codec.multibase import base64url_decode
 from identity_core.database.files import FileLock
 from identity_core.domain.credentials import gap_log, gap_shards, status_gaps
 from identity_core.domain.credentials.gap_shards import Manifest
 from identity_core.domain.ledger.leaf import LogLeaf
+from identity_tlog.proofs import TlogProof
 from tests.transparency import LogKey
 from tests.unit.cli.conftest import Commands
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import pkcs11
-from identity_bbs.blind import IssueRequest
 
-from identity_core.codec import multikey
+from identity_bbs.blind import IssueRequest
+from identity_codec import multikey
 from identity_core.database.files import FileLock
 from identity_core.domain.custody import HolderSecrets
 from identity_core.domain.proofs.presentation import HolderConsent

@@ -15,9 +15,8 @@ from functools import partial
 from typing import Any
 
 from identity_bbs.blind import IssueRequest
-
+from identity_codec import sealing
 from identity_core.cache import BoundedCache
-from identity_core.crypto import sealing
 from identity_core.database import DatabaseError, Transaction
 from identity_core.domain.credentials.holder_secret import root_of
 from identity_core.domain.custody import HolderSecrets

@@ -12,7 +12,7 @@ import pytest
 from identity_postgresql.session import translated_sql
 from identity_records.store import TimelineEntry
 
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.database import Transaction
 from identity_core.store import Store, challenges
 from identity_core.store.records import delete_first

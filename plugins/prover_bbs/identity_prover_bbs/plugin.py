@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Final
 
 from identity_bbs.bls12381 import Curve, select
-
 from identity_core.domain.proofs.predicate import PredicateType
 from identity_core.domain.proofs.presentation import (
     Acceptance,

@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from identity_records.audit import audit_of
 from identity_records.chain import require_line
 
+from identity_codec.values import value_class
 from identity_core.bootstrap.beside import open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.storage import check_new_origin, check_of, checkpoint_keys, load_remembered, told_at_start
@@ -23,7 +24,6 @@ from identity_core.use_cases.ledger.guard import RollbackGuard
 from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.ledger.storage import require_signed
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_transparency.use_cases.rollback import AcceptRollback, AnotherLedger, ForkedLog, Rollback
 from identity_transparency.use_cases.watch import WatchStorage
 

@@ -11,11 +11,11 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from identity_bbs import interface
 from identity_bbs.bls12381 import keys, select
 from identity_bbs.suite import ciphersuite
-
-from identity_core.codec import jcs, strict_json
+from identity_codec import jcs, strict_json
 from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.gap_shards import SHARD_GAPS, Manifest, Shard, SignedGap
 from identity_core.domain.credentials.status_gaps import LAST_END, Gap, HandleListed, StatusEpoch, StatusListRefused

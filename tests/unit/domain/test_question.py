@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from identity_kit.conformance.prover_cases import SCHEMA
 
-from identity_core.codec import jcs
+from identity_codec import jcs
 from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, OFFSET
 from identity_core.domain.credentials.bound_credential import BoundHeader, SecretKeeper, StatusListReference
 from identity_core.domain.credentials.status_gaps import StatusEpoch

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from identity_core.codec import jcs
+from identity_codec import jcs
 from identity_core.domain.credentials import status_gaps
 from identity_core.domain.credentials.status_gaps import (
     FIRST_END,

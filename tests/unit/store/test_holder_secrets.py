@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.domain.activity import EventRecord
 from identity_core.errors import CredentialRevoked
 from identity_core.ports.holder_secrets import BoundCredential, SecretRotation

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from identity_tlog.tree import Frontier, leaf_hash
 
 from identity_core.database import Transaction
 from identity_core.ports.anchoring import Growth

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials.bound_credential import Particulars
 from identity_core.domain.proofs.presentation import Acceptance
 from identity_core.domain.proofs.proof import WitnessInvalid

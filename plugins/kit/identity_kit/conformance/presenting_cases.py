@@ -14,7 +14,8 @@ from identity_bbs.consent import consent
 from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
-
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.credentials.bound_credential import (
     BoundHeader,
     Particulars,
@@ -34,8 +35,6 @@ from identity_core.domain.proofs.presentation import (
     proof_day,
 )
 from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
-from identity_core.errors import JsonValue
-from identity_core.values import value_class
 from identity_kit.conformance.prover_cases import HANA, NOW, SCHEMA, context
 
 SUBJECT: Final = "did:example:hana"

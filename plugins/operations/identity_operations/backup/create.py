@@ -35,7 +35,6 @@ from identity_core.settings import Settings, StartError
 from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
 from identity_core.use_cases.ledger.project import CheckpointSigner, leaf_of
-from identity_core.values import value_class
 from identity_operations.backup.archive import Advance, described, read_archive, write_archive
 from identity_operations.backup.manifest import BackupManifest
 from identity_operations.backup.seal import BackupInvalid, OperatorKey
@@ -43,6 +42,8 @@ from identity_operations.backup.snapshot import copy_at_one_moment
 from identity_operations.examination.examiner import Finding
 from identity_operations.examination.fsck import examine
 from identity_operations.upgrade.steps import bring_up
+from identity_tlog.note import VerifierKey
+from identity_tlog.tree import Frontier, leaf_hash
 
 # What limits requests is of the moment.
 NOT_KEPT: Final = frozenset({"limits.sqlite"})

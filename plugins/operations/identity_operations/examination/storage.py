@@ -21,7 +21,6 @@ from identity_core.plugin.sockets import LEDGER
 from identity_core.settings import Settings
 from identity_core.use_cases.api_keys.tagged import TaggedKeys
 from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
-from identity_core.values import value_class
 
 
 @value_class

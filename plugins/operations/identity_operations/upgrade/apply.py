@@ -25,7 +25,6 @@ from identity_core.database.files import FileLock
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.settings import Settings, StartError
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_operations.backup.create import (
     OBSTACLES,
     STAGING,

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from identity_bbs.bls12381 import ORDER
 from identity_bbs.bls12381.hedged import HedgedScalars
-
 from identity_core.domain.proofs.normal_form import Slot
 from identity_prover_bbs.committed_vector import ProverVector, VerifierVector
 from identity_prover_bbs.plan import RADIX, decompose

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 from identity_bbs.openings import TAG
-
 from identity_core.domain.proofs.question import SUITE_2
 
 SUITE: Final = SUITE_2

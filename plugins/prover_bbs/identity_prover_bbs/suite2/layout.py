@@ -13,7 +13,6 @@ from itertools import count
 from typing import Final, NamedTuple
 
 from identity_bbs.bls12381 import ORDER
-
 from identity_core.domain.proofs.normal_form import Slot
 from identity_core.domain.proofs.question import refused
 from identity_prover_bbs.committed_vector import octets_of_vector_proof

@@ -32,7 +32,6 @@ from identity_bbs.suite import (
     Signature,
     ciphersuite,
 )
-
 from identity_core.cache import BoundedCache
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import Message

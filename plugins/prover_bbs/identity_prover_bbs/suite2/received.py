@@ -9,8 +9,7 @@ from typing import Final
 
 from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
 from identity_bbs.openings import octets_of_openings
-
-from identity_core.crypto import ed25519
+from identity_codec import ed25519
 from identity_core.domain.proofs.presentation import (
     Acceptance,
     PresentationContext,

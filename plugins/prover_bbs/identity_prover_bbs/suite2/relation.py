@@ -15,7 +15,6 @@ from identity_bbs.bls12381.keys import hash_to_scalar
 from identity_bbs.frames import frame, number, optional, scalar
 from identity_bbs.octets import mixed_messages_to_scalars
 from identity_bbs.openings import HOLDER_SLOT
-
 from identity_core.domain.credentials.bound_credential import (
     FIRST_DAY_SLOT,
     HANDLE_SLOT,

@@ -21,7 +21,6 @@ from identity_bbs.frames import frame, number, optional
 from identity_bbs.octets import octets_to_proof, octets_to_public_key
 from identity_bbs.openings import HOLDER_SLOT, PSEUDONYM_DST
 from identity_bbs.suite import BbsProofInvalid, BbsPublicKey, Ciphersuite, InitResult, Proof, ciphersuite
-
 from identity_core.domain.proofs.normal_form import Slot
 from identity_core.domain.proofs.presentation import (
     Acceptance,

@@ -18,7 +18,7 @@ from identity_core.store.transparency import TransparencyTree
 from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.ledger.storage import CheckStorage
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
+from identity_tlog.tree import Malformed
 
 
 class AnotherLedger(StorageMismatch):

@@ -33,6 +33,7 @@ from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.ledger.guard import StorageWatch
 from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.ledger.storage import CheckStorage
+from identity_tlog.tree import Frontier
 
 QUIET_SECONDS = 2.0
 REST_SECONDS = 60.0

@@ -12,14 +12,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from identity_bbs.blind import IssueRequest
 from identity_custodian_sealed.custodian import holder_secrets
 from identity_custodian_sealed.held_key import HeldKey, Label
 from msgspec import structs
 
-from identity_core.codec.multikey import BLS12381G2, encode_secret
-from identity_core.codec.structs import UNSET, convert
-from identity_core.codec.times import printed_exactly
+from identity_bbs.blind import IssueRequest
+from identity_codec.multikey import BLS12381G2, encode_secret
+from identity_codec.structs import UNSET, convert
+from identity_codec.times import printed_exactly
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.delegations.delegation import AutonomyTable

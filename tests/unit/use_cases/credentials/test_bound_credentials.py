@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_codec import multikey
+from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials import status_gaps
 from identity_core.domain.credentials.bound_credential import BoundHeader, SecretKeeper
 from identity_core.domain.credentials.credential import CredentialStatus

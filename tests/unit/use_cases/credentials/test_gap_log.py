@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_tlog.policy import WitnessPolicy
 
-from identity_core.codec.multibase import base64url_encode
+from identity_codec.multibase import base64url_encode
 from identity_core.domain.credentials import gap_log, gap_shards, status_gaps
 from identity_core.domain.credentials.gap_log import GapRecord, verify_recorded
 from identity_core.domain.credentials.gap_shards import Manifest
@@ -22,6 +21,7 @@ from identity_core.ports.status_gaps import GapList
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof, RecordGaps
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.ledger.places import LogPlaces
+from identity_tlog.policy import WitnessPolicy
 from tests.rooms import Rooms
 from tests.transparency import LoggedLedger, LogKey
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.structs import convert
+from identity_codec.multibase import base64url_encode
+from identity_codec.structs import convert
 from identity_core.domain.credentials import status_gaps
 from identity_core.domain.credentials.bound_credential import SecretKeeper, StatusListReference
 from identity_core.domain.credentials.credential import NO_SECRET

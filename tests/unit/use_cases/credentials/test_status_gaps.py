@@ -11,10 +11,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
 from identity_bbs import interface
 from identity_bbs.bls12381 import keys, select
 from identity_bbs.suite import ciphersuite
-
 from identity_core.domain.credentials import status_gaps
 from identity_core.domain.credentials.credential import Credential, CredentialStatus
 from identity_core.domain.credentials.gap_shards import Manifest

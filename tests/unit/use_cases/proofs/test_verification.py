@@ -14,7 +14,7 @@ from identity_records.audit import audit_of
 from identity_records.queries import TimelineQuery, VerificationQuery
 from identity_records.store import StoredTimeline, StoredVerifications
 
-from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.question import SUITE_2
