@@ -18,10 +18,8 @@ from identity_codec.times import parse
 from identity_codec.values import value_class
 from identity_core.database import Transaction
 from identity_core.domain.activity import SERVICE, Event, EventRecord, RequestContext
-from identity_core.errors import JsonValue
 from identity_core.store import Store
 from identity_core.store.events import OpenSink
-from identity_core.values import value_class
 
 
 @value_class

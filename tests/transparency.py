@@ -14,6 +14,9 @@ from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.plugin.provider import BuildContext
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger
+from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
+from identity_tlog.tiles import TileKey, bundled, edge_of, grown, levels_of, tiles_of
+from identity_tlog.tree import Frontier, leaf_hash
 from tests.events import open_store
 from tests.rooms import MovableClock
 

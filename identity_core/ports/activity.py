@@ -10,7 +10,6 @@ from typing import Any, Protocol
 from identity_codec.values import value_class
 from identity_core.database import Transaction
 from identity_core.domain.activity import Event, EventRecord
-from identity_core.values import value_class
 
 
 class EventSink(Protocol):

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
+from identity_codec.values import value_class
 from identity_core.domain.activity import EventRecord
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.dids.stored_version import StoredVersion

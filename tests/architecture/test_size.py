@@ -17,7 +17,7 @@ LIMITS = {
     "cli": (2_151, 22),
     "client": (635, 12),
     "database": (821, 9),
-    "domain": (6_713, 70),
+    "domain": (6_587, 69),
     # What steps 3 to 9 add is included.
     "extension": (400, 8),
     "plugin": (2_168, 21),

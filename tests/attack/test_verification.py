@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_bbs.bls12381 import select
 from identity_records.audit import audit_of
 from identity_records.queries import TimelineQuery, VerificationQuery
 from identity_records.store import StoredTimeline, StoredVerifications

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import asyncio
 
-from identity_tlog.proofs import span_hash
-from identity_tlog.tiles import needed, node_from
-from identity_tlog.tree import Malformed, Refuted, leaf_hash
-
+from identity_codec.values import value_class
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import StorageMismatch

@@ -19,8 +19,6 @@ from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
 from identity_kit.conformance.prover_cases import BbsIssuer
 from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline, TimelineEntry, TimelineRow
-from identity_tlog.anchored import AnchoredCheckpoint, AnchorPath, checkpoint_commitment, root_and_paths
-from identity_tlog.note import Checkpoint
 
 from identity_codec import multikey
 from identity_codec.multibase import base64url_decode

@@ -9,7 +9,6 @@ import pytest
 from identity_anchoring import follow
 from identity_anchoring.batches import LeaseLost
 from identity_records.audit import audit_of
-from identity_tlog.anchored import AnchorPath
 
 from identity_core.domain.proofs.anchor import Anchor, AnchorStatus, proof_commitment
 from identity_core.domain.proofs.stored import StoredProof

@@ -12,8 +12,6 @@ import pytest
 from identity_anchoring.batches import LeaseLost, Sealing
 from identity_ledger_memory import MemoryLedger
 from identity_records.audit import audit_of
-from identity_tlog.anchored import AnchorPath, checkpoint_commitment
-from identity_tlog.tree import Refuted
 
 from identity_core.domain.proofs.anchor import Anchor, AnchorStatus, proof_commitment
 from identity_core.errors import LedgerUnavailable

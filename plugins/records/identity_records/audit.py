@@ -14,13 +14,13 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.codec.times import printed_exactly
+from identity_codec.times import printed_exactly
+from identity_codec.values import value_class
 from identity_core.database import Transaction
 from identity_core.domain.activity import EVERY_EVENT, REFUSED, EventRecord
 from identity_core.store import Store
 from identity_core.store.records import Repository, delete_first
 from identity_core.store.requests import touch
-from identity_core.values import value_class
 
 _HEAD = """
 SELECT sequence, link, keyed_from, mac, (SELECT max(sequence) FROM audit_lines) FROM audit_head WHERE id = 1

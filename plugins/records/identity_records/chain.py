@@ -17,7 +17,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from identity_core.errors import JsonValue, StorageMismatch
+from identity_codec.strict_json import JsonValue
+from identity_core.errors import StorageMismatch
 from identity_records.audit import AuditLines, ChainedLine, ChainHead, KeyedHead, next_link
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from identity_core.values import value_class
+from identity_codec.values import value_class
 
 
 @value_class

@@ -11,6 +11,7 @@ from typing import Final
 
 import orjson
 
+from identity_codec.values import value_class
 from identity_core.database import Transaction
 from identity_core.domain.activity import EVERY_EVENT, REFUSED, ApiKeyChanged, DidChanged, Event, EventRecord, Parties
 from identity_core.domain.callers import Caller
@@ -19,7 +20,6 @@ from identity_core.domain.proofs.checks import BoundPart, compared_of
 from identity_core.domain.proofs.verification import ProofVerification, issuer_of
 from identity_core.store.proofs import anchors_of
 from identity_core.store.records import Repository, Table, bounds, row_id
-from identity_core.values import value_class
 from identity_records.queries import (
     TimelineQuery,
     VerificationCounts,

@@ -14,6 +14,7 @@ from identity_core.database import Transaction
 from identity_core.ports.anchoring import Growth
 from identity_core.ports.api_keys import Charge
 from identity_core.store import Store
+from identity_tlog.tree import Frontier, leaf_hash
 from tests.events import ROW, links_hold, open_store, write_rows
 
 LEAF = leaf_hash(b"1")

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Final
 
 from identity_records.audit import audit_of
-from identity_tlog.note import VerifierKey
-from identity_tlog.tree import Frontier, leaf_hash
 
+from identity_codec.values import value_class
 from identity_core import __version__
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.read_only import looking_plugins, looking_store, pending_steps

@@ -16,10 +16,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from identity_records.audit import audit_of
-from identity_tlog.note import Checkpoint, VerifierKey
-from identity_tlog.policy import WitnessPolicy, label
-from identity_tlog.tree import Malformed, Refuted
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core.bootstrap.beside import open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.storage import check_new_origin, check_of, load_remembered, told_at_start

@@ -15,7 +15,6 @@ from sqlalchemy.pool import StaticPool
 from identity_codec.values import value_class
 from identity_core.database import DatabaseError, Look
 from identity_core.store.tables import declared_tables
-from identity_core.values import value_class
 
 _DRIVERS: Final = {"sqlite": "sqlite://", "postgresql": "postgresql+psycopg://"}
 

@@ -15,10 +15,8 @@ from typing import Final, Literal
 
 from identity_records.audit import ChainHead, audit_of
 from identity_records.chain import ChainBroken, check_kept, follow, require_line
-from identity_tlog.note import Checkpoint
-from identity_tlog.tiles import levels_of, tiles_of
-from identity_tlog.tree import HASH_BYTES, Frontier, Malformed
 
+from identity_codec.values import value_class
 from identity_core.bootstrap.storage import checkpoint_keys
 from identity_core.database import DatabaseMismatch
 from identity_core.domain.ledger.audit import Audit

@@ -9,6 +9,7 @@ from pathlib import Path
 from identity_records.audit import audit_of
 from identity_records.chain import require_line
 
+from identity_codec.values import value_class
 from identity_core.bootstrap.beside import has_api_keys, with_tagged, writable_of
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.read_only import looking_plugins, looking_store

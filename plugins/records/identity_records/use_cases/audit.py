@@ -20,14 +20,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from identity_core.codec import times
+from identity_codec import times
+from identity_codec.values import value_class
 from identity_core.domain.activity import SERVICE, Event, EventRecord, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.errors import Forbidden, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.expiry import SOON_SECONDS, StepSize, erasing_time
-from identity_core.values import value_class
 from identity_records.audit import AuditLines, ChainedLine, ChainHead
 from identity_records.chain import CUT, ChainBroken, check_kept, check_reached, cut_details, follow
 from identity_records.use_cases.visibility import SCOPE

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from identity_records.audit import AuditLines
 from identity_records.chain import require_line
-from identity_tlog.tree import Malformed
 
+from identity_codec.values import value_class
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import StorageMismatch

@@ -23,7 +23,6 @@ from typing import ClassVar
 
 from identity_records.audit import GENESIS, AuditLines
 from identity_records.chain import require_line
-from identity_tlog.tree import Frontier
 
 from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import IdentityError, StorageMismatch
