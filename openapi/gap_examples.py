@@ -15,8 +15,8 @@ from identity_core.domain.credentials.gap_log import GapRecord
 from identity_core.domain.credentials.gap_shards import Manifest
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.keys import Key, PublicKey
-from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.use_cases.credentials.issue import GAP_PERIOD
+from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
 from identity_tlog.proofs import TlogProof
 from identity_tlog.tree import leaf_hash

@@ -25,7 +25,7 @@ from identity_core.domain.credentials.gap_shards import (
     shard_place,
 )
 from identity_core.domain.credentials.status_gaps import StatusEpoch, StatusListRefused
-from identity_core.domain.ledger.history import ProvenEntry
+from identity_tlog.leaf import ProvenEntry
 from identity_tlog.note import VerifierKey
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.proofs import MAX_PROOF

@@ -25,8 +25,8 @@ from identity_core.store.proofs import StoredProofs
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.requests import StoredIdempotencyKeys, StoredUsage
 from identity_core.store.row_mac import RowMac
+from identity_core.store.service_did import StoredServiceDid
 from identity_core.store.status_gaps import StoredStatusGaps
-from identity_core.store.transparency import TransparencyTree
 
 __all__ = ["Store"]
 
@@ -51,7 +51,7 @@ class Store:
         self.spent_challenges = StoredSpentChallenges(database)
         self.usage = StoredUsage(database)
         self.idempotency = StoredIdempotencyKeys(database)
-        self.transparency = TransparencyTree(database)
+        self.service_did = StoredServiceDid(database)
         self.credential_schemas = StoredCredentialSchemas(database)
         self.credentials = StoredCredentials(database)
         self.status_gaps = StoredStatusGaps(database)

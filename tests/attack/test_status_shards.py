@@ -12,6 +12,7 @@ from itertools import pairwise
 from time import monotonic
 
 import pytest
+from identity_transparency.domain.audit import Audit
 
 from identity_bbs import interface
 from identity_bbs.bls12381 import keys, select
@@ -23,8 +24,7 @@ from identity_core.domain.credentials import gap_log, gap_shards, status_gaps
 from identity_core.domain.credentials.gap_log import GapRecord
 from identity_core.domain.credentials.gap_shards import Manifest, Shard, SignedGap
 from identity_core.domain.credentials.status_gaps import LAST_END, Gap, HandleListed, StatusEpoch, StatusListRefused
-from identity_core.domain.ledger.audit import Audit
-from identity_core.domain.ledger.leaf import LogLeaf
+from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.proofs import TlogProof, inclusion_spans, span_hash

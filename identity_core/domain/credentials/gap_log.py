@@ -3,7 +3,7 @@
 Each list has a log of its own among the entries of the ledger, under a subject that no DID method writes. Every edition is one entry, in
 the order in which they were recorded: JCS of ``digest`` (SHA-256 of the manifest's octets, base64url), ``edition``, ``epoch``, ``format``,
 ``issuer``, ``list`` and ``period``. Within an epoch the editions of a list ascend; two entries of one edition are two lists, which whoever
-audits the log is told (``domain/ledger/audit.py``).
+audits the log is told (the extension ``transparency``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from identity_codec import jcs, multibase, strict_json
 from identity_codec.values import value_class
 from identity_core.domain.credentials.gap_shards import Manifest
 from identity_core.domain.credentials.status_gaps import StatusListRefused
-from identity_core.domain.ledger.history import ProvenEntry, verify_entry
+from identity_tlog.leaf import ProvenEntry, verify_entry
 from identity_tlog.note import VerifierKey
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.proofs import TlogProof

@@ -17,10 +17,7 @@ from identity_core.domain.credentials.gap_shards import Manifest
 from identity_core.errors import StatusListNotFound, VersionConflict
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.status_gaps import Published, StatusGaps
-from identity_core.use_cases.ledger.places import LogPlaces
-from identity_core.use_cases.ledger.project import TransparencyLog, entry_at, hashes_of, leaf_of
-from identity_tlog.note import Checkpoint, Note
-from identity_tlog.proofs import TlogProof, inclusion_spans
+from identity_core.use_cases.transparency import LogPlaces
 
 LOOK_BACK: Final = 256
 """How many of the newest entries of a list are read, where the store does not know an edition: those of at least as many epochs as are
@@ -76,10 +73,10 @@ class RecordGaps:
 
 @value_class
 class GetStatusGapsProof:
-    """The C2SP tlog-proof of an edition, by the digest of its manifest. Raises ``StatusListNotFound``, also before it is recorded."""
+    """The C2SP tlog-proof of an edition, by the digest of its manifest. Raises ``StatusListNotFound``: also before
+    it is recorded, and without a log."""
 
     gaps: StatusGaps
-    log: TransparencyLog
     places: LogPlaces
 
     async def __call__(self, list_id: str, digest: str) -> bytes:
@@ -87,17 +84,6 @@ class GetStatusGapsProof:
             sequence = await self.gaps.recorded(list_id, base64url_decode(digest))
         except ValueError:
             raise StatusListNotFound from None
-        if sequence is None:
+        if sequence is None or self.places.prove is None:
             raise StatusListNotFound
-        leaf = leaf_of(await entry_at(self.log.ledger, sequence))
-        note = self.places.note()
-        if note is None or _size(note) <= leaf.index:
-            # Witnesses have not seen it yet: the log alone signs for it, and who asks for witnesses asks again.
-            note = await self.log.signed()
-        size = _size(note)
-        hashes = await hashes_of(self.log.tree, inclusion_spans(leaf.index, size))
-        return TlogProof(leaf.index, hashes, note, leaf.encode()).encode()
-
-
-def _size(note: bytes) -> int:
-    return Checkpoint.parse(Note.parse(note).text).size
+        return await self.places.prove(sequence)

@@ -23,7 +23,7 @@ from identity_codec.multibase import base64url_decode
 from identity_core.database.files import FileLock
 from identity_core.domain.credentials import gap_log, gap_shards, status_gaps
 from identity_core.domain.credentials.gap_shards import Manifest
-from identity_core.domain.ledger.leaf import LogLeaf
+from identity_tlog.leaf import LogLeaf
 from identity_tlog.proofs import TlogProof
 from tests.transparency import LogKey
 from tests.unit.cli.conftest import Commands

@@ -18,10 +18,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from identity_commands.verify_log import verify
 from identity_prover_bbs import BbsProver
 
 from identity_bbs.bls12381 import select
-from identity_core.domain.dids.log import LogInvalid, verify
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.domain.proofs.issuer_key import assertion_key
 from identity_core.domain.proofs.presented import AnyPresented, PresentedPresentation
 from identity_core.domain.proofs.verification import Expectation

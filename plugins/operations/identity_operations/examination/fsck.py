@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from identity_transparency.opening import check_of, load_remembered, open_beside
+from identity_transparency.tree import TransparencyTree
+
 from identity_codec.values import value_class
-from identity_core.bootstrap.beside import index_tools, open_beside
+from identity_core.bootstrap.beside import index_tools
 from identity_core.bootstrap.ports import SystemClock, rows_secret
 from identity_core.bootstrap.read_only import looking_plugins, looking_store
-from identity_core.bootstrap.storage import BRING_UP, check_of, load_remembered, told_at_start
+from identity_core.bootstrap.storage import BRING_UP, told_at_start
 from identity_core.database import DatabaseAbsent, faults_of
 from identity_core.errors import IdentityError
 from identity_core.extension.choice import extensions_on
@@ -153,6 +156,6 @@ async def repair_index(settings: Settings, findings: Sequence[Finding]) -> Repai
     if is_tree:
         async with AsyncExitStack() as stack:
             logged, store = await open_beside(settings, stack)
-            await store.transparency.drop_projections((await logged.ledger.head()).sequence)
+            await TransparencyTree(store.database).drop_projections((await logged.ledger.head()).sequence)
             await logged.follower.now()
     return Repaired(done, failed, is_tree)

@@ -8,12 +8,15 @@ from pathlib import Path
 
 from identity_records.audit import audit_of
 from identity_records.chain import require_line
+from identity_transparency.opening import check_of, checkpoint_keys, load_remembered
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
 
 from identity_codec.values import value_class
 from identity_core.bootstrap.beside import has_api_keys, with_tagged, writable_of
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.read_only import looking_plugins, looking_store
-from identity_core.bootstrap.storage import check_of, checkpoint_keys, load_remembered, told_at_start
+from identity_core.bootstrap.storage import told_at_start
 from identity_core.database import DatabaseAbsent, MigrationPending
 from identity_core.errors import StorageMismatch
 from identity_core.plugin.build import LookOnly
@@ -21,7 +24,6 @@ from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.sockets import LEDGER
 from identity_core.settings import Settings
 from identity_core.use_cases.api_keys.tagged import TaggedKeys
-from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
 
 
 @value_class
@@ -70,7 +72,7 @@ async def _compare(settings: Settings, plugins: PluginManager, look: LookOnly) -
             return Compared(None, None if kept is None else kept.checkpoint.size)
         await check.projections()
         if kept is not None:
-            read = ReadCheckpointKeys(custodian, ledger, store.transparency, kept.checkpoint.origin)
+            read = ReadCheckpointKeys(custodian, ledger, TransparencyTree(store.database), kept.checkpoint.origin)
             await check.remembered(kept, await checkpoint_keys(read))
             await require_line(audit_of(store), kept.audit_lines, kept.audit_link)
         entries = (await ledger.head()).sequence

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_transparency.use_cases.read import ProveEntry
 
 from identity_codec.multibase import base64url_encode
 from identity_core.domain.credentials import gap_log, gap_shards, status_gaps
@@ -20,7 +21,7 @@ from identity_core.errors import LedgerUnavailable, StatusListNotFound
 from identity_core.ports.status_gaps import GapList
 from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof, RecordGaps
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
-from identity_core.use_cases.ledger.places import LogPlaces
+from identity_core.use_cases.transparency import LogPlaces
 from identity_tlog.policy import WitnessPolicy
 from tests.rooms import Rooms
 from tests.transparency import LoggedLedger, LogKey
@@ -44,7 +45,7 @@ class Room:
         self.gaps, self.ledger = self.logged.store.status_gaps, self.logged.ledger
         self.record = RecordGaps(self.gaps, self.ledger)
         self.job = self.process()
-        self.proof = GetStatusGapsProof(self.gaps, self.logged, LogPlaces())
+        self.proof = GetStatusGapsProof(self.gaps, LogPlaces(prove=ProveEntry(self.logged, lambda: None)))
         self.epoch = status_gaps.epoch_at(self.logged.clock.now(), LIST.period)
 
     def process(self) -> PublishStatusGaps:
