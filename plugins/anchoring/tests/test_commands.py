@@ -19,6 +19,7 @@ from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
 from identity_kit.conformance.prover_cases import BbsIssuer
 from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline, TimelineEntry, TimelineRow
+from identity_transparency.opening import transparency_log
 from identity_transparency.use_cases.project import TransparencyLog
 
 from identity_codec import multikey
@@ -69,9 +70,7 @@ def stored(folder: Path, job: Callable[[Store], Awaitable[T]]) -> T:
 
 def in_log(folder: Path, job: Callable[[TransparencyLog], Awaitable[T]]) -> T:
     async def opened() -> T:
-        from identity_core import bootstrap
-
-        async with bootstrap.transparency_log(load(overrides={"data_dir": folder})) as desk:
+        async with transparency_log(load(overrides={"data_dir": folder})) as desk:
             return await job(desk)
 
     return asyncio.run(opened())
