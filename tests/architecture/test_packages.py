@@ -250,4 +250,4 @@ def test_packages_say_what_they_are(trees: dict[str, ast.Module]) -> None:
 def test_audit_lines_are_made_in_one_place() -> None:
     calls = re.compile(r"\bto_line\(")
     found = {str(path.relative_to(ROOT)) for path in MODULES if calls.search(path.read_text())}
-    assert found == {"identity_core/store/audit.py"}
+    assert found == {"plugins/records/identity_records/audit.py"}

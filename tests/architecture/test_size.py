@@ -17,13 +17,13 @@ LIMITS = {
     "cli": (1_785, 18),
     "client": (587, 11),
     "database": (821, 9),
-    "domain": (5_756, 60),
+    "domain": (5_670, 60),
     # What steps 3 to 9 add is included.
     "extension": (400, 8),
     "plugin": (2_168, 21),
-    "ports": (789, 19),
+    "ports": (751, 19),
     "settings": (871, 7),
-    "store": (2_734, 27),
+    "store": (2_448, 25),
     "throttle": (432, 6),
     "use_cases": (4_451, 57),
 }

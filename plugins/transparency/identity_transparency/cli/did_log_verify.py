@@ -33,6 +33,8 @@ NO_LOG: Final = (
     "the document of a did:key follows from the DID; `identity ledger verify DID` proves when its entry was recorded"
 )
 
+_EMPTY = "give what `identity did log get` wrote; where that failed, it has said why"
+
 
 @click.command(name="verify", cls=Command)
 @input_argument
@@ -92,8 +94,7 @@ def verify(
     missing = unchecked(service_history is not None and service_did is not None, needs_service_log, name_of(file))
     octets = file.read()
     if not octets.strip():
-        remedy = "give what `identity did log get` wrote; where that failed, it has said why"
-        fail("there is no log in it: it is empty", name_of(file), remedy)
+        fail("there is no log in it: it is empty", name_of(file), _EMPTY)
     try:
         approvals = None if witness_file is None else witness_file.read_bytes()
         checked = verify_log.verify(octets, now=now + CLOCK_ALLOWANCE, witness_file=approvals)
