@@ -11,8 +11,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, TypeVar
 
-from identity_commands.secret_input import read_record
-
 from identity_codec.times import micros
 from identity_core.cli.holder_file import HELD, ISSUED_ANEW, OWN, unfit
 from identity_core.database import DatabaseError, Transaction
@@ -191,6 +189,8 @@ _LOST = (
 
 def holders_file(held: Path) -> Iterator[Diagnosis]:
     """A file that cannot be read, or that others can, ends the command."""
+    from identity_commands.secret_input import read_record
+
     record = read_record(held, "holder's file", HELD)
     credentials = record["credentials"]
     faults = [f"{name}: {fault}" for name, fault in unfit(record)]
