@@ -19,7 +19,7 @@ from identity_core.domain.credentials.gap_shards import Manifest
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.keys import Key, PublicKey
 from identity_core.domain.ledger.leaf import LogLeaf
-from identity_core.use_cases.credentials.issue import GAP_PERIOD
+from identity_core.use_cases.credentials.bound_issue import GAP_PERIOD
 from openapi.story import ORIGIN, START, Json, dice
 
 

@@ -17,9 +17,11 @@ from identity_prover_bbs import BbsProver
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_encode
 from identity_core.domain.credentials.bound_credential import BoundHeader
-from identity_core.domain.credentials.credential import Credential, particulars_of
+from identity_core.domain.credentials.bound_format import particulars_of
+from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.credentials.gap_shards import Manifest, SignedGap
 from identity_core.domain.delegations.ibct import Capability
+from identity_core.domain.proofs.asked import parse_asked
 from identity_core.domain.proofs.presentation import (
     DELEGATION_COVER,
     REQUEST_COVER,
@@ -36,7 +38,7 @@ from identity_core.domain.proofs.presentation import (
 )
 from identity_core.domain.proofs.presented import presentation_signals
 from identity_core.domain.proofs.proof import Context, Witness, ZkProof, capability_digest
-from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
+from identity_core.domain.proofs.question import AskedCredential, Question
 from openapi.gap_examples import gap_list
 from openapi.story import START, Json, dice
 from openapi.write_credential_examples import HANDLE, WALLETS_ID, CredentialTelling

@@ -17,6 +17,7 @@ from identity_core.api.credentials import verifiable_credential
 from identity_core.codec import multibase
 from identity_core.codec.structs import plain
 from identity_core.domain.credentials import credential_schema as schema_json
+from identity_core.domain.credentials.bound_format import BOUND_CREDENTIALS
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, canonical_values
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.credentials.schema import Schema
@@ -65,7 +66,9 @@ def raw(pair: Key) -> bytes:
 def shown_to_holder(credential: Credential, witness: Witness | None, base_url: str) -> dict[str, Any]:
     """The credential as its holder gets it."""
     assert witness is not None
-    value: dict[str, Any] = plain(verifiable_credential(credential, witness, base_url, with_signature=True))
+    value: dict[str, Any] = plain(
+        verifiable_credential(credential, witness, base_url, BOUND_CREDENTIALS, with_signature=True)
+    )
     return value
 
 

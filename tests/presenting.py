@@ -21,6 +21,7 @@ from identity_core.domain.credentials.bound_credential import (
     StatusListReference,
 )
 from identity_core.domain.credentials.status_gaps import StatusEpoch, chain, epoch_at, place
+from identity_core.domain.proofs.asked import parse_asked
 from identity_core.domain.proofs.presentation import (
     Acceptance,
     BoundWitness,
@@ -34,7 +35,7 @@ from identity_core.domain.proofs.presentation import (
     proof_day,
 )
 from identity_core.domain.proofs.proof import Context
-from identity_core.domain.proofs.question import AskedCredential, HolderForm, Question, parse_asked
+from identity_core.domain.proofs.question import AskedCredential, HolderForm, Question
 from identity_core.errors import ProofInvalid
 
 NOW = datetime(2026, 11, 23, 12, 0, 30, tzinfo=UTC)

@@ -37,14 +37,17 @@ from identity_core.errors import JsonValue, PredicateNotSatisfied, ProofInvalid
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.proofs import RefusedInvocation
 from identity_core.ports.prover import PresentingProver, Prover
+from identity_core.use_cases.credentials.bound_issue import IssueBound
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.proofs.asked import ProofRequest
+from identity_core.use_cases.proofs.bound_suite import BoundSuite
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.proofs.generate import Answered, GenerateDelegatedProof
 from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.proofs.steps import ProofPolicy
+from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.use_cases.record import Record
 from identity_core.wire import DelegatedPresentationRequest, DelegatedProofRequest
 from tests.rooms import ORIGIN, Rooms, secret_of
@@ -155,10 +158,12 @@ class Proving(Rooms):
         custodian: Any = self.custodian
         publisher = PublishStatusGaps(store.status_gaps, custodian, self.clock)
         self.present = PresentBound(self.workers, custodian, store.status_gaps, publisher, IssuerKeys(self.reader))
+        issuing = IssueBound(custodian, custodian, publisher, self.workers, store.holder_secrets, os.urandom)
+        self.suites = {1: SuiteOne(self.workers, custodian), 2: BoundSuite(self.present, issuing)}
         self.generate = GenerateDelegatedProof(
             reader=self.reader,
             sealed_credentials=SealedCredentials(store.credentials, store.credential_schemas, self.seal),
-            present=self.present,
+            suites=self.suites,
             invocations=store.invocations,
             anchoring=anchoring,
             autonomy=AutonomyTable(),

@@ -27,6 +27,7 @@ from identity_core.domain.credentials.bound_credential import (
 from identity_core.domain.credentials.credential import canonical_values
 from identity_core.domain.credentials.credential_schema import CredentialSchema, digest
 from identity_core.domain.dids.keys import Key
+from identity_core.domain.proofs.asked import parse_asked
 from identity_core.domain.proofs.presentation import (
     DELEGATION_COVER,
     REQUEST_COVER,
@@ -35,7 +36,7 @@ from identity_core.domain.proofs.presentation import (
     HolderConsent,
 )
 from identity_core.domain.proofs.proof import Context
-from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
+from identity_core.domain.proofs.question import AskedCredential, Question
 
 DAY_SECONDS = 86_400
 

@@ -17,14 +17,15 @@ from identity_core.codec.structs import UNSET, convert
 from identity_core.codec.times import printed, printed_or_none
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials import credential_schema as schema_json
-from identity_core.domain.credentials.bound_credential import CRYPTOSUITE as BOUND_CRYPTOSUITE
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.credentials.verifiable_credential import (
+    BOUND_CRYPTOSUITE,
     CONTEXTS,
     CRYPTOSUITE,
     SCHEMA_TYPE,
     TYPES,
+    BoundFormat,
     status_entries,
 )
 from identity_core.domain.proofs.proof import Witness
@@ -76,6 +77,7 @@ class CredentialHandlers:
     shard: GetStatusGapShard
     gaps_proof: GetStatusGapsProof
     base_url: str
+    bound_format: BoundFormat | None
 
     async def create_credential_schema(self, request: Request) -> Answer:
         def show(registered: RegisteredSchema) -> Answer:
@@ -108,7 +110,7 @@ class CredentialHandlers:
 
     async def get_credential(self, request: Request) -> Answer:
         seen = await self.get(request.path["credentialId"], request.context)
-        return Answer(200, shown(seen, self.base_url, request.authenticated), headers=[NO_STORE])
+        return Answer(200, shown(seen, self.base_url, self.bound_format, request.authenticated), headers=[NO_STORE])
 
     async def set_credential_status(self, request: Request) -> Answer:
         def show(changed: Credential) -> Answer:
@@ -141,7 +143,7 @@ class CredentialHandlers:
 
     def _stored(self, request: Request, found: ShownCredential) -> Answer:
         location = f"{_PREFIX}/credentials/{quote(found.credential.id, safe=':')}"
-        body = shown(found, self.base_url, request.authenticated)
+        body = shown(found, self.base_url, self.bound_format, request.authenticated)
         return Answer(201, body, headers=[NO_STORE, ("Location", location)])
 
 
@@ -199,21 +201,30 @@ def record(credential: Credential, signed: wire.VerifiableCredential | None, rea
         created_at=printed(credential.created_at),
         created_by=author(credential.created_by, reader),
         credential=signed,
-        suite=1 if credential.binding is None else 2,
+        suite=credential.suite,
         holder_secret_replaced=UNSET if credential.binding is None else bool(credential.binding.secret_replaced),
     )
 
 
-def shown(seen: ShownCredential, base_url: str, reader: Caller) -> wire.CredentialRecord:
+def shown(
+    seen: ShownCredential, base_url: str, bound_format: BoundFormat | None, reader: Caller
+) -> wire.CredentialRecord:
     """A record, with the values for those who see them."""
     signed = None
     if seen.witness is not None:
-        signed = verifiable_credential(seen.credential, seen.witness, base_url, with_signature=seen.to_holder)
+        signed = verifiable_credential(
+            *(seen.credential, seen.witness, base_url, bound_format), with_signature=seen.to_holder
+        )
     return record(seen.credential, signed, reader)
 
 
 def verifiable_credential(
-    credential: Credential, witness: Witness, base_url: str, *, with_signature: bool
+    credential: Credential,
+    witness: Witness,
+    base_url: str,
+    bound_format: BoundFormat | None,
+    *,
+    with_signature: bool,
 ) -> wire.VerifiableCredential:
     """What ``domain/credentials/verifiable_credential.py`` reads."""
     binding = credential.binding
@@ -226,7 +237,9 @@ def verifiable_credential(
         valid_until=UNSET if credential.valid_until is None else printed(credential.valid_until),
         credential_schema=wire.CredentialSchemaReference(id=credential.schema.id, type=SCHEMA_TYPE),
         credential_subject={"id": str(credential.holder), **witness.attributes},
-        credential_status=convert(status_entries(credential, base_url), tuple[wire.CredentialStatusEntry, ...]),
+        credential_status=convert(
+            status_entries(credential, base_url, bound_format), tuple[wire.CredentialStatusEntry, ...]
+        ),
         proof=wire.CredentialProof(
             type="DataIntegrityProof",
             cryptosuite=CRYPTOSUITE if binding is None else BOUND_CRYPTOSUITE,

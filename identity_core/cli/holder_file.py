@@ -29,13 +29,13 @@ def unfit(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     from identity_bbs.openings import BLIND_SLOT, HolderSecret
     from identity_bbs.suite import ciphersuite
 
-    from identity_core.domain.credentials import verifiable_credential
+    from identity_core.domain.credentials.bound_format import binding_of, parse_credential
 
     suite = ciphersuite(select())
     curve = suite.curve
     for name, kept in record["credentials"].items():
         try:
-            bound = verifiable_credential.parse(kept["credential"]).bound
+            bound = binding_of(parse_credential(kept["credential"]))
             blind = int.from_bytes(base64url_decode(kept["blind"]), "big")
             secret = HolderSecret.of(suite, base64url_decode(secret_of(record, kept)))
         except InvalidBlsKey:

@@ -16,7 +16,8 @@ from identity_core.domain.delegations.ibct import Capability
 from identity_core.domain.dids import state as history
 from identity_core.domain.proofs.proof import ReceivedProof, capability_digest
 from identity_core.errors import ProofInvalid
-from identity_core.use_cases.proofs.check import VerifiedProof, check_presentation
+from identity_core.use_cases.proofs.bound_suite import check_presentation
+from identity_core.use_cases.proofs.check import VerifiedProof
 from identity_core.use_cases.proofs.verify import expectation_of
 from identity_core.wire import VerifyProofRequest
 from openapi.did_examples import Telling

@@ -24,7 +24,8 @@ from identity_tlog.witness import Submission
 
 from identity_core.api.errors import negotiate
 from identity_core.codec import jcs, multibase, multikey, strict_json, times
-from identity_core.domain.credentials import status_list, verifiable_credential
+from identity_core.domain.credentials import status_list
+from identity_core.domain.credentials.bound_format import parse_credential
 from identity_core.domain.delegations.action import Action, Grant, literal_of
 from identity_core.domain.delegations.ibct import Capability, delegation_id
 from identity_core.domain.dids import challenge
@@ -151,7 +152,7 @@ PARSERS: dict[str, Parser] = {
     "fragment": of_text(endpoint.check_fragment, (IdentityError,), "files"),
     "scopes": of_text(token.parse_scopes, (ValueError,), "dids:create zkp:prove"),
     "credential": of_json(
-        verifiable_credential.parse,
+        parse_credential,
         (IdentityError,),
         {
             "@context": ["https://www.w3.org/ns/credentials/v2"],

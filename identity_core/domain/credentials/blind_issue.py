@@ -16,9 +16,10 @@ from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.codec.times import printed
 from identity_core.crypto import ed25519
 from identity_core.domain.credentials.attributes import ValueRefused
-from identity_core.domain.credentials.bound_credential import CRYPTOSUITE, BoundHeader, Particulars, SecretKeeper
+from identity_core.domain.credentials.bound_credential import BoundHeader, Particulars, SecretKeeper
+from identity_core.domain.credentials.bound_format import GAP_ENTRY_TYPE
 from identity_core.domain.credentials.schema import MAX_HEADER_OCTETS
-from identity_core.domain.credentials.verifiable_credential import CONTEXTS, GAP_ENTRY_TYPE, SCHEMA_TYPE, TYPES
+from identity_core.domain.credentials.verifiable_credential import BOUND_CRYPTOSUITE, CONTEXTS, SCHEMA_TYPE, TYPES
 from identity_core.errors import JsonValue
 from identity_core.values import value_class
 
@@ -145,7 +146,7 @@ def credential_json(
         "credentialSubject": {"id": particulars.subject, **values},
         "proof": {
             "type": "DataIntegrityProof",
-            "cryptosuite": CRYPTOSUITE,
+            "cryptosuite": BOUND_CRYPTOSUITE,
             "verificationMethod": header.method,
             "created": created,
             "proofPurpose": "assertionMethod",

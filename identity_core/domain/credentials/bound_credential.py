@@ -26,8 +26,6 @@ from identity_core.domain.credentials.status_gaps import BITS, LAST_END, PERIODS
 from identity_core.errors import InvalidCredential, JsonValue
 from identity_core.values import value_class
 
-CRYPTOSUITE: Final = "identity-bbs-credential-2"
-
 FIRST_DAY_SLOT: Final = 3
 LAST_DAY_SLOT: Final = 4
 HANDLE_SLOT: Final = 5

@@ -14,8 +14,9 @@ from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR
 from identity_core.domain.credentials.bound_credential import ATTRIBUTES_SLOT, NO_LAST_DAY, BoundHeader
 from identity_core.domain.credentials.schema import Message
 from identity_core.domain.credentials.status_gaps import BITS
-from identity_core.domain.proofs.predicate import Equals, Goal, InRange, MemberOf, Predicate, normalise
-from identity_core.domain.proofs.question import AskedCredential, NotEqual, Question, refused
+from identity_core.domain.proofs.asked import NotEqual
+from identity_core.domain.proofs.predicate import Equals, Goal, InRange, MemberOf, Predicate, normalise, unsupported
+from identity_core.domain.proofs.question import AskedCredential, Question
 from identity_core.values import value_class
 
 MAX_ELEMENTS: Final = 384
@@ -87,9 +88,9 @@ def normal_form(question: Question) -> NormalForm:
     equal = ((part, goal) for part, goal in goals if isinstance(goal, Equals))
     shown = {Slot(part, goal.slot) for part, goal in equal if isinstance(goal.message, bytes)}
     if any(Slot(part, goal.slot) in shown for _, part, goal in alternatives):
-        raise refused("an alternative is about an attribute that eq discloses: leave it or the eq out")
+        raise unsupported("an alternative is about an attribute that eq discloses: leave it or the eq out")
     if any(slot in shown for group in classes for slot in group):
-        raise refused("an attribute that eq discloses is in a class of same: ask eq of the others too")
+        raise unsupported("an attribute that eq discloses is in a class of same: ask eq of the others too")
     not_null = {Slot(part, goal.slot) for part, goal in goals} | {each.slot for each in inequalities}
     for group in classes:
         if not_null.isdisjoint(group):
@@ -108,7 +109,7 @@ def check_size(question: Question) -> None:
     selectors = len(sides) - len(question.either)
     elements = sum(digits) + len(question.credentials) * each + selectors + len(form.inequalities)
     if elements > MAX_ELEMENTS or len(sides) + len(form.inequalities) > MAX_ROWS:
-        raise refused(f"the question needs {elements} elements; ask less at once")
+        raise unsupported(f"the question needs {elements} elements; ask less at once")
 
 
 def _digits(width: int) -> int:
@@ -126,7 +127,7 @@ def _group(alternative: Alternative) -> int:
 def _alternative(header: BoundHeader, predicate: Predicate | NotEqual) -> InRange | Equals:
     goal = _moved(normalise(header.schema, [predicate])[0]) if isinstance(predicate, Predicate) else None
     if not isinstance(goal, InRange | Equals):
-        raise refused("an alternative is an interval or one value")
+        raise unsupported("an alternative is an interval or one value")
     return goal
 
 
@@ -142,7 +143,7 @@ def _of_part(part: int, credential: AskedCredential) -> tuple[list[PartGoal], li
             if isinstance(goal, MemberOf):
                 goals[slot] = _without(goal, message)
             elif isinstance(goal, Equals) and goal.message == message:
-                raise refused("no value can satisfy the predicates together")
+                raise unsupported("no value can satisfy the predicates together")
             elif goal is None or goal.admits(message):
                 rows.setdefault(slot, set()).add(message)
     for slot in rows.keys() - goals.keys():

@@ -7,7 +7,7 @@ covers fields of the verifier's own request, so that the verifier computes the c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import IntFlag
 from typing import Final
@@ -16,8 +16,10 @@ from identity_bbs.frames import frame, number
 
 from identity_core.domain.credentials.bound_credential import Particulars
 from identity_core.domain.credentials.status_gaps import StatusEpoch
+from identity_core.domain.proofs.predicate import unsupported
 from identity_core.domain.proofs.proof import CLOCK_SKEW, Context
-from identity_core.domain.proofs.question import SUITE_2, HolderForm, Question, refused
+from identity_core.domain.proofs.question import SUITE_2, HolderForm, Question
+from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import JsonValue, PredicateUnsupported, ProofInvalid
 from identity_core.values import Hidden, value_class
 
@@ -129,16 +131,16 @@ class PresentationStatement:
     def __post_init__(self) -> None:
         question = self.question
         if len(self.keys) != len(question.credentials):
-            raise refused("there is not one key for each credential")
+            raise unsupported("there is not one key for each credential")
         if (self.day is None) == question.validity or not 1 <= (1 if self.day is None else self.day) <= LAST_PROOF_DAY:
-            raise refused("a day stands in the statement exactly if validity is asked")
+            raise unsupported("a day stands in the statement exactly if validity is asked")
         if len(self.status) != (len(question.credentials) if question.status else 0):
-            raise refused("there is one status list for each credential exactly if status is asked")
+            raise unsupported("there is one status list for each credential exactly if status is asked")
         for credential, part in zip(question.credentials, self.status, strict=False):
             reference, epoch = credential.header.status, part.epoch
             named = None if reference is None else (credential.header.issuer, reference.list_id, reference.period)
             if named != (epoch.issuer, epoch.list_id, epoch.period):
-                raise refused("the status list is not the one that the credential names")
+                raise unsupported("the status list is not the one that the credential names")
 
 
 @value_class
@@ -196,7 +198,7 @@ class HolderConsent(Hidden):
         try:
             check_agreed(ciphersuite(select()), self.octets, self.rhos, commitments, message, pseudonym)
         except ConsentInvalid:
-            raise refused("the holder's consent is not to this request, or not for these credentials") from None
+            raise unsupported("the holder's consent is not to this request, or not for these credentials") from None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -245,6 +247,14 @@ class Acceptance:
                 raise ProofInvalid(details={"reason": "the holder's consent does not cover what it must"})
 
 
+def acceptance_of(expectation: Expectation, now: datetime) -> Acceptance:
+    """How a proof is taken at ``now`` (aware UTC), as far as its mathematics say: an older list, and a cover that was said, are for
+    ``Expectation.checks``."""
+    usual = Acceptance(now, cover=REQUEST_COVER if expectation.consent_cover is None else Cover(0))
+    age = expectation.status_max_age
+    return usual if age is None else replace(usual, status_max_age=max(age, usual.status_max_age))
+
+
 def last_expiry(day: int) -> datetime:
     """When a proof that credentials are valid on this day ends at the latest."""
     return _EPOCH + (day + 1) * _DAY + DAY_SKEW
@@ -253,7 +263,7 @@ def last_expiry(day: int) -> datetime:
 def check_expiry(day: int | None, context: Context) -> None:
     """A proof does not outlive its day. Raises ``PredicateUnsupported``."""
     if day is not None and context.expires_at > last_expiry(day):
-        raise refused("a proof that says that credentials are valid ends with its day")
+        raise unsupported("a proof that says that credentials are valid ends with its day")
 
 
 def unchecked(question: Question) -> tuple[str, ...]:

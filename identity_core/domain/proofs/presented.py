@@ -6,18 +6,21 @@ takes Ed25519 and the canonical JSON text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Any, TypeAlias
+from typing import Any
 
-from identity_core.codec import jcs, multikey, strict_json
+from identity_core.codec import jcs, strict_json
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.crypto import ed25519
+from identity_core.domain.credentials.credential_schema import CredentialSchema, digest
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.credentials.status_gaps import StatusEpoch
+from identity_core.domain.proofs.asked import Asked
+from identity_core.domain.proofs.expected import ExpectedQuestion, KeptCredential, KeptQuestion, Parts
 from identity_core.domain.proofs.presentation import PresentationContext, PresentationStatement, StatusPart, unchecked
-from identity_core.domain.proofs.proof import MAX_ENVELOPE_CHARACTERS, NEVER_PROVEN, Context, PresentedProof
-from identity_core.domain.proofs.question import SUITE_2, Asked, Question
+from identity_core.domain.proofs.proof import MAX_ENVELOPE_CHARACTERS, NEVER_PROVEN, Context
+from identity_core.domain.proofs.question import SUITE_2, Question
 from identity_core.errors import ProofInvalid
 from identity_core.values import value_class
 
@@ -74,6 +77,63 @@ class PresentedPresentation:
         return len(question.credentials) == 1 and not question.either and not question.same and not question.pseudonym
 
     @property
+    def joint(self) -> KeptQuestion | None:
+        """What is shown of the question where a list of predicates would say too little."""
+        return None if self.is_of_one_credential else self._kept
+
+    @property
+    def _kept(self) -> KeptQuestion:
+        question = self.question
+        credentials = tuple(
+            KeptCredential("", one.header.issuer, one.header.schema.id, tuple(each.json for each in one.predicates))
+            for one in question.credentials
+        )
+        return KeptQuestion(credentials, question.same, question.either, question.pseudonym)
+
+    @property
+    def agent_key(self) -> bytes | None:
+        """The key of the agent who hands the proof over."""
+        return self.bound.agent_key
+
+    @property
+    def cover(self) -> int | None:
+        """The fields that the holder consents to."""
+        return None if self.bound.consent is None else self.bound.consent.cover
+
+    @property
+    def consent_ends(self) -> datetime | None:
+        """When the holder's consent ends."""
+        return None if self.bound.consent is None else datetime.fromtimestamp(self.bound.consent.not_after, UTC)
+
+    @property
+    def schema_ids(self) -> tuple[str, ...]:
+        """Of each credential."""
+        return tuple(credential.header.schema.id for credential in self.question.credentials)
+
+    def is_of(self, definitions: Sequence[CredentialSchema]) -> bool:
+        """See ``PresentedQuestion.is_of``."""
+        headers = [credential.header for credential in self.question.credentials]
+        pairs = [*zip(definitions, headers, strict=True)]
+        return all(one.schema == header.schema and digest(one) == header.digest for one, header in pairs)
+
+    def is_status_recent(self, now: datetime, max_age: timedelta) -> bool | None:
+        """See ``PresentedQuestion.is_status_recent``."""
+        return all(epoch.is_acceptable(now, max_age) for epoch in self.epochs) if self.epochs else None
+
+    def parts(self, expected: ExpectedQuestion) -> Parts:
+        """See ``PresentedQuestion.parts``."""
+        headers = [credential.header for credential in self.question.credentials]
+        return expected.parts([one.issuer for one in headers], [one.schema for one in headers], self._kept)
+
+    def as_made(self, text: str) -> str:
+        """The proof that says this as whoever made it left it: without the agent's signature where it names an agent's key."""
+        return text if self.bound.agent_key is None else base64url_encode(_canonical(_read(text)[0]))
+
+    def awaits_agent(self, text: str) -> bool:
+        """Return whether the proof ``text``, which says this, names an agent's key and lacks the agent's signature."""
+        return self.bound.agent_key is not None and self.as_made(text) == text
+
+    @property
     def proven(self) -> frozenset[str]:
         """Which of ``NEVER_PROVEN`` it says itself, if it is right: what its question asks."""
         return frozenset(NEVER_PROVEN) - frozenset(unchecked(self.question))
@@ -91,19 +151,6 @@ def presentation_signals(question: Question, context: Context) -> tuple[str, ...
     headers = [sha256(credential.header.octets).digest() for credential in question.credentials]
     context_digest = sha256(jcs.canonicalize(context.json)).digest()
     return (*signals, *map(base64url_encode, (context_digest, *headers)))
-
-
-AnyPresented: TypeAlias = PresentedProof | PresentedPresentation
-"""Unverified claims of a proof of suite 1 or 2."""
-
-
-def agent_key_of(text: str) -> bytes:
-    """The 32 octets of an agent's key of its Ed25519 multikey. Raises ``ValueError`` for any other one, and for a key that is not safe."""
-    kind, raw = multikey.decode_public(text)
-    if kind != multikey.ED25519:
-        raise ValueError("an agent's key is an Ed25519 multikey")
-    ed25519.check_public_key(raw)
-    return raw
 
 
 def handed_over(
@@ -125,20 +172,6 @@ def sign_as_agent(text: str, sign: Callable[[bytes], bytes]) -> str:
     """As ``handed_over``, whichever key the envelope names. Raises ``ProofInvalid`` for what is no envelope or names no agent."""
     envelope, bound = _read(text)
     return _with_signature(envelope, sign(bound.agent_message(sha256(_canonical(envelope)).digest())))
-
-
-def as_made(text: str, presented: AnyPresented) -> str:
-    """The proof that says ``presented`` as whoever made it left it: without the agent's signature where it names an agent's key."""
-    if isinstance(presented, PresentedProof) or presented.bound.agent_key is None:
-        return text
-    envelope, _ = _read(text)
-    return base64url_encode(_canonical(envelope))
-
-
-def awaits_agent(text: str, presented: AnyPresented) -> bool:
-    """Return whether the proof ``presented`` names an agent's key and lacks the agent's signature."""
-    named = not isinstance(presented, PresentedProof) and presented.bound.agent_key is not None
-    return named and as_made(text, presented) == text
 
 
 def _read(text: str) -> tuple[dict[str, Any], PresentationContext]:

@@ -7,28 +7,31 @@ whose JCS is what proofs and consents hash.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from hashlib import sha256
-from hmac import compare_digest
 from typing import Any, Final
 
 from identity_core.codec import jcs
 from identity_core.codec.multibase import base64url_encode
-from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, TypedValue, ValueRefused, is_composed
+from identity_core.domain.credentials.attributes import is_composed
 from identity_core.domain.credentials.bound_credential import BoundHeader, SecretKeeper
-from identity_core.domain.credentials.schema import Schema
-from identity_core.domain.proofs.predicate import MAX_PREDICATES, NOT_EQUAL, Predicate, PredicateType, check_elements
-from identity_core.errors import JsonValue, PredicateUnsupported, ScopeMismatch
+from identity_core.domain.proofs.asked import Asked, parse_asked
+from identity_core.domain.proofs.expected import AttributeOf
+from identity_core.domain.proofs.predicate import (
+    MAX_PREDICATES,
+    Predicate,
+    PredicateType,
+    check_elements,
+    unsupported,
+)
+from identity_core.errors import JsonValue
 from identity_core.values import value_class
 
 SUITE_2: Final = "identity-bbs-predicates-2"
 MAX_CREDENTIALS: Final = 4
 MAX_ALTERNATIVES: Final = 4
 MAX_PSEUDONYM_CONTEXT: Final = 512
-_ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]+", re.ASCII | re.IGNORECASE)
-_REMEDY: Final = "Send the origin of domain as pseudonym, or a token of the holder with the action zkp.pseudonym.<pin>."
 
 
 class HolderForm(StrEnum):
@@ -37,58 +40,6 @@ class HolderForm(StrEnum):
     CONSENT = "consent"
     PLAIN = "plain"
     NONE = "none"
-
-
-@value_class
-class NotEqual:
-    """The attribute has a value, and another one than this."""
-
-    attribute: str
-    operand: TypedValue
-
-    @property
-    def type(self) -> str:
-        """As ``Predicate.type``."""
-        return NOT_EQUAL
-
-    @property
-    def operands(self) -> tuple[TypedValue, ...]:
-        """As ``Predicate.operands``."""
-        return (self.operand,)
-
-    def holds(self, value: TypedValue | None) -> bool:
-        """As ``Predicate.holds``: for null (None) it does not."""
-        if self.operand.number is None:
-            octets = NULL_OCTETS if value is None else value.octets
-            return not (compare_digest(octets, self.operand.octets) | compare_digest(octets, NULL_OCTETS))
-        scalar = NULL_SCALAR if value is None else value.scalar
-        return (scalar != self.operand.scalar) & (scalar != NULL_SCALAR)
-
-    @property
-    def json(self) -> dict[str, JsonValue]:
-        """As it stands in a question."""
-        return {"attributeName": self.attribute, "type": NOT_EQUAL, "value": self.operand.json}
-
-
-Asked = Predicate | NotEqual
-
-
-def parse_asked(schema: Schema, value: Mapping[str, Any]) -> Asked:
-    """A predicate of its JSON form. Raises ``PredicateUnsupported``."""
-    if value.keys() != {"attributeName", "type", "value"}:
-        raise refused("a predicate has attributeName, type and value")
-    name, kind = value["attributeName"], value["type"]
-    if not isinstance(name, str) or not isinstance(kind, str):
-        raise refused("attributeName and type are texts")
-    if kind != NOT_EQUAL:
-        return Predicate.parse(schema, name, kind, value["value"])
-    attribute = schema.attribute(name)
-    if attribute is None:
-        raise refused("the schema has no such attribute")
-    try:
-        return NotEqual(name, attribute.accept(value["value"]))
-    except ValueRefused as fault:
-        raise refused(str(fault)) from None
 
 
 @value_class
@@ -108,10 +59,6 @@ class AskedCredential:
         }
 
 
-AttributeOf = tuple[int, str]
-"""The number of a credential in the question, and the name of one of its attributes."""
-
-
 @value_class
 class Question:
     """1 … 4 credentials. ``same`` are classes of attributes that are equal and not null; ``either`` groups of predicates, counted through
@@ -127,10 +74,10 @@ class Question:
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.credentials) <= MAX_CREDENTIALS:
-            raise refused(f"a question is about 1 to {MAX_CREDENTIALS} credentials")
+            raise unsupported(f"a question is about 1 to {MAX_CREDENTIALS} credentials")
         asked = [predicate for credential in self.credentials for predicate in credential.predicates]
         if len(asked) > MAX_PREDICATES:
-            raise refused(f"a question has at most {MAX_PREDICATES} predicates in all")
+            raise unsupported(f"a question has at most {MAX_PREDICATES} predicates in all")
         sets = [each for each in asked if isinstance(each, Predicate) and each.type is PredicateType.SET_MEMBER]
         check_elements(sum(len(each.operands) for each in sets))
         self._check_either(asked)
@@ -138,51 +85,51 @@ class Question:
         self._check_holder()
         if self.status and not self.validity:
             # Handles leave a list some days after the credential's last day, revoked or not.
-            raise refused("status is asked together with validity: a list forgets what has expired")
+            raise unsupported("status is asked together with validity: a list forgets what has expired")
         if self.status and any(credential.header.status is None for credential in self.credentials):
-            raise refused("a credential has no status list")
+            raise unsupported("a credential has no status list")
 
     def _check_either(self, asked: Sequence[Asked]) -> None:
         named = [number for group in self.either for number in group]
         if len(set(named)) != len(named) or not all(0 <= number < len(asked) for number in named):
-            raise refused("either names predicates of the question, each once at most")
+            raise unsupported("either names predicates of the question, each once at most")
         if not all(2 <= len(group) <= MAX_ALTERNATIVES and group == tuple(sorted(group)) for group in self.either):
-            raise refused(f"one of either's groups has 2 to {MAX_ALTERNATIVES} predicates, in ascending order")
+            raise unsupported(f"one of either's groups has 2 to {MAX_ALTERNATIVES} predicates, in ascending order")
         if list(self.either) != sorted(self.either):
-            raise refused("either's groups stand in ascending order")
+            raise unsupported("either's groups stand in ascending order")
 
     def _check_same(self) -> None:
         named = [one for group in self.same for one in group]
         if len(set(named)) != len(named):
-            raise refused("an attribute is in one class of same at most")
+            raise unsupported("an attribute is in one class of same at most")
         if any(len(group) < 2 or group != tuple(sorted(group)) for group in self.same) or list(self.same) != sorted(
             self.same
         ):
-            raise refused(
+            raise unsupported(
                 "a class of same has two attributes at least; classes and attributes stand in ascending order"
             )
         for group in self.same:
             if len({self._kind(*one) for one in group}) != 1:
-                raise refused("the attributes of same have one type and scale")
+                raise unsupported("the attributes of same have one type and scale")
 
     def _kind(self, number: int, name: str) -> tuple[str, int]:
         attribute = (
             self.credentials[number].header.schema.attribute(name) if 0 <= number < len(self.credentials) else None
         )
         if attribute is None:
-            raise refused("same names an attribute that is not there")
+            raise unsupported("same names an attribute that is not there")
         return attribute.type.value, attribute.scale
 
     def _check_holder(self) -> None:
         bearer = any(credential.header.keeper is SecretKeeper.NONE for credential in self.credentials)
         if bearer and (self.holder is not HolderForm.NONE or self.pseudonym is not None or len(self.credentials) > 1):
             # Whoever reads a bearer credential has its secret.
-            raise refused("a bearer credential stands alone, without a pseudonym, where no holder is asked for")
+            raise unsupported("a bearer credential stands alone, without a pseudonym, where no holder is asked for")
         context = self.pseudonym
         if context is None:
             return
         if not 1 <= len(context) <= MAX_PSEUDONYM_CONTEXT or not context.isprintable() or not is_composed(context):
-            raise refused(f"the context of a pseudonym is 1 to {MAX_PSEUDONYM_CONTEXT} printable characters in NFC")
+            raise unsupported(f"the context of a pseudonym is 1 to {MAX_PSEUDONYM_CONTEXT} printable characters in NFC")
 
     @property
     def consented(self) -> bool:
@@ -213,7 +160,7 @@ class Question:
         ``PredicateUnsupported``, and ``KeyError``, ``TypeError``, ``ValueError`` or ``AttributeError`` for another shape."""
         asked: list[dict[str, Any]] = value["credentials"]
         if len(asked) > MAX_CREDENTIALS or sum(len(one["predicates"]) for one in asked) > MAX_PREDICATES:
-            raise refused("the question has too many credentials or predicates")
+            raise unsupported("the question has too many credentials or predicates")
         # Before any of them is read: a stranger may put sixteen large sets into one question.
         values = [predicate["value"] for one in asked for predicate in one["predicates"]]
         check_elements(sum(len(each) for each in values if isinstance(each, list)))
@@ -237,22 +184,7 @@ class Question:
         )
 
 
-def check_context(pseudonym: str, audience: str) -> None:
-    """Check that a pseudonym's context is the origin of the audience (RFC 6454 §4), or the audience itself if it is no URL: a verifier
-    cannot ask under the context of another. Raises ``ScopeMismatch``."""
-    origin = _ORIGIN.match(audience)
-    if pseudonym != (audience if origin is None else origin[0].lower()):
-        raise ScopeMismatch(
-            details={"reason": "the pseudonym's context is not the origin of domain", "remedy": _REMEDY}
-        )
-
-
 def _index(value: Any) -> int:
     if type(value) is not int:
         raise TypeError("an index is an integer")
     return value
-
-
-def refused(reason: str) -> PredicateUnsupported:
-    """A question that cannot be asked, and why."""
-    return PredicateUnsupported(details={"reason": reason})

@@ -7,7 +7,7 @@ question of one agent's key: then it serves any challenge until it ends, and the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -15,7 +15,9 @@ from identity_bbs.bls12381.backend import ORDER, SCALAR_OCTETS
 
 from identity_core.codec.multibase import base64url_decode
 from identity_core.codec.structs import UNSET, UnsetType, given
-from identity_core.domain.credentials.credential import NO_SECRET
+from identity_core.domain.credentials.credential import NO_SECRET, Binding
+from identity_core.domain.proofs.issuer_key import agent_key_of
+from identity_core.domain.proofs.predicate import unsupported
 from identity_core.domain.proofs.presentation import (
     DELEGATION_COVER,
     REQUEST_COVER,
@@ -24,12 +26,11 @@ from identity_core.domain.proofs.presentation import (
     Cover,
     HolderConsent,
 )
-from identity_core.domain.proofs.presented import agent_key_of
 from identity_core.domain.proofs.proof import Context
-from identity_core.domain.proofs.question import refused
+from identity_core.domain.proofs.question import Question
 from identity_core.errors import ProofInvalid
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
-from identity_core.use_cases.proofs.prepare import PreparedProof
+from identity_core.use_cases.proofs.suite_1 import NO_CONSENT
 from identity_core.wire import HolderConsent as SentConsent
 
 LEAST_LIFETIME: Final = timedelta(minutes=1)
@@ -39,21 +40,23 @@ LONGEST_IN_ADVANCE: Final = timedelta(days=2)
 
 
 async def agreement(
-    sent: SentConsent | UnsetType, prepared: PreparedProof, context_of: Callable[[], Context], check: SignatureChecks
+    sent: SentConsent | UnsetType,
+    bindings: Sequence[Binding],
+    question: Question,
+    context_of: Callable[[], Context],
+    check: SignatureChecks,
 ) -> Agreement | None:
-    """Return the consent of a wallet; None where the custodian gives it, or where none is needed.
+    """Return the consent of a wallet; None where the custodian gives it.
 
     ``sent``: the ``holderConsent`` of the request.
     ``context_of``: returns what the proof would be bound to.
     Raises ``PredicateUnsupported``, and ``Overloaded``."""
-    bindings = [credential.binding for credential in prepared.credentials if credential.binding is not None]
-    question = prepared.question
-    if question is None or any(binding.secret != NO_SECRET for binding in bindings):
+    if any(binding.secret != NO_SECRET for binding in bindings):
         if sent is not UNSET:
-            raise refused("no wallet keeps the holder's secret: leave holderConsent out")
+            raise unsupported(NO_CONSENT)
         return None
     if sent is UNSET:
-        raise refused("a wallet keeps the holder's secret: send its holderConsent to createDelegatedPresentation")
+        raise unsupported("a wallet keeps the holder's secret: send its holderConsent to createDelegatedPresentation")
     context = context_of()
     agreed = _read(sent, context.issued_at)
     message = agreed.terms.message(question, context, agreed.agent_key)
@@ -64,23 +67,23 @@ async def agreement(
 def _read(sent: SentConsent, now: datetime) -> Agreement:
     cover = Cover(given(sent.cover, int(REQUEST_COVER)))
     if not any(least & cover == least for least in (REQUEST_COVER, DELEGATION_COVER)):
-        raise refused("the holder's consent covers audience, challenge and question, or question and agent's key")
+        raise unsupported("the holder's consent covers audience, challenge and question, or question and agent's key")
     if (Cover.AGENT in cover) != (sent.agent_key is not UNSET):
-        raise refused("agentKey stands beside a cover of the agent's key, and only there")
+        raise unsupported("agentKey stands beside a cover of the agent's key, and only there")
     try:
         terms = ConsentTerms(cover, sent.not_before, sent.not_after)
         terms.check_time(now)
         key = None if sent.agent_key is UNSET else agent_key_of(sent.agent_key)
         octets, parts = base64url_decode(sent.value), [base64url_decode(one) for one in sent.blind_differences]
     except ProofInvalid:
-        raise refused("the holder's consent is of another time") from None
+        raise unsupported("the holder's consent is of another time") from None
     except ValueError as fault:
-        raise refused(f"the holder's consent cannot be read: {fault}") from None
+        raise unsupported(f"the holder's consent cannot be read: {fault}") from None
     if terms.not_after < (now + LEAST_LIFETIME).timestamp():
-        raise refused("the holder's consent is about to end")
+        raise unsupported("the holder's consent is about to end")
     if Cover.CHALLENGE not in cover and terms.not_after - terms.not_before > LONGEST_IN_ADVANCE.total_seconds():
-        raise refused("a consent without the challenge is good for two UTC days at most")
+        raise unsupported("a consent without the challenge is good for two UTC days at most")
     rhos = tuple(int.from_bytes(part, "big") for part in parts)
     if any(len(part) != SCALAR_OCTETS for part in parts) or any(rho >= ORDER for rho in rhos):
-        raise refused("a difference of blinds is a scalar of 32 octets, below the group order")
+        raise unsupported("a difference of blinds is a scalar of 32 octets, below the group order")
     return Agreement(terms, HolderConsent(octets, rhos), key)

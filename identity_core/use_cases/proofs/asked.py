@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from identity_core.codec.structs import UNSET, UnsetType, ValidationError, convert, given, plain
 from identity_core.domain.delegations.action import CREDENTIAL, PSEUDONYM, SAME
+from identity_core.domain.proofs.expected import AttributeOf
 from identity_core.domain.proofs.predicate import MAX_PREDICATES
-from identity_core.domain.proofs.question import AttributeOf
 from identity_core.domain.proofs.stored import read_value
 from identity_core.errors import InvalidRequest, JsonValue
 from identity_core.values import value_class

@@ -16,7 +16,8 @@ from typing import Final
 from identity_core.cache import BoundedCache
 from identity_core.domain.credentials import status_gaps
 from identity_core.domain.credentials.bound_credential import StatusListReference
-from identity_core.domain.credentials.credential import Binding, Credential, particulars_of
+from identity_core.domain.credentials.bound_format import particulars_of
+from identity_core.domain.credentials.credential import Binding, Credential
 from identity_core.domain.credentials.gap_shards import Manifest, Shard, SignedGap
 from identity_core.domain.credentials.status_gaps import StatusListRefused
 from identity_core.domain.proofs.presentation import (

@@ -92,7 +92,7 @@ def accept(
 ) -> None:
     """Take the credential that answers a request: FILE holds it, `-` is standard input. It is checked against the request and under the
     issuer's key, and kept with the secret."""
-    from identity_core.domain.credentials import verifiable_credential
+    from identity_core.domain.credentials.bound_format import parse_credential
     from identity_core.domain.credentials.credential import canonical_values
 
     holder, definition, now = Wallet.open(wallet), read_schema(schema_file), datetime.now(UTC)
@@ -100,7 +100,7 @@ def accept(
     find_key = _issuer_key(issuer_key, issuer_document, issuer_log, now)
     with private_record(held, "holder's file", HELD, holder.did) as record:
         try:
-            presented = verifiable_credential.parse(credential)
+            presented = parse_credential(credential)
             place, asked = _request_of(record["requests"], presented)
             if asked is None or str(presented.holder) != holder.did:
                 fail("the credential answers no request of this file", name_of(file), "ask the issuer for yours")
@@ -139,11 +139,13 @@ def _issuer_key(key: str | None, document: Any, log: Any, now: datetime) -> KeyF
 
 def _request_of(requests: Mapping[str, Any], presented: PresentedCredential) -> tuple[str, dict[str, str] | None]:
     """The request that the credential answers, and its place: the one with this commitment, for this header."""
-    if presented.bound is None:
+    from identity_core.domain.credentials.bound_format import binding_of
+
+    if (bound := binding_of(presented)) is None:
         return "", None
-    place = base64url_encode(presented.bound.commitment)
+    place = base64url_encode(bound.commitment)
     found = requests.get(place)
-    return place, found if found and found["header"] == base64url_encode(presented.bound.header.octets) else None
+    return place, found if found and found["header"] == base64url_encode(bound.header.octets) else None
 
 
 def member(message: dict[str, Any], name: str) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from identity_core.codec.multibase import base64url_decode
 from identity_core.values import value_class
 
 if TYPE_CHECKING:
-    from identity_core.domain.credentials.verifiable_credential import PresentedBinding, PresentedCredential
+    from identity_core.domain.credentials.bound_format import ShownBinding
+    from identity_core.domain.credentials.verifiable_credential import PresentedCredential
     from identity_core.domain.proofs.presentation import ConsentTerms, HolderConsent
     from identity_core.domain.proofs.proof import Context
     from identity_core.domain.proofs.question import Question
@@ -25,7 +26,7 @@ class WalletCredential:
 
     kept: dict[str, str]
     presented: PresentedCredential
-    bound: PresentedBinding
+    bound: ShownBinding
 
 
 @value_class
@@ -40,7 +41,8 @@ class AskedAtHome:
 def asked_of(record: dict[str, Any], body: Mapping[str, Any], held: Path, *, status: bool | None = None) -> AskedAtHome:
     """The question of a request, as the service puts it: about status where every credential names a list, unless ``status`` says. Raises
     ``ValueError`` and ``PredicateUnsupported`` for what is none; a credential that the file does not have ends the command."""
-    from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
+    from identity_core.domain.proofs.asked import parse_asked
+    from identity_core.domain.proofs.question import AskedCredential, Question
 
     try:
         parts = body["credentials"] if "credentials" in body else [_single(body)]
@@ -71,13 +73,14 @@ def _single(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def held_credential(record: dict[str, Any], credential_id: str, held: Path) -> WalletCredential:
     """The file's credential with this id. One that is not there ends the command."""
-    from identity_core.domain.credentials import verifiable_credential
+    from identity_core.domain.credentials.bound_format import binding_of, parse_credential
 
     kept = record["credentials"].get(credential_id)
-    presented = None if kept is None else verifiable_credential.parse(kept["credential"])
-    if presented is None or presented.bound is None:
+    presented = None if kept is None else parse_credential(kept["credential"])
+    bound = None if presented is None else binding_of(presented)
+    if presented is None or bound is None:
         fail("the file holds no such credential", str(held), "`identity credential accept` puts credentials there")
-    return WalletCredential(kept, presented, presented.bound)
+    return WalletCredential(kept, presented, bound)
 
 
 def agreed(asked: AskedAtHome, context: Context, terms: ConsentTerms, agent_key: bytes | None = None) -> HolderConsent:

@@ -28,7 +28,7 @@ from identity_core.cli.options import (
 from identity_core.cli.output import Command, fail, fail_start, show
 from identity_core.codec import multibase, strict_json
 from identity_core.domain.proofs.checks import BOUND, BoundPart, verdict_of
-from identity_core.domain.proofs.expected import ExpectedQuestion
+from identity_core.domain.proofs.expected import ExpectedCredential, ExpectedQuestion
 from identity_core.domain.proofs.presentation import Cover
 from identity_core.domain.proofs.presented import PresentedPresentation
 from identity_core.domain.proofs.verification import Expectation
@@ -62,7 +62,8 @@ def verify_octets(
 ) -> dict[str, JsonValue]:
     """What the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it; the anchor of a record is checked too, on the
     ledger of the settings ``ledger`` where they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and what ``find_key`` raises."""
-    from identity_core.use_cases.proofs.check import ReceivedProof, check, check_presentation
+    from identity_core.use_cases.proofs.bound_suite import check_presentation
+    from identity_core.use_cases.proofs.check import ReceivedProof, check
 
     value = _read(octets)
     received = ReceivedProof.parse(value)
@@ -264,9 +265,30 @@ def _expectation(
         requires=frozenset(requires),
         agent_key=agents_key(agent_key),
         consent_cover=None if consent_cover is None else Cover(consent_cover),
-        question=None if question is None else ExpectedQuestion.from_json(read_json(question)),
+        question=None if question is None else _question_from_json(read_json(question)),
         **expected,
     )
+
+
+def _question_from_json(value: Mapping[str, Any]) -> ExpectedQuestion:
+    """Of the members that ``verifyProof`` takes. Raises ``ValueError``."""
+    if not value.keys() <= {"credentials", "same", "either", "pseudonym"}:
+        raise ValueError("a question has credentials, same, either and pseudonym")
+    try:
+        return ExpectedQuestion(
+            tuple(
+                ExpectedCredential(str(one["issuerDid"]), str(one["schemaId"]), tuple(one.get("predicates", ())))
+                for one in value["credentials"]
+            ),
+            tuple(
+                tuple((int(one["credential"]), str(one["attributeName"])) for one in together)
+                for together in value.get("same", ())
+            ),
+            tuple(map(tuple, value.get("either", ()))),
+            value.get("pseudonym"),
+        )
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError("a question names issuerDid, schemaId and predicates of each of its credentials") from None
 
 
 def _predicate(asked: tuple[str, str, str]) -> Mapping[str, JsonValue]:

@@ -15,8 +15,7 @@ from identity_core.cli.options import load_json
 from identity_core.cli.output import failing
 from identity_core.codec import multikey
 from identity_core.codec.times import parse
-from identity_core.domain.proofs.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
-from identity_core.domain.proofs.presented import agent_key_of
+from identity_core.domain.proofs.issuer_key import MANY_KEYS, agent_key_of, assertion_key, controller_of, signing_keys
 from identity_core.errors import InvalidDid, JsonValue, ProofInvalid
 
 KeyFinder = Callable[[str], bytes]

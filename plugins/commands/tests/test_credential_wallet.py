@@ -26,8 +26,9 @@ from identity_core.cli.wallet import Wallet, make_key
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.codec.times import printed
-from identity_core.domain.credentials import bound_credential, status_gaps, verifiable_credential
+from identity_core.domain.credentials import bound_credential, status_gaps
 from identity_core.domain.credentials.bound_credential import Particulars, SecretKeeper
+from identity_core.domain.credentials.bound_format import parse_credential
 from identity_core.domain.proofs.presentation import (
     BoundWitness,
     ConsentTerms,
@@ -132,7 +133,7 @@ def exchange(identity: Commands, here: Path) -> Exchange:
 def proof(credential: dict[str, Any], secret: HolderSecret, blind: int, key: bytes) -> bytes:
     """Return the proof of a service that has the credential and the consent of the wallet, and never the secret."""
     now, suite = datetime.now(UTC).replace(microsecond=0), ciphersuite(select())
-    shown = verifiable_credential.parse(credential)
+    shown = parse_credential(credential)
     bound = shown.bound
     assert bound is not None
     question = ask((bound.header, ("age", "gte", 18)))
@@ -159,7 +160,7 @@ def test_a_wallet_gets_a_credential_and_agrees_to_a_proof_with_it(exchange: Exch
     secret = HolderSecret.of(ciphersuite(select()), base64url_decode(held["secret"]))
     blind = int.from_bytes(base64url_decode(kept["blind"]), "big")
     _, key = multikey.decode_public(exchange.key(IVO))
-    shown = verifiable_credential.parse(value)
+    shown = parse_credential(value)
     assert shown.bound is not None
     assert shown.bound.header.keeper is SecretKeeper.WALLET
     expectation = Expectation(
@@ -486,7 +487,7 @@ def test_a_wallet_agrees_to_what_an_agent_asks_and_to_nothing_else(exchange: Exc
     words = ("--keys", exchange.keys[HANA], "--held", "held", "--audience", AUDIENCE, "--challenge", CHALLENGE)
     given = exchange.run.json("proof", "consent", question, *words)["holderConsent"]
     held = json.loads(Path("held").read_text())
-    shown = [verifiable_credential.parse(kept["credential"]).bound for kept in held["credentials"].values()]
+    shown = [parse_credential(kept["credential"]).bound for kept in held["credentials"].values()]
     first, second = [one for one in shown if one is not None]
     asked = ask((first.header, ("age", "gte", 18)), (second.header,))
     place = ((0, "age"), (1, "age"))

@@ -13,6 +13,7 @@ from identity_core.codec import jcs
 from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, OFFSET
 from identity_core.domain.credentials.bound_credential import BoundHeader, SecretKeeper, StatusListReference
 from identity_core.domain.credentials.status_gaps import StatusEpoch
+from identity_core.domain.proofs.asked import parse_asked
 from identity_core.domain.proofs.normal_form import Inequality, PartGoal, Slot, normal_form
 from identity_core.domain.proofs.predicate import Equals, InRange, MemberOf
 from identity_core.domain.proofs.presentation import (
@@ -26,7 +27,7 @@ from identity_core.domain.proofs.presentation import (
     unchecked,
 )
 from identity_core.domain.proofs.proof import Context
-from identity_core.domain.proofs.question import AskedCredential, HolderForm, Question, parse_asked
+from identity_core.domain.proofs.question import AskedCredential, HolderForm, Question
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 
 LIST = StatusListReference("AbCdEfGhIjKlMnOpQrStUv", 86_400)

@@ -12,7 +12,8 @@ import pytest
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.delegation import Delegation
 from identity_core.domain.dids.did import Did
-from identity_core.domain.proofs.stored import KeptCredential, KeptQuestion, ProofRevocation, StoredProof
+from identity_core.domain.proofs.expected import KeptCredential, KeptQuestion
+from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.proofs import CredentialRecord, ProofRecords
 from identity_core.store import Store

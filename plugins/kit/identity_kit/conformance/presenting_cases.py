@@ -22,6 +22,7 @@ from identity_core.domain.credentials.bound_credential import (
     StatusListReference,
 )
 from identity_core.domain.credentials.status_gaps import StatusEpoch, chain, epoch_at, place
+from identity_core.domain.proofs.asked import parse_asked
 from identity_core.domain.proofs.presentation import (
     BoundWitness,
     ConsentTerms,
@@ -33,7 +34,7 @@ from identity_core.domain.proofs.presentation import (
     StatusPart,
     proof_day,
 )
-from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
+from identity_core.domain.proofs.question import AskedCredential, Question
 from identity_core.errors import JsonValue
 from identity_core.values import value_class
 from identity_kit.conformance.prover_cases import HANA, NOW, SCHEMA, context

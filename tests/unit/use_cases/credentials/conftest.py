@@ -22,11 +22,13 @@ from identity_core.codec.structs import UNSET, convert
 from identity_core.codec.times import printed_exactly
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
+from identity_core.domain.credentials.bound_format import BOUND_CREDENTIALS
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.ports.custodian import KeyNotHeld, KeyRefused
+from identity_core.use_cases.credentials.bound_issue import IssueBound
 from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import (
     CredentialIntake,
@@ -40,7 +42,10 @@ from identity_core.use_cases.credentials.status import GetStatusList, SetCredent
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.credentials.verify import VerifyCredential
 from identity_core.use_cases.dids.log_keys import LogSigner
+from identity_core.use_cases.proofs.bound_suite import BoundSuite
 from identity_core.use_cases.proofs.check import IssuerKeys
+from identity_core.use_cases.proofs.presenting import PresentBound
+from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.use_cases.record import Record
 from identity_core.wire import (
     AdditionalKey,
@@ -117,24 +122,30 @@ class Office:
         self.vault = SealedCredentials(self.credentials, self.schemas, CredentialSeal(b"k" * 32, os.urandom))
         access = CredentialAccess(self.credentials, store.delegations, AutonomyTable(), clock)
         check = SignatureChecks()
-        intake = CredentialIntake(
-            self.rooms.reader, self.schemas, self.credentials, self.vault.seal, check, self.record, clock, os.urandom
-        )
         custodian: Any = self.rooms.custodian
         self.create_schema = CreateCredentialSchema(
             self.schemas, self.record, clock, os.urandom, "https://id.example/api/v1/dids/"
         )
         provers: Any = SimpleNamespace(presents=True)
         publisher = PublishStatusGaps(store.status_gaps, custodian, clock)
-        self.issue = IssueCredential(intake, custodian, custodian, publisher, provers, store.holder_secrets)
-        self.import_signed = ImportCredential(intake, custodian, publisher)
+        present = PresentBound(provers, custodian, store.status_gaps, publisher, IssuerKeys(self.rooms.reader))
+        issuing = IssueBound(custodian, custodian, publisher, provers, store.holder_secrets, os.urandom)
+        suites = {1: SuiteOne(provers, custodian), 2: BoundSuite(present, issuing)}
+        seal, record = self.vault.seal, self.record
+        intake = CredentialIntake(
+            *(self.rooms.reader, self.schemas, self.credentials, seal, check, suites, record, clock, os.urandom)
+        )
+        self.issue = IssueCredential(intake, custodian)
+        self.import_signed = ImportCredential(intake)
         self.get = GetCredential(access, self.vault, self.record, clock)
         self.list = ListCredentials(self.rooms.reader, self.credentials, self.record, clock)
         self.set_status = SetCredentialStatus(access, self.credentials, self.record, clock)
         signer = LogSigner(custodian, "log", custodian.pair.public)
         self.status_list = GetStatusList(self.credentials, signer, BASE)
         issuer_keys = IssuerKeys(self.rooms.reader)
-        self.verify = VerifyCredential(self.schemas, self.credentials, issuer_keys, check, check, clock, BASE)
+        self.verify = VerifyCredential(
+            self.schemas, self.credentials, issuer_keys, check, check, clock, BASE, BOUND_CREDENTIALS
+        )
 
     @classmethod
     async def open(cls, folder: Path) -> Office:

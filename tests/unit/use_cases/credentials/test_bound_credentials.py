@@ -19,8 +19,9 @@ from identity_core.domain.credentials.bound_credential import BoundHeader, Secre
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.credentials.credential_schema import digest
 from identity_core.errors import InternalError, InvalidCredential
+from identity_core.use_cases.credentials.bound_issue import GAP_PERIOD
 from identity_core.use_cases.credentials.held_keys import ListKeys
-from identity_core.use_cases.credentials.issue import GAP_PERIOD, CredentialIntake
+from identity_core.use_cases.credentials.issue import CredentialIntake
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.wire import AdditionalKey, SetCredentialStatusRequest, VerifyCredentialRequest
 from tests.credentials import shown_to_holder

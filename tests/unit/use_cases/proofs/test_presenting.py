@@ -20,8 +20,9 @@ from identity_core.codec import jcs, strict_json
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.codec.multikey import BLS12381G2
 from identity_core.domain.credentials.bound_credential import BoundHeader
-from identity_core.domain.credentials.credential import particulars_of
+from identity_core.domain.credentials.bound_format import particulars_of
 from identity_core.domain.dids.changes import RemoveVerificationMethod
+from identity_core.domain.proofs.asked import parse_asked
 from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.presentation import (
@@ -36,15 +37,17 @@ from identity_core.domain.proofs.presentation import (
     proof_day,
 )
 from identity_core.domain.proofs.proof import Context, IssuerKey, ReceivedProof, Statement, WitnessInvalid, ZkProof
-from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
+from identity_core.domain.proofs.question import AskedCredential, Question
 from identity_core.domain.proofs.verification import Expectation, ProofVerification
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.custodian import KeyNotHeld
 from identity_core.use_cases.credentials.held_keys import ListKeys
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
+from identity_core.use_cases.proofs.bound_suite import BoundSuite
 from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
 from identity_core.use_cases.proofs.presenting import PresentBound
+from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.wire import AdditionalKey, SetCredentialStatusRequest
 from tests.proving import Workers
 from tests.rooms import secret_of, update_of
@@ -72,7 +75,9 @@ class Scene:
         keys = IssuerKeys(rooms.reader)
         self.publisher = PublishStatusGaps(self.gaps, custodian, rooms.clock)
         self.present = PresentBound(self.workers, custodian, self.gaps, self.publisher, keys)
-        self.check = CheckProof(self.workers, keys, self.office.schemas)
+        suite: Any = BoundSuite(self.present, None)  # type: ignore[arg-type]
+        suites = {1: SuiteOne(self.workers, custodian), 2: suite}
+        self.check = CheckProof(self.workers, suites, keys, self.office.schemas)
         self.held: ShownCredential = run(self.office.bound(valid_until=datetime(2026, 12, 1, tzinfo=UTC)))
 
     def context(self, **changed: Any) -> Context:

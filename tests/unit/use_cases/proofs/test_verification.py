@@ -19,8 +19,10 @@ from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.question import SUITE_2
 from identity_core.domain.proofs.verification import Expectation, ProofVerification
 from identity_core.errors import DidQuarantined, InvalidRequest, PluginUnavailable, ProofInvalid, ProofNotFound
+from identity_core.use_cases.proofs.bound_suite import BoundSuite
 from identity_core.use_cases.proofs.check import CheckProof, ReceivedProof
 from identity_core.use_cases.proofs.no_prover import NoProver
+from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.use_cases.proofs.verify import expectation_of
 from identity_core.wire import DeactivateDidRequest
 from tests.events import audit_rows
@@ -186,7 +188,8 @@ def test_the_suite_beside_a_proof_says_what_to_try_first_and_nothing_else(
     signals: tuple[str, ...] | None, readable: str
 ) -> None:
     reading: Any = Reading(readable)
-    check = CheckProof(reading, reading, reading)
+    suites = {1: SuiteOne(reading, reading), 2: BoundSuite(reading, reading)}
+    check = CheckProof(reading, suites, reading, reading)
     asked = check(ReceivedProof("text", signals), Expectation(), datetime.now(UTC))
     order = ["read_presentation", "read"] if signals == (SUITE_2,) else ["read", "read_presentation"]
     if readable == "none":
