@@ -232,16 +232,6 @@ def _prepare_the_start() -> None:
     for socket_of in importlib.import_module("identity_core.plugin.sockets").SOCKETS:
         for protocol in socket_of.protocols:
             conformity.members(protocol)
-    parts = importlib.import_module("identity_core.api.connexion_parts")
-    document = importlib.import_module("tests.reference").DOCUMENT
-    with parts.as_it_is():
-        ready = parts.Specification.load(document)
-    load = parts.Specification.load
-
-    def loaded(spec: Any, **how: Any) -> Any:
-        return ready if spec == document else load(spec, **how)
-
-    parts.Specification.load = loaded
 
 
 def _end(run: Callable[[], object]) -> None:

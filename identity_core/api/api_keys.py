@@ -1,4 +1,4 @@
-"""The handlers of the tag ``api_keys``: admin keys administer API keys.
+"""The handlers of the tag ``api_keys``: admin keys administer API keys. Also how answers show the author of a record.
 
 The text of a key is in the answers of createApiKey and rotateApiKey and nowhere else.
 """
@@ -9,9 +9,11 @@ from collections.abc import Callable
 from typing import Final
 
 from identity_core import wire
-from identity_core.api.request import NO_STORE, Answer, Request, page_of, position
+from identity_core.api.decode import page_of, position
+from identity_core.api.request import NO_STORE, Answer, Request
+from identity_core.codec.structs import UNSET
 from identity_core.codec.times import printed, printed_or_none
-from identity_core.domain.callers import ApiKey
+from identity_core.domain.callers import ApiKey, Caller
 from identity_core.use_cases.api_keys.manage import CreateApiKey, RevokeApiKey, RotateApiKey, UpdateApiKey
 from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
 from identity_core.values import value_class
@@ -92,3 +94,26 @@ def _record(key: ApiKey, fingerprint: str) -> wire.ApiKeyRecord:
         lineage=key.lineage,
         source=key.source,
     )
+
+
+_API_KEY: Final = "apiKey:"
+
+
+def author(text: str, reader: Caller | None) -> wire.Author:
+    """The author of ``Caller.author``, for ``reader`` (None for a stranger)."""
+    if not text.startswith(_API_KEY):
+        return wire.Author(kind="did", did=text)
+    return wire.Author(kind="apiKey", fingerprint=text.removeprefix(_API_KEY) if sees_keys(reader) else UNSET)
+
+
+def revoker(text: str | None, reader: Caller | None) -> wire.Revoker | None:
+    """The same of who revoked it, None for no one."""
+    if text is None:
+        return None
+    who = author(text, reader)
+    return wire.Revoker(kind=who.kind, did=who.did, fingerprint=who.fingerprint)
+
+
+def sees_keys(reader: Caller | None) -> bool:
+    """Whether fingerprints of API keys are shown to ``reader``."""
+    return reader is not None and reader.is_admin

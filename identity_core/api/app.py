@@ -1,6 +1,6 @@
 """The ASGI application: guard → Connexion[lifespan, dispatch], built at once and not at the first request.
 
-Connexion builds its stack lazily, and a server that starts with a broken one answers 500 to everything; here a fault
+Connexion builds its stack when it is first called, and a server that starts with a broken one answers 500 to everything. Here a fault
 in the document or a missing handler is an exception of ``build_app``. Run it with ``--lifespan on``.
 """
 
@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from identity_core.api import contract
-from identity_core.api.connexion_parts import ConnexionMiddleware, LifespanMiddleware, as_it_is
+from identity_core.api.connexion_parts import ConnexionMiddleware, LifespanMiddleware
 from identity_core.api.contract import OpenApiDocument, bind
 from identity_core.api.dispatch import Dispatch, HandlerResolver, Wiring
 from identity_core.api.guard import Guard, Observe
@@ -26,6 +26,7 @@ Lifespan = Callable[[Any], AbstractAsyncContextManager[Any]]
 
 # These operations answer whatever the load.
 ALWAYS_ANSWERED = ("getHealth", "getReadiness")
+_BUILD: Final = "identity.build"
 
 
 def build_app(
@@ -42,8 +43,9 @@ def build_app(
 ) -> Guard:
     """The application over ``document`` and ``handlers``; ``/openapi.json`` and ``/docs`` are there besides the pages of ``wiring``.
 
-    ``observe`` is told of every answer, ``identify`` makes request ids. ``limit`` bounds the requests in progress. ``validate`` holds
-    the document itself against the schema of OpenAPI; the one that ships with the package needs it at no start.
+    ``observe`` is called with every answer, ``identify`` makes request ids. ``limit`` bounds the requests in progress. With ``validate``
+    Connexion gets the whole document and checks it against the schema of OpenAPI, which takes a second. The document that ships with
+    the package needs that at no start, so Connexion gets its ``outline``.
     ``lifespan`` None means that the wrapper of the application answers the server's lifespan events.
     Raises ``ContractError`` in one line, or Connexion's ``InvalidSpecification``.
     """
@@ -52,14 +54,14 @@ def build_app(
     stack = ConnexionMiddleware(
         _nowhere,
         import_name="identity_core.api",
-        middlewares=[LifespanMiddleware, partial(Dispatch, wiring=wiring)],
+        middlewares=[LifespanMiddleware, partial(Dispatch, document=value, wiring=wiring)],
         lifespan=lifespan,
         resolver=HandlerResolver(bind(value, handlers, wiring.schemes)),
     )
-    with contextlib.nullcontext() if validate else as_it_is():
-        stack.add_api(value)
-        # Not public in 3.3.0, hence the exact pin; a contract test holds it.
-        stack.app, stack.middleware_stack = stack._build_middleware_stack()
+    stack.add_api(value if validate else outline(value))
+    # The first call builds the stack. Nothing awaits in this one, because no layer handles its type.
+    with contextlib.suppress(StopIteration):
+        stack({"type": _BUILD}, _never, _never).send(None)
     forms = {at.partition("{")[0].encode(): form.operation for at, form in wiring.forms.items() if form.operation}
     return Guard(
         stack,
@@ -90,6 +92,20 @@ def early_shapes(document: Mapping[str, Any], shapes: Mapping[str, ErrorShape]) 
     }
 
 
+def outline(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document without all that only our own parsers read: Connexion copies and checks everything that it gets."""
+    paths: dict[str, dict[str, Any]] = {}
+    for path, method, declared in contract.operations(document):
+        kept = {"operationId": declared["operationId"], "responses": {"default": {"description": ""}}}
+        paths.setdefault(path, {})[method] = kept
+    return {key: document[key] for key in ("openapi", "info", "servers") if key in document} | {"paths": paths}
+
+
 async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
-    """Behind the dispatch there is nothing."""
-    raise RuntimeError(f"nothing handles {scope['type']}")
+    """Handle nothing: no layer is behind the dispatch."""
+    if scope["type"] != _BUILD:
+        raise RuntimeError(f"nothing handles {scope['type']}")
+
+
+async def _never(*_: Any) -> Any:
+    raise RuntimeError("no layer receives or sends while the stack is built")

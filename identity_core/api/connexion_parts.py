@@ -10,10 +10,8 @@ import contextlib
 import importlib
 import sys
 from collections.abc import Callable, Iterator
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
-
-import orjson
 
 # Connexion and Starlette only call what they take of these, and nothing does in a server.
 CALLED_ONLY = ("httpx", "requests", "starlette.testclient")
@@ -45,12 +43,11 @@ def _left_for_later() -> Iterator[None]:
 
 
 with _left_for_later():
-    from connexion import json_schema, spec
     from connexion.middleware import ConnexionMiddleware
     from connexion.middleware.abstract import SpecMiddleware
     from connexion.middleware.lifespan import LifespanMiddleware
     from connexion.resolver import Resolution, Resolver
-    from connexion.spec import OpenAPISpecification, Specification
+    from connexion.spec import Specification
 
 __all__ = [
     "ConnexionMiddleware",
@@ -59,26 +56,4 @@ __all__ = [
     "Resolver",
     "SpecMiddleware",
     "Specification",
-    "as_it_is",
 ]
-
-
-@contextlib.contextmanager
-def as_it_is() -> Iterator[None]:
-    """Takes documents without holding them against the schema of OpenAPI, copies them as JSON, and leaves references in them. Connexion
-    does the first in Python, twice an API, the second object by object, and puts the schemas, of which only our own parsers read any, in
-    the places of their names: a second of every start for a document that ships with the package and that ``tests/contract`` holds against
-    the same schema."""
-    copy, deepcopy, resolve_refs = spec.copy, json_schema.deepcopy, spec.resolve_refs
-    OpenAPISpecification._validate_spec = classmethod(lambda cls, spec: None)
-    spec.copy, json_schema.deepcopy = SimpleNamespace(deepcopy=_copied), _copied
-    spec.resolve_refs = lambda document, **_: document
-    try:
-        yield
-    finally:
-        del OpenAPISpecification._validate_spec
-        spec.copy, json_schema.deepcopy, spec.resolve_refs = copy, deepcopy, resolve_refs
-
-
-def _copied(document: Any) -> Any:
-    return orjson.loads(orjson.dumps(document))

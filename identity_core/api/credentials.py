@@ -8,10 +8,11 @@ from typing import Final
 from urllib.parse import quote
 
 from identity_core import wire
-from identity_core.api.authors import author
+from identity_core.api.api_keys import author
 from identity_core.api.caching import unless_known
+from identity_core.api.decode import URI, cursor, page_of, position, row_position
 from identity_core.api.errors import negotiate
-from identity_core.api.request import NO_STORE, URI, Answer, Request, cursor, page_of, position, row_position
+from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import UNSET, convert
 from identity_core.codec.times import printed, printed_or_none

@@ -5,7 +5,8 @@ A repeated or unknown name of a parameter, a number that is not in canonical for
 parser belongs to the domain. Arrays, objects and ``style`` are left out: no operation uses them.
 
 A body's media type is looked at before it is read; strict JSON and the type come after authentication. The document's schema is the
-judge: it is asked where the type refuses a body, and before it where the type cannot say all that the schema says.
+judge: it is asked where the type refuses a body, and before it where the type cannot say all that the schema says. The cursors of
+lists are made and read here, too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from jsonschema_rs import Draft202012Validator
 
@@ -21,9 +22,12 @@ from identity_core.api.request import NOTHING, Request
 from identity_core.api.routes import percent_decode
 from identity_core.api.schemas import Schemas, check
 from identity_core.api.transport import Receive, read_body
+from identity_core.codec import multibase
 from identity_core.codec.strict_json import JsonRefused
 from identity_core.codec.structs import ValidationError, convert, python_name
+from identity_core.codec.times import micros, moment
 from identity_core.errors import InvalidRequest, UnsupportedMediaType
+from identity_core.ports.repositories import RowPosition
 
 MAX_SAFE_INTEGER: Final = 2**53 - 1
 MAX_CONTENT_TYPE: Final = 256
@@ -33,6 +37,8 @@ _BOOLEANS: Final = {"true": True, "false": False}
 _CONSTRAINTS: Final = ("minLength", "maxLength", "pattern", "enum", "minimum", "maximum", "multipleOf")
 _EXPECTED: Final = {"integer": "an integer in canonical form, within 2^53", "boolean": "true or false"}
 _PARAMETER = re.compile(r'\s*([!#$%&\'*+.^_`|~0-9A-Za-z-]+)\s*=\s*(?:([!#$%&\'*+.^_`|~0-9A-Za-z-]+)|"([^"\\]*)")\s*')
+
+R = TypeVar("R")
 
 Parse = Callable[[str], Any]
 
@@ -185,3 +191,47 @@ def refuse_body(request: Request) -> None:
     """Raises ``InvalidRequest`` when a body is announced to an operation that takes none."""
     if has_body(request):
         raise InvalidRequest("The operation takes no body.")
+
+
+ROW_ID: Final = "[0-9a-f]{32}"
+"""Pattern of the position in a list of rows: an id that ascends with time."""
+
+
+URI: Final = "[A-Za-z][A-Za-z0-9+.-]*:[!-~]+"
+"""Pattern of the position in a list of credentials, schemas or DIDs: a URI."""
+
+
+def cursor(last: str | RowPosition, of: str = "") -> str:
+    """Return the base64url text of where a page of the list ``of`` ended."""
+    text = last if isinstance(last, str) else f"{micros(last.created_at)} {last.id}"
+    return multibase.base64url_encode(f"{of}{text}".encode())
+
+
+def row_position(cursor: str | None, id_pattern: str) -> RowPosition | None:
+    """Return where a page of rows ended, None for the first. Raises as ``position``."""
+    text = position(cursor, f"[0-9]{{1,17}} {id_pattern}")
+    if text is None:
+        return None
+    created_at, _, row_id = text.partition(" ")
+    return RowPosition(moment(int(created_at)), row_id)
+
+
+def position(cursor: str | None, pattern: str, of: str = "") -> str | None:
+    """Return the text of a cursor of the list ``of``, None for the first page. Raises ``InvalidRequest``: when it is of another form."""
+    if cursor is None:
+        return None
+    try:
+        text = multibase.base64url_decode(cursor).decode("ascii")
+    except ValueError:
+        text = None
+    if text is None or re.fullmatch(of + pattern, text, re.ASCII) is None:
+        raise InvalidRequest("The cursor is not one of ours.", details={"parameter": "cursor"})
+    return text.removeprefix(of)
+
+
+def page_of(
+    rows: Sequence[R], limit: int, place: Callable[[R], str | RowPosition], of: str = ""
+) -> tuple[Sequence[R], str | None]:
+    """Return a page of the list ``of``, of ``limit`` + 1 requested rows, and the cursor of the next one: the last ``place``."""
+    page = rows[:limit]
+    return page, cursor(place(page[-1]), of) if len(rows) > limit else None

@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any, Final
 
 from identity_core import wire
-from identity_core.api.authors import author, revoker
-from identity_core.api.request import NO_STORE, Answer, Request, cursor, row_position
+from identity_core.api.api_keys import author, revoker
+from identity_core.api.decode import cursor, row_position
+from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.codec.times import printed, printed_or_none
 from identity_core.domain.callers import Caller
 from identity_core.errors import JsonValue

@@ -9,9 +9,9 @@ from typing import Final
 from identity_core import wire
 from identity_core.api import caching
 from identity_core.api.caching import AnswerCache, if_match
-from identity_core.api.did_logs import did_log_answer
-from identity_core.api.request import NO_STORE, URI, Answer, Request, cursor, page_of, position
-from identity_core.api.stored_answers import StoredReads
+from identity_core.api.decode import URI, cursor, page_of, position
+from identity_core.api.request import NO_STORE, Answer, Request
+from identity_core.api.stored_answers import StoredReads, did_log_answer
 from identity_core.codec.structs import UNSET, raw
 from identity_core.codec.times import printed
 from identity_core.domain.dids.did import Did

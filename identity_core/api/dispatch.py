@@ -16,24 +16,12 @@ import orjson
 
 from identity_core.api import contract
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
-from identity_core.api.costs import Cost
-from identity_core.api.cross_origin import Origins
 from identity_core.api.decode import Parse, Query, RequestBody, parser, refuse_body
 from identity_core.api.page_requests import form_run, page_run
-from identity_core.api.promises import Promises, Run, verified
-from identity_core.api.request import (
-    Admission,
-    Answer,
-    Around,
-    ErrorShape,
-    Handler,
-    Operation,
-    PageForm,
-    Request,
-)
+from identity_core.api.request import Admission, Answer, Around, Cost, ErrorShape, Handler, Operation, PageForm, Request
 from identity_core.api.routes import Routes
-from identity_core.api.schemas import Schemas
-from identity_core.api.transport import Receive, Scope, Send, deliver
+from identity_core.api.schemas import Promises, Schemas, verified
+from identity_core.api.transport import Origins, Receive, Run, Scope, Send, deliver
 from identity_core.api.writing import AuditRefusals
 from identity_core.codec.structs import pascal_name
 from identity_core.errors import MethodNotAllowed, NotFound
@@ -95,10 +83,11 @@ class Wiring:
 
 
 class Dispatch(SpecMiddleware):  # type: ignore[misc]
-    """Routes every request of the documents that ``add_api`` is given; passes on what is not HTTP."""
+    """Routes every request of ``document``, of which ``add_api`` gets what Connexion loaded; passes on what is not HTTP."""
 
-    def __init__(self, app: Any, *, wiring: Wiring) -> None:
+    def __init__(self, app: Any, *, document: Mapping[str, Any], wiring: Wiring) -> None:
         self.app = app
+        self._document = document
         self._wiring = wiring
         self._routes: Routes[Run] = Routes()
         self._apart: Routes[Run] = Routes()
@@ -121,8 +110,8 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
             self._routes.add(path, {"POST": endpoint})
 
     def add_api(self, specification: Specification, *, resolver: Resolver, **_: Any) -> None:
-        """Compiles the operations of one loaded document."""
-        raw = specification.raw
+        """Compile the operations of the document."""
+        raw = self._document
         schemas = Schemas(raw)
         for path, method, declared in contract.operations(raw):
             operation = specification.operation_cls.from_spec(

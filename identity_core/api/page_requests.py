@@ -9,11 +9,9 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import parse_qsl
 
-from identity_core.api.costs import Cost
 from identity_core.api.decode import has_body, refuse_body
-from identity_core.api.promises import Run
-from identity_core.api.request import FORM, Admission, Answer, Handler, PageForm, Request
-from identity_core.api.transport import Receive, Scope, admit_page_headers, read_body
+from identity_core.api.request import FORM, Admission, Answer, Cost, Handler, PageForm, Request
+from identity_core.api.transport import Receive, Run, Scope, admit_page_headers, read_body
 from identity_core.errors import InvalidRequest, UnsupportedMediaType
 
 MAX_FIELDS: Final = 32

@@ -15,8 +15,8 @@ from typing import Final
 
 from identity_core.api.caching import content_tag, unless_known
 from identity_core.api.contract import OpenApiDocument
-from identity_core.api.did_logs import log_answer, published_log_answer
 from identity_core.api.request import Answer, Handler, Headers, Request
+from identity_core.api.stored_answers import log_answer, published_log_answer
 from identity_core.domain.dids.did import Did
 from identity_core.errors import NotFound
 from identity_core.ports.did_method import DidMethod, PublishingDidMethod

@@ -5,29 +5,67 @@ A handler is ``async (Request) -> Answer``. It sees decoded, validated values an
 
 from __future__ import annotations
 
-import re
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
 
-from identity_core.api.costs import Cost
-from identity_core.codec import multibase, strict_json
-from identity_core.codec.times import micros, moment
+from identity_core.codec import strict_json
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.changes import Authorization
-from identity_core.errors import AuthFailed, AuthRequired, IdentityError, InvalidRequest, JsonValue
-from identity_core.ports.repositories import RowPosition
+from identity_core.errors import AuthFailed, AuthRequired, IdentityError, JsonValue
 from identity_core.values import value_class
-
-R = TypeVar("R")
 
 Headers = Sequence[tuple[str, str]]
 NO_STORE: Final = ("Cache-Control", "no-store")
 """For answers of which no one may keep a copy."""
 FORM: Final = "application/x-www-form-urlencoded"
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+USUAL_BYTES: Final = 4_096
+"""A body of at most so many bytes costs no more than an empty one: a proof of a bound or an interval, and the request for one."""
+BYTES_PER_TOKEN: Final = 512
+COUNTED_BELOW: Final = 16
+"""The items of a body that costs so many tokens by its bytes are not counted."""
+
+
+@value_class
+class Cost:
+    """The weight of an operation, in tokens of its caller's bucket, as ``x-cost`` of the document states it.
+
+    One token pays for about the work of proving or verifying one bound: some milliseconds of a prover. A statement about a large set takes
+    longer with each element, and its elements make the body large: 4,096 of them are 20 to 30 kB, and 50 to 100 ms.
+
+    ``first``: the tokens of any request. ``items``: the members that lead to a list in the body, of which each item costs at least a
+    token. ``free_bytes``: so much of a body costs nothing; all of it costs nothing unless the caller is unauthenticated or ``bySize`` is
+    set.
+    """
+
+    first: int = 1
+    items: tuple[str, ...] = ()
+    free_bytes: int = USUAL_BYTES
+
+    @classmethod
+    def from_document(cls, declared: Mapping[str, Any], *, needs_caller: bool) -> Cost:
+        """Return the cost of an operation; ``declared`` is its ``x-cost``."""
+        items = tuple(declared["items"].split("/")) if "items" in declared else ()
+        free = declared.get("freeBytes", USUAL_BYTES) if declared.get("bySize", not needs_caller) else sys.maxsize
+        return cls(declared.get("first", 1), items, free)
+
+    def tokens(self, request: Request) -> int:
+        """Return the tokens that ``request`` costs once its body was read, at least 1. A bucket takes no more than it holds."""
+        tokens = self.first + max(len(request.body_octets) - self.free_bytes, 0) // BYTES_PER_TOKEN
+        if not self.items or tokens >= COUNTED_BELOW:
+            return tokens
+        try:
+            value = request.json()
+        except ValueError:
+            # Malformed JSON, which is refused later.
+            return tokens
+        for member in self.items:
+            value = value.get(member) if isinstance(value, dict) else None
+        return max(tokens, len(value)) if isinstance(value, list) else tokens
 
 
 @value_class
@@ -231,48 +269,6 @@ class PageForm:
     operation: Operation | None = None
     max_body: int | None = None
     media_type: str = FORM
-
-
-ROW_ID: Final = "[0-9a-f]{32}"
-"""Pattern of the position in a list of rows: an id that ascends with time."""
-URI: Final = "[A-Za-z][A-Za-z0-9+.-]*:[!-~]+"
-"""Pattern of the position in a list of credentials, schemas or DIDs: a URI."""
-
-
-def cursor(last: str | RowPosition, of: str = "") -> str:
-    """Return the base64url text of where a page of the list ``of`` ended."""
-    text = last if isinstance(last, str) else f"{micros(last.created_at)} {last.id}"
-    return multibase.base64url_encode(f"{of}{text}".encode())
-
-
-def row_position(cursor: str | None, id_pattern: str) -> RowPosition | None:
-    """Return where a page of rows ended, None for the first. Raises as ``position``."""
-    text = position(cursor, f"[0-9]{{1,17}} {id_pattern}")
-    if text is None:
-        return None
-    created_at, _, row_id = text.partition(" ")
-    return RowPosition(moment(int(created_at)), row_id)
-
-
-def position(cursor: str | None, pattern: str, of: str = "") -> str | None:
-    """Return the text of a cursor of the list ``of``, None for the first page. Raises ``InvalidRequest``: when it is of another form."""
-    if cursor is None:
-        return None
-    try:
-        text = multibase.base64url_decode(cursor).decode("ascii")
-    except ValueError:
-        text = None
-    if text is None or re.fullmatch(of + pattern, text, re.ASCII) is None:
-        raise InvalidRequest("The cursor is not one of ours.", details={"parameter": "cursor"})
-    return text.removeprefix(of)
-
-
-def page_of(
-    rows: Sequence[R], limit: int, place: Callable[[R], str | RowPosition], of: str = ""
-) -> tuple[Sequence[R], str | None]:
-    """Return a page of the list ``of``, of ``limit`` + 1 requested rows, and the cursor of the next one: the last ``place``."""
-    page = rows[:limit]
-    return page, cursor(place(page[-1]), of) if len(rows) > limit else None
 
 
 class Admission(Protocol):

@@ -2,6 +2,8 @@
 
 ``nullable`` becomes a type array and the boolean ``exclusiveMinimum`` of draft 4 a number; keywords that ``x-checked-later`` names are left
 out; the rest of the vocabulary that the document uses means the same in both. Messages never quote the offending value: it may be a key.
+
+``Promises`` checks every answer of a test or staging run. An answer that the document does not have becomes 500 and a line in the log.
 """
 
 from __future__ import annotations
@@ -11,11 +13,16 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, Final
 
+import orjson
 from jsonschema_rs import Draft202012Validator, ValidationError
 
 from identity_core import wire
-from identity_core.codec.structs import Types, checked_now
-from identity_core.errors import InvalidRequest, JsonValue
+from identity_core.api.contract import dereference
+from identity_core.api.errors import error_answer
+from identity_core.api.request import Answer, Operation, Parts, Request
+from identity_core.api.transport import Receive, Run, Scope
+from identity_core.codec.structs import Types, checked_now, encode
+from identity_core.errors import IdentityError, InvalidRequest, JsonValue
 
 MAX_VIOLATIONS: Final = 20
 # Of a body that does not fit: up to so many values every violation is listed, up to so many the first one.
@@ -141,3 +148,68 @@ def _count(value: object) -> int:
 def _pointer(path: list[str | int]) -> str:
     """RFC 6901, cut to a length that is good for an error body."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)[:MAX_MESSAGE]
+
+
+class PromiseBroken(Exception):
+    """An operation answers what its document does not say."""
+
+
+class Promises:
+    """The responses of one operation: status → media type → validator (None for what is no JSON), and its codes."""
+
+    def __init__(
+        self, document: Mapping[str, Any], operation: Operation, declared: Mapping[str, Any], schemas: Schemas
+    ) -> None:
+        self._operation = operation
+        self._operation_id = operation.operation_id
+        self._media: dict[int, dict[str, Draft202012Validator | None]] = {}
+        self._codes: dict[int, set[str]] = {}
+        for status, reference in declared["responses"].items():
+            response = dereference(document, reference)
+            self._codes[int(status)] = set(response.get("x-error-codes", ()))
+            self._media[int(status)] = {
+                media: schemas.compile(content["schema"]) if media.endswith("json") and "schema" in content else None
+                for media, content in response.get("content", {}).items()
+            }
+
+    def check_answer(self, answer: Answer) -> None:
+        """Raises ``PromiseBroken``."""
+        promised = self._media.get(answer.status)
+        if promised is None:
+            raise PromiseBroken(f"{self._operation_id}: {answer.status} is not in the document")
+        if answer.body in (None, b"") or (not promised and answer.status == 304):
+            return
+        media = answer.media_type.partition(";")[0]
+        if media not in promised:
+            raise PromiseBroken(f"{self._operation_id}: {answer.status} as {media} is not in the document")
+        validator = promised[media]
+        if validator is None:
+            return
+        if isinstance(answer.body, Parts):
+            raise PromiseBroken(f"{self._operation_id}: a stream of JSON cannot be checked")
+        value = orjson.loads(answer.body if isinstance(answer.body, bytes) else encode(answer.body))
+        for error in validator.iter_errors(value):
+            place = "/".join(map(str, error.instance_path))
+            raise PromiseBroken(f"{self._operation_id}: {answer.status} /{place}: {error.message}")
+
+    def check_error(self, error: IdentityError) -> None:
+        """Raises ``PromiseBroken``."""
+        status = error.status
+        if error.code not in self._codes.get(status, ()):
+            raise PromiseBroken(f"{self._operation_id}: {status} {error.code} is not in the document") from error
+        self.check_answer(error_answer(error, "-", self._operation))
+
+
+def verified(run: Run, promises: Promises) -> Run:
+    """``run``, with every outcome checked."""
+
+    async def checked(request: Request, scope: Scope, receive: Receive) -> Answer:
+        try:
+            answer = await run(request, scope, receive)
+        except IdentityError as error:
+            promises.check_error(error)
+            raise
+        promises.check_answer(answer)
+        return answer
+
+    return checked

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from identity_core.api.header_credentials import API_KEY, BEARER, HeaderCredential, credential_of
+from identity_core.api.auth import API_KEY, BEARER, HeaderCredential, credential_of
 from identity_core.api.idempotency import Idempotency
 from identity_core.api.request import Answer, Handler, Headers, Operation, Request
 from identity_core.domain.callers import ApiKey, Caller

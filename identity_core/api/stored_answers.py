@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
 from identity_core.api.caching import (
+    HEAD_SECONDS,
     IMMUTABLE,
     LD_JSON,
     NEWEST,
@@ -16,14 +17,19 @@ from identity_core.api.caching import (
     AnswerCache,
     CachedAnswer,
     Shape,
+    content_tag,
     headers_of,
+    unless_known,
 )
-from identity_core.api.request import Answer, cursor
+from identity_core.api.decode import cursor
+from identity_core.api.errors import negotiate
+from identity_core.api.request import Answer, Parts, Request
 from identity_core.codec.structs import encode
 from identity_core.codec.times import moment, printed
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.stored_version import StoredVersion
-from identity_core.errors import IdentityError, PluginUnavailable
+from identity_core.errors import IdentityError, NotAcceptable, PluginUnavailable
+from identity_core.use_cases.dids.read import DidLog, GetDidLog
 from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHistory, StoredResolution
 from identity_core.values import value_class
 from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery
@@ -150,3 +156,39 @@ def _item(version: StoredVersion, *, include_document: bool) -> bytes:
     texts = map(encode, (version.previous_hash, version.entry_hash, version.key_id))
     item = _ITEM % (version.version_id, encode(version.operation), *times, *receipt, *texts, version.changes)
     return b'%b,"didDocument":%b}' % (item, version.document) if include_document else item + b"}"
+
+
+_LOG_MEDIA: Final = ("text/jsonl", "application/jsonl")
+
+
+async def did_log_answer(log: GetDidLog, did: Did, request: Request) -> Answer:
+    """Answer getDidLog."""
+    if (short := await log.at_once(did)) is not None:
+        return log_answer(request, *short, log_media(request), ("Vary", "Accept"))
+    found = await log(did)
+    return await published_log_answer(log, did, found, request, log_media(request), ("Vary", "Accept"))
+
+
+def log_media(request: Request) -> str:
+    """The media type of a log that the client prefers."""
+    try:
+        return negotiate(request.header("accept"), _LOG_MEDIA)
+    except NotAcceptable:
+        # A client that wants JSON gets lines of it, as it always did.
+        return _LOG_MEDIA[0]
+
+
+async def published_log_answer(
+    log: GetDidLog, did: Did, found: DidLog, request: Request, media: str, *more: tuple[str, str]
+) -> Answer:
+    """A log in a media type."""
+    whole, last = await log.shown(did, found)
+    body = Parts(found.octets, found.pages) if whole is None else whole
+    return log_answer(request, body, last, media, *more)
+
+
+def log_answer(request: Request, body: Any, last: bytes, media: str, *more: tuple[str, str]) -> Answer:
+    """A log or what stands beside one, with an entity tag of its last part, or 304."""
+    tag = content_tag(last)
+    headers = [*more, ("ETag", tag), ("Cache-Control", f"public, max-age={HEAD_SECONDS}")]
+    return unless_known(request, tag, Answer(200, body, media, headers))

@@ -1,24 +1,25 @@
 """Octets in, octets out: the rules for header fields, reading a body under a cap and a deadline, sending an answer.
 
 The rules hold for every operation (openapi/DECISIONS.md §1.4): which fields the service reads, how many octets and fields there may
-be, what a repetition means, and how a body may be coded.
+be, what a repetition means, and how a body may be coded. ``Origins`` are the headers for pages of other origins.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any, Final
 
-from identity_core.api.request import Answer, Parts, Request
+from identity_core.api.request import Answer, Headers, Parts, Request
 from identity_core.codec.structs import encode
 from identity_core.errors import HeadersTooLarge, InvalidRequest, PayloadTooLarge
+from identity_core.values import value_class
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-
+Run = Callable[[Request, Scope, Receive], Awaitable[Answer]]
 
 # A browser must take no answer for what it is not declared to be.
 AS_DECLARED: Final = (b"x-content-type-options", b"nosniff")
@@ -223,3 +224,47 @@ def _headers(answer: Answer, request: Request) -> list[tuple[bytes, bytes]]:
     for name, value in (*request.answer_headers, *request.cross_origin):
         headers.append((name.lower().encode("latin-1"), value.encode("latin-1")))
     return headers
+
+
+ANY: Final = "*"
+# Headers that a script sees beside the safelisted ones, and what it may send; Accept is not safelisted when it has a quoted profile.
+_EXPOSED: Final = (
+    "Access-Control-Expose-Headers",
+    "ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id",
+)
+_PREFLIGHT: Final = (
+    ("Access-Control-Allow-Methods", "GET, HEAD"),
+    ("Access-Control-Allow-Headers", "Accept, If-None-Match, X-Request-Id"),
+    ("Access-Control-Max-Age", "7200"),
+)
+_EVERYBODY: Final = (("Access-Control-Allow-Origin", ANY), _EXPOSED)
+_BY_ORIGIN: Final = ("Vary", "Origin")
+
+
+@value_class
+class Origins:
+    """The origins whose pages a browser lets read public answers (Fetch, "CORS protocol"); ``*`` among them stands for all.
+
+    Public are GET of operations that need no credential, and the pages outside of the document. Credentials are never allowed: a page
+    must not use those that a browser holds.
+    """
+
+    allowed: Sequence[str]
+
+    def headers(self, request: Request) -> Headers:
+        """Of an answer. A cache must know where they depend on the origin, also when none was sent."""
+        if ANY in self.allowed:
+            return _EVERYBODY
+        if not self.allowed:
+            return ()
+        origin = request.header("origin")
+        if origin is None or origin not in self.allowed:
+            return (_BY_ORIGIN,)
+        return (("Access-Control-Allow-Origin", origin), _EXPOSED, _BY_ORIGIN)
+
+    def preflight(self, request: Request) -> Headers:
+        """Of the answer to OPTIONS, where a browser asks whether a page may send its GET."""
+        headers = self.headers(request)
+        if request.header("access-control-request-method") in ("GET", "HEAD") and len(headers) > 1:
+            return (*headers, *_PREFLIGHT)
+        return headers

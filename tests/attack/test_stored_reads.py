@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.api.request import cursor
+from identity_core.api.decode import cursor
 from tests.attack.raw_http import Response, exchange, request
 from tests.attack.stranger import GENEROUS, LEAVE, Holder, did_path, rotation, rounds, service
 from tests.attack.thief import Database, operator

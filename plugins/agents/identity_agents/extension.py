@@ -20,8 +20,8 @@ from identity_agents.endpoints import A2A, AGENTS, MCP, TASKS, AgentEndpoint, Ap
 from identity_agents.tasks import SealedTasks, TaskEndpoint
 from identity_core import __version__
 from identity_core.api.pages import static_page
-from identity_core.api.promises import Run
 from identity_core.api.request import Handler
+from identity_core.api.transport import Run
 from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.plugin import hookimpl
 from identity_core.settings import Settings, StartError

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from identity_core.api.anchors import anchor
-from identity_core.api.authors import sees_keys
-from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, page_of, position
+from identity_core.api.api_keys import sees_keys
+from identity_core.api.decode import ROW_ID, page_of, position
+from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.codec.times import printed
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.checks import verdict_of

@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
-from identity_core.api.promises import Run
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.api.transport import Message
+from identity_core.api.transport import Message, Run
 from identity_core.codec.structs import UNSET, encode, raw
 from identity_core.codec.times import printed
 from identity_core.domain.dids.challenge import DEACTIVATE, UPDATE, hash_body

@@ -11,9 +11,8 @@ from typing import Any, Final
 from identity_oauth.domain.tokens import OauthRefusal
 from identity_oauth.refusals import wallet_error
 
-from identity_core.api.costs import Cost
 from identity_core.api.page_requests import form_members
-from identity_core.api.request import NO_STORE, Answer, Handler, Operation, PageForm, Request
+from identity_core.api.request import NO_STORE, Answer, Cost, Handler, Operation, PageForm, Request
 from identity_core.codec import strict_json
 from identity_core.errors import IdentityError
 from identity_core.values import value_class

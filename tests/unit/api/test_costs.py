@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from identity_core.api import contract
-from identity_core.api.costs import Cost
-from identity_core.api.request import Operation, Request
+from identity_core.api.request import Cost, Operation, Request
 from tests.operations import known
 from tests.reference import DOCUMENT
 

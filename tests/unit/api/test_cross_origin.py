@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from identity_core.api.cross_origin import Origins
 from identity_core.api.request import Request
+from identity_core.api.transport import Origins
 from identity_core.settings.fields import SettingsError
 from identity_core.settings.load import load
 
