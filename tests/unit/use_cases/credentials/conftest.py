@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -146,6 +146,13 @@ class Office:
         self.verify = VerifyCredential(
             self.schemas, self.credentials, issuer_keys, check, check, clock, BASE, BOUND_CREDENTIALS
         )
+
+    def issue_by(self, **changed: Any) -> IssueCredential:
+        """Return issueCredential with a suite 2 whose ``IssueBound`` is changed."""
+        intake = self.issue.intake
+        suite: Any = intake.suites[2]
+        suites = {**intake.suites, 2: replace(suite, issuing=replace(suite.issuing, **changed))}
+        return replace(self.issue, intake=replace(intake, suites=suites))
 
     @classmethod
     async def open(cls, folder: Path) -> Office:

@@ -81,7 +81,7 @@ def test_suite_2_is_what_is_issued_where_nothing_is_said(office: Office) -> None
 
 def test_suite_1_is_issued_on_demand_and_where_no_prover_presents_suite_2(office: Office) -> None:
     office.rooms.clock.move(hours=1)
-    alone = replace(office.issue, provers=SimpleNamespace(presents=False))  # type: ignore[arg-type]
+    alone = office.issue_by(provers=SimpleNamespace(presents=False))
     caller = context(office.as_(office.ivo), "issueCredential")
     for shown in (run(office.issued(suite=1)), run(alone(office.new(), caller))):
         assert shown.credential.binding is None
@@ -120,7 +120,7 @@ def test_a_custodian_without_secrets_of_holders_signs_suite_1_only(office: Offic
         def __init__(self, real: Any) -> None:
             self.public_key, self.sign_bbs = real.public_key, real.sign_bbs
 
-    issue = replace(office.issue, custodian=Plain(office.rooms.custodian))  # type: ignore[arg-type]
+    issue = office.issue_by(custodian=Plain(office.rooms.custodian))
     caller = context(office.as_(office.ivo), "issueCredential")
     with pytest.raises(InvalidCredential) as refused:
         run(issue(office.new(suite=2), caller))

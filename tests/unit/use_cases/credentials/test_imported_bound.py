@@ -280,6 +280,7 @@ def test_a_key_without_a_proof_of_possession_signs_none(office: Office) -> None:
             return replace(prepared, state=replace(prepared.state, proven_keys=()))
 
         checked = staticmethod(office.import_signed.intake.checked)
+        suites, credentials = office.import_signed.intake.suites, office.credentials
 
     wish = convert(home.body, ImportCredentialRequest)
     older = replace(office.import_signed, intake=Unproven())  # type: ignore[arg-type]
