@@ -19,6 +19,16 @@ from identity_bbs.bls12381 import select
 from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
+from identity_bound_credentials.domain import status_gaps
+from identity_bound_credentials.domain.bound_credential import (
+    BoundHeader,
+    Particulars,
+    SecretKeeper,
+    StatusListReference,
+    midnight,
+)
+from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS
+from identity_bound_credentials.use_cases.issue import GAP_PERIOD
 
 from identity_core.api.credentials import credentials, record, schema, schemas, shown
 from identity_core.codec import multibase, times
@@ -26,15 +36,7 @@ from identity_core.codec.structs import plain
 from identity_core.crypto import ed25519
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials import credential_schema as schema_json
-from identity_core.domain.credentials import status_gaps, status_list
-from identity_core.domain.credentials.bound_credential import (
-    BoundHeader,
-    Particulars,
-    SecretKeeper,
-    StatusListReference,
-    midnight,
-)
-from identity_core.domain.credentials.bound_format import BOUND_CREDENTIALS
+from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import (
     Binding,
     Credential,
@@ -49,7 +51,6 @@ from identity_core.domain.dids.keys import Key, PublicKey
 from identity_core.domain.dids.log import entry
 from identity_core.domain.proofs.proof import Witness
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
-from identity_core.use_cases.credentials.bound_issue import GAP_PERIOD
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.status import SignedStatusList
 from identity_core.wire import CredentialCheck, CredentialVerdict
@@ -84,8 +85,12 @@ class CredentialTelling:
         definition = schema_json.read("https://schemas.example/person/1", ATTRIBUTES)
         self.schema = RegisteredSchema(definition, START, self.story.did)
 
+    def tell_gaps(self) -> Json:
+        """operationId → examples of the lists of signed gaps."""
+        return gap_examples(self.story.did, self.key, self.method)
+
     def tell(self) -> Json:
-        """operationId → examples."""
+        """operationId → examples of the kernel."""
         issued = self.issued()
         suspended = dataclasses.replace(
             issued.credential, status=CredentialStatus.SUSPENDED, status_reason="lost card", version=2
@@ -147,7 +152,6 @@ class CredentialTelling:
                 f"200 {media}": {"revocation": self.status_list(issued.credential)}
                 for media in ("application/json", "application/vc")
             },
-            **gap_examples(self.story.did, self.key, self.method),
         }
 
     def issued(self) -> ShownCredential:

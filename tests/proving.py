@@ -14,6 +14,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from identity_bound_credentials.ports import PresentingProver
+from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
+from identity_bound_credentials.store.status_gaps import StoredStatusGaps
+from identity_bound_credentials.use_cases.issue import IssueBound
+from identity_bound_credentials.use_cases.presenting import PresentBound
+from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
+from identity_bound_credentials.use_cases.suite import BoundSuite
+from identity_bound_credentials.worker_calls import Present
 from identity_kit.conformance.prover_cases import BbsIssuer
 from identity_kit.conformance.transparent_prover import TransparentProver
 
@@ -33,19 +42,16 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.ledger.anchoring import Anchor
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.domain.proofs.stored import DelegatedProof
-from identity_core.errors import JsonValue, PredicateNotSatisfied, ProofInvalid
+from identity_core.errors import JsonValue, PredicateNotSatisfied
+from identity_core.plugin.processes.channel import Extended, decode_call, encode_call
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.proofs import RefusedInvocation
-from identity_core.ports.prover import PresentingProver, Prover
-from identity_core.use_cases.credentials.bound_issue import IssueBound
+from identity_core.ports.prover import Prover
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
-from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.proofs.asked import ProofRequest
-from identity_core.use_cases.proofs.bound_suite import BoundSuite
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.proofs.generate import Answered, GenerateDelegatedProof
-from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.proofs.steps import ProofPolicy
 from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.use_cases.record import Record
@@ -100,22 +106,14 @@ class Workers:
         self.prover.verify(statement, proof, context=context, now=now)
 
     @property
-    def presents(self) -> bool:
-        return isinstance(self.prover, PresentingProver)
+    def extensions(self) -> frozenset[str]:
+        return frozenset({"bound_credentials"} if isinstance(self.prover, PresentingProver) else ())
 
-    async def present(self, statement: Any, witness: Any, *, bound: Any) -> str:
-        assert isinstance(self.prover, PresentingProver)
-        self.proofs += 1
-        return self.prover.present(statement, witness, bound=bound)
-
-    async def read_presentation(self, text: str) -> Any:
-        if not isinstance(self.prover, PresentingProver):
-            raise ProofInvalid
-        return self.prover.read_presentation(text)
-
-    async def verify_presentation(self, statement: Any, text: str, *, bound: Any, acceptance: Any) -> None:
-        assert isinstance(self.prover, PresentingProver)
-        self.prover.verify_presentation(statement, text, bound=bound, acceptance=acceptance)
+    async def ask(self, call: Any) -> Any:
+        """The call and its answer as they travel."""
+        self.proofs += isinstance(call, Present)
+        sent = decode_call(encode_call(Extended.of(call)))
+        return call.read(msgspec.json.encode(sent.ask(self.prover)))  # type: ignore[union-attr]
 
 
 @dataclass
@@ -156,9 +154,18 @@ class Proving(Rooms):
             ORIGIN, timedelta(days=1), False, 3, None, timedelta(seconds=60), timedelta(days=90), (DELEGATIONS,)
         )
         custodian: Any = self.custodian
-        publisher = PublishStatusGaps(store.status_gaps, custodian, self.clock)
-        self.present = PresentBound(self.workers, custodian, store.status_gaps, publisher, IssuerKeys(self.reader))
-        issuing = IssueBound(custodian, custodian, publisher, self.workers, store.holder_secrets, os.urandom)
+        publisher = PublishStatusGaps(StoredStatusGaps(store.database), custodian, self.clock)
+        self.present = PresentBound(
+            self.workers, custodian, StoredStatusGaps(store.database), publisher, IssuerKeys(self.reader)
+        )
+        issuing = IssueBound(
+            custodian,
+            custodian,
+            publisher,
+            self.workers,
+            StoredHolderSecrets(store.database, store.activity),
+            os.urandom,
+        )
         self.suites = {1: SuiteOne(self.workers, custodian), 2: BoundSuite(self.present, issuing)}
         self.generate = GenerateDelegatedProof(
             reader=self.reader,

@@ -33,7 +33,6 @@ from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import NotAcceptable
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
 from identity_core.ports.repositories import RowPosition
-from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
 from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import IssueCredential
 from identity_core.use_cases.credentials.read import GetCredential, ListCredentials
@@ -44,7 +43,6 @@ from identity_core.use_cases.credentials.schemas import (
 )
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
-from identity_core.use_cases.credentials.status_gaps import GetStatusGaps, GetStatusGapShard
 from identity_core.use_cases.credentials.verify import VerifyCredential
 from identity_core.values import value_class
 
@@ -61,8 +59,7 @@ _FOR_A_WHILE: Final = ("Cache-Control", "public, max-age=5")
 @value_class
 class CredentialHandlers:
     """createCredentialSchema, listCredentialSchemas, getCredentialSchema, issueCredential, importCredential, listCredentials,
-    getCredential, setCredentialStatus, verifyCredential, getStatusList,
-    getStatusGaps, getStatusGapShard, getStatusGapsProof."""
+    getCredential, setCredentialStatus, verifyCredential, getStatusList."""
 
     create_schema: CreateCredentialSchema
     list_schemas: ListCredentialSchemas
@@ -74,9 +71,6 @@ class CredentialHandlers:
     set_status: SetCredentialStatus
     verify: VerifyCredential
     status_list: GetStatusList
-    gaps: GetStatusGaps
-    shard: GetStatusGapShard
-    gaps_proof: GetStatusGapsProof
     base_url: str
     bound_format: BoundFormat | None
 
@@ -128,19 +122,6 @@ class CredentialHandlers:
         etag = f'"{made.version}{".vc" if media == _VC else ""}"'
         headers = [("ETag", etag), ("Vary", "Accept"), ("Cache-Control", f"public, max-age={LIST_SECONDS}")]
         return unless_known(request, etag, Answer(200, made.octets, media_type=media, headers=headers))
-
-    async def get_status_gaps(self, request: Request) -> Answer:
-        manifest = await self.gaps(request.path["gapListId"], request.path["epoch"])
-        return Answer(200, manifest, headers=[("Cache-Control", f"public, max-age={LIST_SECONDS}")])
-
-    async def get_status_gap_shard(self, request: Request) -> Answer:
-        shard = await self.shard(request.path["gapListId"], request.path["digest"])
-        return Answer(200, shard, media_type="application/octet-stream", headers=[_FOR_GOOD])
-
-    async def get_status_gaps_proof(self, request: Request) -> Answer:
-        proof = await self.gaps_proof(request.path["gapListId"], request.path["digest"])
-        headers = [("Cache-Control", f"public, max-age={LIST_SECONDS}")]
-        return Answer(200, proof, media_type="text/plain; charset=utf-8", headers=headers)
 
     def _stored(self, request: Request, found: ShownCredential) -> Answer:
         location = f"{_PREFIX}/credentials/{quote(found.credential.id, safe=':')}"

@@ -35,20 +35,17 @@ from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.extension.order import InstalledExtension
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
+from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.retention import RecordErasure, RetentionRule
-from identity_core.ports.suites import ProofSuite
+from identity_core.ports.suites import HolderKeeper, NoSuite, ProofSuite
 from identity_core.settings import Settings, SettingsError
 from identity_core.store.events import OpenSink
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.auth.bearer import AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
-from identity_core.use_cases.credentials.bound_issue import IssueBound
 from identity_core.use_cases.dids.witnesses import WitnessApprovals
 from identity_core.use_cases.ledger.places import LogPlaces
-from identity_core.use_cases.proofs.bound_suite import BoundSuite
-from identity_core.use_cases.proofs.check import IssuerKeys
-from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.service import Dependencies
 
@@ -155,16 +152,9 @@ def _ports(opened: Runtime) -> dict[type[Any], Any]:
     store, jobs = opened.store, opened.jobs
     ports = (jobs.logged, jobs.watch, Record(store.activity), store.documents, store.activity)
     idle = (LogPlaces(), WitnessApprovals())
-    own = {Custodian: opened.custodian, Database: store.database, CopyStatus: UnknownCopyStatus()}
-    return {type(each): each for each in (*ports, *idle)} | own | {ProofSuite: _suite_2(opened)}
-
-
-def _suite_2(opened: Runtime) -> ProofSuite:
-    """The suite of credentials that are bound to their holder."""
-    store, publisher, provers = opened.store, opened.jobs.publisher, opened.provers
-    present = PresentBound(provers, opened.keeper, store.status_gaps, publisher, IssuerKeys(opened.reader))
-    keys = (opened.custodian, opened.keeper)
-    return BoundSuite(present, IssueBound(*keys, publisher, provers, store.holder_secrets, secrets.token_bytes))
+    own: dict[type[Any], Any] = {Custodian: opened.custodian, Database: store.database, CopyStatus: UnknownCopyStatus()}
+    own |= {ProofSuite: NoSuite(), ProofWorkers: opened.provers, HolderKeeper: HolderKeeper(opened.keeper)}
+    return {type(each): each for each in (*ports, *idle)} | own
 
 
 def _require_erasure(settings: Settings, rules: Sequence[RetentionRule], services: Mapping[type[Any], Any]) -> None:

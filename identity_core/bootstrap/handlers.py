@@ -22,7 +22,6 @@ from identity_core.bootstrap.proofs import proof_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.ports.suites import ProofSuite, ProofSuites
-from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
 from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import CredentialIntake, IssueCredential
 from identity_core.use_cases.credentials.read import CredentialAccess, GetCredential, ListCredentials
@@ -34,9 +33,8 @@ from identity_core.use_cases.credentials.schemas import (
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
-from identity_core.use_cases.credentials.status_gaps import GetStatusGaps, GetStatusGapShard
 from identity_core.use_cases.credentials.verify import VerifyCredential
-from identity_core.use_cases.dashboard import ResetDisclosures, RotateHolderSecret
+from identity_core.use_cases.dashboard import ResetDisclosures
 from identity_core.use_cases.delegations.change import (
     DeleteDelegation,
     ResumeDelegation,
@@ -114,7 +112,6 @@ def delegation_handlers(opened: Runtime, autonomy: AutonomyTable) -> DelegationH
 
 def credential_handlers(
     opened: Runtime,
-    places: LogPlaces,
     suites: ProofSuites,
     sealed_credentials: SealedCredentials,
     autonomy: AutonomyTable,
@@ -123,7 +120,7 @@ def credential_handlers(
     reader, store, clock, random = opened.reader, opened.store, opened.clock, secrets.token_bytes
     credentials, schemas = sealed_credentials.credentials, sealed_credentials.schemas
     base_url = f"{origin_of(opened.settings)}/api/v1"
-    record, jobs = Record(store.activity), opened.jobs
+    record = Record(store.activity)
     access = CredentialAccess(credentials, store.delegations, autonomy, clock)
     anonymous, known = SignatureChecks.for_strangers(), SignatureChecks()
     seal, bound_format = sealed_credentials.seal, suites[2].format
@@ -141,9 +138,6 @@ def credential_handlers(
             schemas, credentials, IssuerKeys(reader), anonymous, known, clock, base_url, bound_format
         ),
         status_list=GetStatusList(credentials, opened.signer, base_url),
-        gaps=GetStatusGaps(store.status_gaps),
-        shard=GetStatusGapShard(store.status_gaps),
-        gaps_proof=GetStatusGapsProof(store.status_gaps, jobs.logged, places),
         base_url=base_url,
         bound_format=bound_format,
     )
@@ -176,10 +170,9 @@ def page_tags(
     return PageTags(
         dids=did_handlers(opened, early[LogPlaces], early[WitnessApprovals]),
         delegations=delegation_handlers(opened, autonomy),
-        credentials=credential_handlers(opened, early[LogPlaces], suites, sealed_credentials, autonomy),
+        credentials=credential_handlers(opened, suites, sealed_credentials, autonomy),
         proofs=proof_handlers(opened, suites, sealed_credentials, autonomy),
         dashboard=DashboardHandlers(
             ResetDisclosures(access, credentials, record, opened.clock),
-            RotateHolderSecret(opened.store.holder_secrets, opened.keeper, opened.clock),
         ),
     )

@@ -15,9 +15,6 @@ from identity_core.store import Store
 from identity_core.use_cases.anchoring.request import ProofAnchoring
 from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.auth.challenge import ForgetExpired
-from identity_core.use_cases.credentials.gap_log import RecordGaps
-from identity_core.use_cases.credentials.held_keys import ListKeys
-from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.custody import AttendCustodian
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
@@ -40,7 +37,6 @@ class Jobs:
     watch: StorageWatch
     anchorer: AnchorWorker | None
     anchors: ProofAnchoring | None
-    publisher: PublishStatusGaps
 
 
 async def begin_jobs(
@@ -59,19 +55,10 @@ async def begin_jobs(
     await follow.tell(logged.signer.hear)
     watch = await stack.enter_async_context(guard.watch(logged, store, clock))
     anchorer, anchors = await _begin_anchoring(settings, logged, store, stack)
-    publisher = await stack.enter_async_context(
-        PublishStatusGaps(
-            store.status_gaps,
-            custodian,
-            clock,
-            ListKeys(reader, custodian),
-            RecordGaps(store.status_gaps, logged.ledger),
-        )
-    )
-    watch.hold_up(repair, suspicions, anchorer, publisher)
+    watch.hold_up(repair, suspicions, anchorer)
     if settings.database_url is not None:
         watch.spare(repair, suspicions, anchorer, follow)
-    return Jobs(follow, suspicions, logged, watch, anchorer, anchors, publisher)
+    return Jobs(follow, suspicions, logged, watch, anchorer, anchors)
 
 
 async def _keep_index(

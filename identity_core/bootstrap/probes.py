@@ -97,8 +97,6 @@ def kernel_probes(opened: Runtime) -> Mapping[str, Probe]:
         "plugins": degraded_by(lambda: {one.state for one in opened.plugins.in_use().values()} - USABLE),
         "limits": degraded_by(lambda: opened.limiter is not None and opened.limiter.degraded),
         "anchoring": degraded_by(lambda: opened.jobs.anchorer is not None and opened.jobs.anchorer.fault),
-        # Without the list of an epoch no credential in it can be proved to be in force.
-        "statusLists": degraded_by(lambda: opened.jobs.publisher.fault),
     }
 
 
@@ -130,7 +128,6 @@ def _reasons(opened: Runtime, places: LogPlaces) -> dict[str, str]:
         "storage": str(opened.mismatch() or jobs.watch.weakness()),
         "keys": "; ".join(watched.faults) or watched.fault,
         "anchoring": "" if jobs.anchorer is None else jobs.anchorer.fault,
-        "statusLists": jobs.publisher.fault,
         "witnesses": places.fault(),
     }
     return {name: reason for name, reason in found.items() if reason}

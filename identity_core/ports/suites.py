@@ -25,6 +25,7 @@ from identity_core.domain.proofs.predicate import unsupported
 from identity_core.domain.proofs.proof import Context, ReceivedProof, Witness, ZkProof
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import InvalidCredential, JsonValue, ProofInvalid
+from identity_core.ports.custodian import Custodian
 from identity_core.ports.prover import ProofWorkers
 from identity_core.values import Hidden, value_class
 from identity_core.wire import HolderConsent, ImportedBinding
@@ -129,6 +130,13 @@ class ProofSuite(Protocol):
     async def enlist(self, credential: Credential, prepared: Prepared, key: PublicKey) -> None:
         """Enter an imported credential, whose signature is right, into the list that may revoke it. Raises ``Conflict``."""
         ...
+
+
+@value_class
+class HolderKeeper:
+    """The custodian that keeps the secrets of holders."""
+
+    custodian: Custodian
 
 
 ProofSuites = Mapping[int, ProofSuite]

@@ -18,14 +18,12 @@ from identity_core.store.credentials import StoredCredentials, StoredCredentialS
 from identity_core.store.delegations import StoredDelegations
 from identity_core.store.documents import Documents
 from identity_core.store.events import ActivityRows, OpenSink, StoredEvents
-from identity_core.store.holder_secrets import StoredHolderSecrets
 from identity_core.store.index_rows import StoredIndexRows
 from identity_core.store.invocations import StoredInvocations
 from identity_core.store.outbox import StoredOutbox
 from identity_core.store.proofs import StoredProofs
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.requests import StoredIdempotencyKeys, StoredUsage
-from identity_core.store.status_gaps import StoredStatusGaps
 from identity_core.store.transparency import TransparencyTree
 
 __all__ = ["Store"]
@@ -58,10 +56,8 @@ class Store:
         self.transparency = TransparencyTree(database)
         self.credential_schemas = StoredCredentialSchemas(database)
         self.credentials = StoredCredentials(database)
-        self.status_gaps = StoredStatusGaps(database)
         self.verifier_challenges = StoredVerifierChallenges(database)
         self.delegations = StoredDelegations(database)
-        self.holder_secrets = StoredHolderSecrets(database, self.activity)
         self.invocations = StoredInvocations(database, self.activity, secrets.token_bytes)
         self.proofs = StoredProofs(database)
         self.outbox = StoredOutbox(database, secrets.token_bytes)

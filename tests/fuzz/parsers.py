@@ -12,6 +12,7 @@ from typing import Any
 from identity_bbs.bls12381.choice import select
 from identity_bbs.octets import octets_to_proof, octets_to_public_key, octets_to_signature
 from identity_bbs.suite import BbsProofInvalid, BbsSignatureInvalid, ciphersuite
+from identity_bound_credentials.domain.bound_format import parse_credential
 from identity_oauth.domain import tokens as token
 from identity_prover_bbs.envelope import Envelope
 from identity_tlog import proofs as proof_text
@@ -25,7 +26,6 @@ from identity_tlog.witness import Submission
 from identity_core.api.errors import negotiate
 from identity_core.codec import jcs, multibase, multikey, strict_json, times
 from identity_core.domain.credentials import status_list
-from identity_core.domain.credentials.bound_format import parse_credential
 from identity_core.domain.delegations.action import Action, Grant, literal_of
 from identity_core.domain.delegations.ibct import Capability, delegation_id
 from identity_core.domain.dids import challenge

@@ -14,16 +14,16 @@ from identity_tlog.note import Checkpoint
 from identity_tlog.tiles import TILE_BYTES, WIDTH, Tile
 from identity_tlog.tree import HASH_BYTES, Frontier, Malformed, complete_root
 
-from identity_core.domain.credentials import gap_log
-from identity_core.domain.credentials.gap_log import GapRecord
-from identity_core.domain.credentials.status_gaps import StatusListRefused
+from identity_core.domain.credentials.status_list import StatusListRefused
+from identity_core.domain.ledger import gap_record
+from identity_core.domain.ledger.gap_record import GapRecord
 from identity_core.domain.ledger.leaf import Head, LogLeaf, read_head
 from identity_core.values import value_class
 
 MOST_FINDINGS: Final = 1_000
 MOST_MOVED: Final = 64
 
-_GAP_LISTS: Final = gap_log.SUBJECT.encode()
+_GAP_LISTS: Final = gap_record.SUBJECT.encode()
 
 _sha256 = hashlib.sha256
 
@@ -154,7 +154,7 @@ class Audit:
         except StatusListRefused as error:
             self._found("form", f"entry {place}", str(error))
             return
-        if gap_log.subject(record.list_id).encode() != subject:
+        if gap_record.subject(record.list_id).encode() != subject:
             self._found("contradiction", f"entry {place}", "it is recorded under another list's name")
         known = self._editions.get((record.list_id, record.epoch), 0)
         if record.edition <= known:

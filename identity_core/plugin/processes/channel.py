@@ -10,6 +10,8 @@ import json
 import socket
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import cache
+from importlib.metadata import entry_points
 from struct import Struct as Layout
 from typing import Annotated, Any, Final, TypeVar
 
@@ -22,9 +24,8 @@ from identity_core.domain.proofs.proof import Context, PresentedProof, Statement
 from identity_core.errors import IdentityError, PredicateUnsupported, ProofInvalid
 from identity_core.plugin.border import Fault
 from identity_core.plugin.load import one_line
-from identity_core.plugin.processes.presenting import Present, ReadPresentation, VerifyPresentation
 from identity_core.plugin.processes.securing import AskFormat, read, something_else
-from identity_core.ports.prover import BatchVerifier, Prover
+from identity_core.ports.prover import BatchVerifier, Prover, ProverCall
 
 MAX_MESSAGE_OCTETS: Final = 1 << 22
 """What the server takes from a worker. A verifier reads envelopes of 128 KiB."""
@@ -91,38 +92,73 @@ class Verify(Struct, tag=True):
         """The answer. False is no verdict."""
         return read(octets, type(None))
 
+    @classmethod
+    def refusals(cls, prover: BatchVerifier, calls: Sequence[Verify]) -> Sequence[ProofInvalid | None]:
+        """``BatchVerifier.verify_all``."""
+        return prover.verify_all([(one.statement, one.proof, one.context, one.now) for one in calls])
+
+
+@cache
+def calls_of(extension: str) -> Any:
+    """Return the module of an extension's calls. It is not that of the extension, which no worker loads."""
+    (found,) = entry_points(group="identity.prover_calls", name=extension)
+    return found.load()
+
+
+class Extended(Struct, tag=True):
+    """A ``ProverCall``: the server has it whole, and the worker its members."""
+
+    extension: str
+    kind: str
+    call: Any
+
+    @classmethod
+    def of(cls, call: ProverCall) -> Extended:
+        return cls(call.extension, type(call).__name__, call)
+
+    def parse(self) -> ProverCall:
+        """The call, in the worker. Raises ``ValueError``."""
+        call: ProverCall = msgspec.convert(self.call, getattr(calls_of(self.extension), self.kind))
+        return call
+
+    def ask(self, prover: Prover) -> Any:
+        return self.parse().ask(prover)
+
+    def read(self, octets: bytes) -> Any:
+        """The answer, in the server."""
+        return self.call.read(octets)
+
 
 class VerifyTogether(Struct, tag=True):
     """Calls that wait at one time, for a ``BatchVerifier``."""
 
-    calls: list[Verify | VerifyPresentation]
+    calls: list[Verify | Extended]
 
     def refusals(self, prover: BatchVerifier) -> list[ProofInvalid | None]:
         """What each call would raise. Raises ``ValueError`` for another number of answers."""
-        first = [(n, one) for n, one in enumerate(self.calls) if isinstance(one, Verify)]
-        second = [(n, one) for n, one in enumerate(self.calls) if isinstance(one, VerifyPresentation)]
-        asked = [(one.statement, one.proof, one.context, one.now) for _, one in first]
-        presented = [one.asked() for _, one in second]
-        answers = [*(prover.verify_all(asked) if asked else ())]
-        answers += prover.verify_presentations(presented) if presented else ()
-        found = dict(zip([number for number, _ in (*first, *second)], answers, strict=True))
-        return [found[number] for number in range(len(self.calls))]
+        calls: list[Any] = [one.parse() if isinstance(one, Extended) else one for one in self.calls]
+        found: dict[int, ProofInvalid | None] = {}
+        kinds: list[Any] = [*dict.fromkeys(map(type, calls))]
+        for kind in kinds:
+            numbers = [number for number, call in enumerate(calls) if type(call) is kind]
+            found |= zip(numbers, kind.refusals(prover, [calls[number] for number in numbers]), strict=True)
+        return [found[number] for number in range(len(calls))]
 
 
 class ReadTogether(Struct, tag=True):
     """Proofs to read that wait at one time: one of them costs less than a journey."""
 
-    calls: list[Read | ReadPresentation]
+    calls: list[Read | Extended]
 
 
 class ProveTogether(Struct, tag=True):
     """Proofs to make that wait at one time."""
 
-    calls: list[Prove | Present]
+    calls: list[Prove | Extended]
 
 
 Together = VerifyTogether | ReadTogether | ProveTogether
-Single = Prove | Read | Verify | Present | ReadPresentation | VerifyPresentation | AskFormat
+Single = Prove | Read | Verify | Extended | AskFormat
 Call = Single | Together
 
 
@@ -135,7 +171,7 @@ class Ready(_Upward):
 
     suite: Annotated[str, Meta(min_length=1, max_length=200)]
     predicate_types: Annotated[frozenset[str], Meta(max_length=100)]
-    presents: bool = False
+    extensions: Annotated[frozenset[str], Meta(max_length=100)] = frozenset()
     batches: bool = False
 
 

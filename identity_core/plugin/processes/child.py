@@ -13,6 +13,7 @@ import pickle
 import socket
 from collections.abc import Callable
 from datetime import UTC, datetime
+from importlib.metadata import entry_points
 from time import monotonic
 from typing import Any, Final
 
@@ -44,7 +45,7 @@ from identity_core.plugin.processes.confine import be_silent, confine, keep_from
 from identity_core.plugin.processes.worker import Order
 from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
 from identity_core.plugin.sockets import PROVER, SECURING
-from identity_core.ports.prover import BatchVerifier, PresentingProver
+from identity_core.ports.prover import BatchVerifier
 from identity_core.settings import Plugins, Settings, StartError
 from identity_core.values import value_class
 
@@ -109,7 +110,9 @@ def _ready(order: Order, send: Send) -> Built | None:
             "predicate_types": getattr(built.port, "predicate_types", ()),
         }
         told |= {
-            "presents": isinstance(built.port, PresentingProver),
+            "extensions": [
+                one.name for one in entry_points(group="identity.prover_calls") if one.load().takes(built.thing)
+            ],
             "batches": isinstance(built.thing, BatchVerifier),
         }
         send(msgspec.convert(told, Ready))

@@ -11,9 +11,10 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from identity_core.plugin.processes.channel import (
+    Extended,
     Failed,
     Prove,
     ProveTogether,
@@ -29,13 +30,20 @@ from identity_core.plugin.processes.channel import (
     encode_several,
     frame,
 )
-from identity_core.plugin.processes.presenting import Present, ReadPresentation, VerifyPresentation
+from identity_core.ports.prover import Batch
 
 MOST_TOGETHER: Final = 16
 """Proofs that a worker reads, verifies or makes together. More save little, and the first waits for the last."""
 
 MAKING_SECONDS: Final = 0.05
 """How long a worker is to be at proofs that it makes together, by what the last ones took: a slow prover makes each by itself."""
+
+_BATCHES: Final[dict[type[Any], Batch]] = {Prove: Batch.PROVE, Read: Batch.READ, Verify: Batch.VERIFY}
+_TOGETHER: Final[dict[Batch, type[Together]]] = {
+    Batch.PROVE: ProveTogether,
+    Batch.READ: ReadTogether,
+    Batch.VERIFY: VerifyTogether,
+}
 
 Outcome = Returned | Raised | Failed
 
@@ -52,14 +60,8 @@ class Job:
     @classmethod
     def of(cls, call: Single, answer: asyncio.Future[Outcome], *, batches: bool) -> Job:
         """``batches``: the prover is a ``BatchVerifier``."""
-        together: type[Together] | None = None
-        match call:
-            case Prove() | Present():
-                together = ProveTogether
-            case Read() | ReadPresentation():
-                together = ReadTogether
-            case Verify() | VerifyPresentation():
-                together = VerifyTogether if batches else None
+        batch = call.call.batch if isinstance(call, Extended) else _BATCHES.get(type(call))
+        together = None if batch is None or (batch is Batch.VERIFY and not batches) else _TOGETHER[batch]
         return cls(encode_call(call), together, answer)
 
     def end(self, outcome: Outcome | Exception) -> None:

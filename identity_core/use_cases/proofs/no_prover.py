@@ -5,15 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final, NoReturn
 
-from identity_core.domain.proofs.presentation import (
-    Acceptance,
-    PresentationContext,
-    PresentationStatement,
-    PresentationWitness,
-)
-from identity_core.domain.proofs.presented import PresentedPresentation
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.errors import PluginUnavailable
+from identity_core.ports.prover import ProverCall
 
 
 class NoProver:
@@ -21,7 +15,7 @@ class NoProver:
 
     suite: Final = ""
     predicate_types: Final = frozenset[str]()
-    presents: Final = False
+    extensions: Final = frozenset[str]()
 
     async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
         """Raises ``PluginUnavailable``."""
@@ -35,19 +29,7 @@ class NoProver:
         """Raises ``PluginUnavailable``."""
         _refuse()
 
-    async def present(
-        self, statement: PresentationStatement, witness: PresentationWitness, *, bound: PresentationContext
-    ) -> str:
-        """Raises ``PluginUnavailable``."""
-        _refuse()
-
-    async def read_presentation(self, text: str) -> PresentedPresentation:
-        """Raises ``PluginUnavailable``."""
-        _refuse()
-
-    async def verify_presentation(
-        self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance
-    ) -> None:
+    async def ask(self, call: ProverCall) -> NoReturn:
         """Raises ``PluginUnavailable``."""
         _refuse()
 

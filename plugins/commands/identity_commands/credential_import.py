@@ -15,7 +15,7 @@ from identity_core.errors import InvalidCredential
 def import_body(caller: RemoteCaller, *, file: Any, **given: Any) -> dict[str, Any]:
     """What `identity credential sign` wrote is a body; a credential that a wallet asked for (`sign-request`) is put into one. Ends the
     command for a credential of another kind."""
-    from identity_core.domain.credentials.bound_format import binding_of, parse_credential
+    from identity_bound_credentials.domain.bound_format import binding_of, parse_credential
 
     value = read_json(file)
     if "proof" not in value:

@@ -97,7 +97,8 @@ def sign_values(definition: CredentialSchema, values: dict[str, Any], secret: by
 
 def check_offline(credential: dict[str, Any], schema: dict[str, Any], issuer_key: str) -> dict[str, Any]:
     """The verdict on schema, values and signature; what only a service knows stands under ``unchecked``."""
-    from identity_core.domain.credentials.bound_format import parse_credential
+    from identity_bound_credentials.domain.bound_format import parse_credential
+
     from identity_core.domain.credentials.credential import canonical_values
     from identity_core.domain.dids.keys import PublicKey
 

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import click
+from identity_bound_credentials.holder_file import HELD, ISSUED_ANEW, OWN
 
 from identity_commands.credential_wallet import held_option
-from identity_core.cli.holder_file import HELD, ISSUED_ANEW, OWN
 from identity_core.cli.output import Command, fail, show
 from identity_core.cli.remote import keys_option
 from identity_core.cli.secret_input import private_record

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from identity_bbs.bls12381.backend import G1_OCTETS
+from identity_bound_credentials.holder_file import HELD
 
 from identity_commands.credential_offline import issuer_options, read_schema, schema_option
 from identity_commands.public_keys import KeyFinder, given, in_document, in_log
-from identity_core.cli.holder_file import HELD
 from identity_core.cli.options import input_argument, name_of, read_json
 from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.cli.remote import keys_option
@@ -52,9 +52,9 @@ def request(file: Any, wallet: Path, held: Path) -> None:
     from identity_bbs.frames import scalar
     from identity_bbs.openings import HolderSecret
     from identity_bbs.suite import ciphersuite
+    from identity_bound_credentials.domain.blind_issue import CommittedRequest, CredentialOffer, ExchangeRefused
 
     from identity_core.crypto import ed25519
-    from identity_core.domain.credentials.blind_issue import CommittedRequest, CredentialOffer, ExchangeRefused
 
     holder = Wallet.open(wallet)
     message = read_json(file)
@@ -92,7 +92,8 @@ def accept(
 ) -> None:
     """Take the credential that answers a request: FILE holds it, `-` is standard input. It is checked against the request and under the
     issuer's key, and kept with the secret."""
-    from identity_core.domain.credentials.bound_format import parse_credential
+    from identity_bound_credentials.domain.bound_format import parse_credential
+
     from identity_core.domain.credentials.credential import canonical_values
 
     holder, definition, now = Wallet.open(wallet), read_schema(schema_file), datetime.now(UTC)
@@ -139,7 +140,7 @@ def _issuer_key(key: str | None, document: Any, log: Any, now: datetime) -> KeyF
 
 def _request_of(requests: Mapping[str, Any], presented: PresentedCredential) -> tuple[str, dict[str, str] | None]:
     """The request that the credential answers, and its place: the one with this commitment, for this header."""
-    from identity_core.domain.credentials.bound_format import binding_of
+    from identity_bound_credentials.domain.bound_format import binding_of
 
     if (bound := binding_of(presented)) is None:
         return "", None

@@ -8,6 +8,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import click
+from identity_bound_credentials.domain.presentation import Cover
+from identity_bound_credentials.domain.presented import PresentedPresentation
+from identity_bound_credentials.ports import PresentingProver
 
 from identity_commands.credential_offline import issuer_options, read_schema
 from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
@@ -29,11 +32,9 @@ from identity_core.cli.output import Command, fail, fail_start, show
 from identity_core.codec import multibase, strict_json
 from identity_core.domain.proofs.checks import BOUND, BoundPart, verdict_of
 from identity_core.domain.proofs.expected import ExpectedCredential, ExpectedQuestion
-from identity_core.domain.proofs.presentation import Cover
-from identity_core.domain.proofs.presented import PresentedPresentation
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import JsonValue, ProofInvalid
-from identity_core.ports.prover import PresentingProver, Prover
+from identity_core.ports.prover import Prover
 from identity_core.settings import Settings, StartError
 
 SOURCES: Final[dict[str, Callable[[Any, datetime], KeyFinder]]] = {
@@ -62,7 +63,8 @@ def verify_octets(
 ) -> dict[str, JsonValue]:
     """What the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it; the anchor of a record is checked too, on the
     ledger of the settings ``ledger`` where they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and what ``find_key`` raises."""
-    from identity_core.use_cases.proofs.bound_suite import check_presentation
+    from identity_bound_credentials.use_cases.suite import check_presentation
+
     from identity_core.use_cases.proofs.check import ReceivedProof, check
 
     value = _read(octets)

@@ -14,8 +14,21 @@ from typing import Any, cast
 import pytest
 from identity_bbs import consent, interface
 from identity_bbs.bls12381 import ORDER, select
+from identity_bbs.holders import HolderConsent
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
+from identity_bound_credentials.domain import bound_credential, status_gaps
+from identity_bound_credentials.domain.bound_credential import Particulars, SecretKeeper
+from identity_bound_credentials.domain.bound_format import parse_credential
+from identity_bound_credentials.domain.presentation import (
+    BoundWitness,
+    ConsentTerms,
+    Cover,
+    PresentationContext,
+    PresentationStatement,
+    PresentationWitness,
+    proof_day,
+)
 from identity_commands import credential_offer
 from identity_commands.credential_import import import_body
 from identity_commands.proof_verify import verify_octets
@@ -26,19 +39,6 @@ from identity_core.cli.wallet import Wallet, make_key
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.codec.times import printed
-from identity_core.domain.credentials import bound_credential, status_gaps
-from identity_core.domain.credentials.bound_credential import Particulars, SecretKeeper
-from identity_core.domain.credentials.bound_format import parse_credential
-from identity_core.domain.proofs.presentation import (
-    BoundWitness,
-    ConsentTerms,
-    Cover,
-    HolderConsent,
-    PresentationContext,
-    PresentationStatement,
-    PresentationWitness,
-    proof_day,
-)
 from identity_core.domain.proofs.proof import Context
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import PredicateUnsupported
@@ -269,8 +269,9 @@ def test_a_request_that_is_not_the_holders_is_not_signed(
 
 def test_a_commitment_that_nobody_can_open_is_not_signed(exchange: Exchange) -> None:
     """Signed by the holder's key: the holder herself is the adversary, who would have a point signed that she cannot open."""
+    from identity_bound_credentials.domain.blind_issue import CommittedRequest, CredentialOffer
+
     from identity_core.crypto import ed25519
-    from identity_core.domain.credentials.blind_issue import CommittedRequest, CredentialOffer
 
     offer = exchange.offer()
     message = json.loads(exchange.request(offer).read_text())["request"]

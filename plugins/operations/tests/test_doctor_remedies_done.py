@@ -12,12 +12,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from identity_bound_credentials import checks as doctor_credentials
 from identity_operations.checks import database as doctor_database
 from identity_operations.checks import machine, tables
 from identity_operations.commands import doctor
 from identity_transparency import checks
 
-from identity_core.cli import doctor_credentials
 from identity_core.extension import installation
 from plugins.operations.tests.test_doctor_remedies import examined
 from plugins.operations.tests.test_doctor_remedies_typed import installed

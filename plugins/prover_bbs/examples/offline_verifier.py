@@ -19,16 +19,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from identity_bbs.bls12381 import select
+from identity_bound_credentials.domain.presented import PresentedPresentation
+from identity_bound_credentials.use_cases.suite import check_presentation
 from identity_prover_bbs import BbsProver
 
 from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.proofs.expected import AnyPresented
 from identity_core.domain.proofs.issuer_key import assertion_key
-from identity_core.domain.proofs.presented import PresentedPresentation
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import ProofInvalid
 from identity_core.use_cases.proofs import check as proofs
-from identity_core.use_cases.proofs.bound_suite import check_presentation
 from identity_core.use_cases.proofs.check import ReceivedProof, VerifiedProof
 
 

@@ -20,17 +20,17 @@ from types import NoneType
 from typing import Any
 
 import pytest
+from identity_bound_credentials.domain import gap_shards, status_gaps
+from identity_bound_credentials.domain.gap_shards import Manifest
+from identity_bound_credentials.domain.status_gaps import StatusEpoch
 from identity_kit.conformance.prover_cases import SCHEMA
 
 import identity_core.store
 from identity_core.database import Transaction
 from identity_core.domain.activity import ChainHead, EventRecord
 from identity_core.domain.callers import ApiKey
-from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.credential_schema import CredentialSchema
-from identity_core.domain.credentials.gap_shards import Manifest
 from identity_core.domain.credentials.schema import Schema
-from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.did import Did
 from identity_core.errors import IdentityError, Overloaded
 from identity_core.ports.repositories import IndexedVersion

@@ -32,17 +32,17 @@ from identity_bbs.suite import (
     Signature,
     ciphersuite,
 )
-
-from identity_core.cache import BoundedCache
-from identity_core.domain.credentials.attributes import ValueRefused
-from identity_core.domain.credentials.schema import Message
-from identity_core.domain.proofs.normal_form import Slot
-from identity_core.domain.proofs.presentation import (
+from identity_bound_credentials.domain.normal_form import Slot
+from identity_bound_credentials.domain.presentation import (
     PresentationContext,
     PresentationStatement,
     PresentationWitness,
     check_expiry,
 )
+
+from identity_core.cache import BoundedCache
+from identity_core.domain.credentials.attributes import ValueRefused
+from identity_core.domain.credentials.schema import Message
 from identity_core.domain.proofs.proof import WitnessInvalid
 from identity_prover_bbs.set_argument import SetProver
 from identity_prover_bbs.suite2 import labels

@@ -39,9 +39,9 @@ from identity_core.cli.ledger_trust import (
     unchecked_text,
 )
 from identity_core.cli.output import Command, failing, progress, show
-from identity_core.domain.credentials import gap_log
 from identity_core.domain.dids import log
 from identity_core.domain.dids.log import service_log
+from identity_core.domain.ledger import gap_record
 from identity_core.domain.ledger.audit import Audit, LogFault
 from identity_core.domain.ledger.checkpoint_keys import ReplacedKeyAlone, TrustedLog
 from identity_core.domain.ledger.history import IMMUTABLE, LoggedHistory, retired_keys
@@ -186,7 +186,7 @@ def _collect(dids: dict[bytes, list[tuple[int, bytes]]], entries: Sequence[bytes
         except Malformed:
             # The auditor has a finding for it.
             continue
-        if not head.did.startswith(gap_log.SUBJECT.encode()):
+        if not head.did.startswith(gap_record.SUBJECT.encode()):
             dids.setdefault(head.did, []).append((head.sequence - 1, entry[head.entry_at :]))
 
 

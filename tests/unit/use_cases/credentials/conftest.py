@@ -13,6 +13,14 @@ from typing import Any
 
 import pytest
 from identity_bbs.blind import IssueRequest
+from identity_bbs.holders import HolderConsent
+from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS
+from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
+from identity_bound_credentials.store.status_gaps import StoredStatusGaps
+from identity_bound_credentials.use_cases.issue import IssueBound
+from identity_bound_credentials.use_cases.presenting import PresentBound
+from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
+from identity_bound_credentials.use_cases.suite import BoundSuite
 from identity_custodian_sealed.custodian import holder_secrets
 from identity_custodian_sealed.held_key import HeldKey, Label
 from msgspec import structs
@@ -22,13 +30,10 @@ from identity_core.codec.structs import UNSET, convert
 from identity_core.codec.times import printed_exactly
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
-from identity_core.domain.credentials.bound_format import BOUND_CREDENTIALS
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.ports.custodian import KeyNotHeld, KeyRefused
-from identity_core.use_cases.credentials.bound_issue import IssueBound
 from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import (
     CredentialIntake,
@@ -39,12 +44,9 @@ from identity_core.use_cases.credentials.schemas import CreateCredentialSchema
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials, ShownCredential
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
-from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.credentials.verify import VerifyCredential
 from identity_core.use_cases.dids.log_keys import LogSigner
-from identity_core.use_cases.proofs.bound_suite import BoundSuite
 from identity_core.use_cases.proofs.check import IssuerKeys
-from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.use_cases.record import Record
 from identity_core.wire import (
@@ -126,10 +128,14 @@ class Office:
         self.create_schema = CreateCredentialSchema(
             self.schemas, self.record, clock, os.urandom, "https://id.example/api/v1/dids/"
         )
-        provers: Any = SimpleNamespace(presents=True)
-        publisher = PublishStatusGaps(store.status_gaps, custodian, clock)
-        present = PresentBound(provers, custodian, store.status_gaps, publisher, IssuerKeys(self.rooms.reader))
-        issuing = IssueBound(custodian, custodian, publisher, provers, store.holder_secrets, os.urandom)
+        provers: Any = SimpleNamespace(extensions={"bound_credentials"})
+        publisher = PublishStatusGaps(StoredStatusGaps(store.database), custodian, clock)
+        present = PresentBound(
+            provers, custodian, StoredStatusGaps(store.database), publisher, IssuerKeys(self.rooms.reader)
+        )
+        issuing = IssueBound(
+            custodian, custodian, publisher, provers, StoredHolderSecrets(store.database, store.activity), os.urandom
+        )
         suites = {1: SuiteOne(provers, custodian), 2: BoundSuite(present, issuing)}
         seal, record = self.vault.seal, self.record
         intake = CredentialIntake(

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_bound_credentials.domain.question import SUITE_2
+from identity_bound_credentials.use_cases.suite import BoundSuite
 from identity_records.queries import TimelineQuery, VerificationQuery
 from identity_records.store import StoredTimeline, StoredVerifications
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.proofs.checks import CheckCode
-from identity_core.domain.proofs.question import SUITE_2
 from identity_core.domain.proofs.verification import Expectation, ProofVerification
 from identity_core.errors import DidQuarantined, InvalidRequest, PluginUnavailable, ProofInvalid, ProofNotFound
-from identity_core.use_cases.proofs.bound_suite import BoundSuite
 from identity_core.use_cases.proofs.check import CheckProof, ReceivedProof
 from identity_core.use_cases.proofs.no_prover import NoProver
 from identity_core.use_cases.proofs.suite_1 import SuiteOne
@@ -172,7 +172,7 @@ class Reading:
     async def read(self, proof: str) -> str:
         return self._tried("read")
 
-    async def read_presentation(self, text: str) -> str:
+    async def ask(self, call: Any) -> str:
         return self._tried("read_presentation")
 
     def _tried(self, name: str) -> str:
