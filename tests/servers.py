@@ -23,8 +23,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import IO, Any
 
-from identity_core.cli.local_server import LocalServer
-from identity_core.cli.local_server import local_server as unforked
+from identity_commands.local_server import LocalServer
+from identity_commands.local_server import local_server as unforked
+
 from tests.memory import folder_in_memory
 
 PROGRAM = [sys.executable, "-m", "identity_core"]

@@ -31,8 +31,7 @@ from identity_core.errors import (
     PluginUnavailable,
 )
 from identity_core.throttle.policy import BucketEmpty, Network, Policy, bucket_address, client_address
-from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
-from identity_core.use_cases.auth.bearer import AuthenticateBearer
+from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer
 from identity_core.use_cases.auth.challenge import AuthenticateDid, Payer
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.values import value_class

@@ -19,12 +19,13 @@ from identity_core.api.idempotency import Idempotency
 from identity_core.api.request import Request
 from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
+from identity_core.api.service import bounded
 from identity_core.api.transport import Origins, Run
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.handlers import page_tags, verification_handlers
 from identity_core.bootstrap.parts import own_parts
 from identity_core.bootstrap.ports import autonomy_of, consents_secret, did_hashes, open_sealed_credentials, origin_of
-from identity_core.bootstrap.probes import bounded_probes, installation_state, service_handlers
+from identity_core.bootstrap.probes import installation_state, service_handlers
 from identity_core.bootstrap.runtime import Runtime, unserved_resources
 from identity_core.database import Database
 from identity_core.domain.dids.challenge import ChallengeKey
@@ -41,8 +42,7 @@ from identity_core.ports.suites import HolderKeeper, NoSuite, ProofSuite
 from identity_core.settings import Settings, SettingsError
 from identity_core.store.events import OpenSink
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
-from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
-from identity_core.use_cases.auth.bearer import AuthenticateBearer, OwnTokens
+from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
 from identity_core.use_cases.dids.witnesses import WitnessApprovals
 from identity_core.use_cases.ledger.places import LogPlaces
@@ -199,7 +199,8 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     kernel = partial(OpenKernel, *around, *shared, gauges=list[Gauge](), retention=retention, roots=roots)
     added = await _open_parts(opened, chosen.on, services, kernel, stack)
     services[TokenGrants] |= joined(added, "grants")
-    services[Dependencies].probes.update(bounded_probes(joined(added, "probes")))
+    probes = joined(added, "probes")
+    services[Dependencies].probes.update({name: bounded(name, probe) for name, probe in probes.items()})
     _require_erasure(settings, retention, services)
     wiring = Wiring(
         gate=services[Gate],

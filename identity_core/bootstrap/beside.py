@@ -21,10 +21,10 @@ from identity_core.use_cases.anchoring.figures import Figures
 from identity_core.use_cases.anchoring.recheck import FollowBatches
 from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves
 from identity_core.use_cases.anchoring.worker import AnchorWorker, NewestCheckpoint, SealBatch
-from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.manage import CreateApiKey, RevokeApiKey, RotateApiKey, UpdateApiKey
 from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
 from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange, TaggedKeys
+from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp
 from identity_core.use_cases.dids.index_audit import IndexAudit

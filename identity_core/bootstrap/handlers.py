@@ -12,9 +12,7 @@ from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.dashboard import DashboardHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
-from identity_core.api.pages import log_pages
 from identity_core.api.proofs import ProofHandlers
-from identity_core.api.request import Handler
 from identity_core.api.stored_answers import StoredReads
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.ports import origin_of
@@ -83,11 +81,6 @@ def did_handlers(opened: Runtime, places: LogPlaces, approvals: WitnessApprovals
         cache=cache,
         stored=stored,
     )
-
-
-def did_pages(opened: Runtime, dids: DidHandlers, approvals: WitnessApprovals) -> dict[str, Handler]:
-    """The places that DIDs name themselves, where readers fetch their logs."""
-    return log_pages(opened.reader.methods.values(), dids.log, approvals)
 
 
 def delegation_handlers(opened: Runtime, autonomy: AutonomyTable) -> DelegationHandlers:

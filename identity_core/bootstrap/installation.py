@@ -44,8 +44,8 @@ from identity_core.store.requests import StoredIdempotencyKeys
 from identity_core.throttle.fallback import FallbackStorage, open_buckets
 from identity_core.throttle.token_bucket import TokenBucketStorage
 from identity_core.tracing import Tracing
-from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
+from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.ledger.guard import RollbackGuard

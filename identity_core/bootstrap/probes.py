@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from identity_core import __version__, build
-from identity_core.api.service import ServiceHandlers, bounded
+from identity_core.api.service import ServiceHandlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.extension.opening import InstallationState
 from identity_core.plugin.choose import InUse
 from identity_core.settings import show
 from identity_core.store.audit import StoredAuditEnd
+from identity_core.use_cases.dids.log_keys import public_key
 from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.service import Dependencies, GetHealth, GetReadiness, GetVersion, Probe
 from identity_core.wire import PluginCondition, PluginProcesses
 
 REFUSED_SECONDS: Final = 10.0
 """For so long after a failed append a replica is not ready; then the next append shows whether it is."""
+SIGNED_SECONDS: Final = 2.0
+"""For so long after a signature the custodian is not called again, whatever the number of probes."""
 
 # An available plugin waits for settings.
 USABLE: Final = {"active", "available"}
-
-
-def bounded_probes(probes: Mapping[str, Probe]) -> dict[str, Probe]:
-    """Return the probes of all parts, which raise nothing and end in time."""
-    return {name: bounded(name, probe) for name, probe in probes.items()}
 
 
 def service_handlers(opened: Runtime, dependencies: Dependencies) -> ServiceHandlers:
@@ -90,6 +89,7 @@ def kernel_probes(opened: Runtime) -> Mapping[str, Probe]:
     return {
         "ledger": ledger_answers,
         "store": store_answers,
+        "custodian": custodian_signs(opened),
         "index": index_agrees,
         "audit": audit_is_whole,
         "storage": storage_is_ours,
@@ -98,6 +98,23 @@ def kernel_probes(opened: Runtime) -> Mapping[str, Probe]:
         "limits": degraded_by(lambda: opened.limiter is not None and opened.limiter.degraded),
         "anchoring": degraded_by(lambda: opened.jobs.anchorer is not None and opened.jobs.anchorer.fault),
     }
+
+
+def custodian_signs(opened: Runtime) -> Probe:
+    """Return the probe of the custodians: the log key signs, and each of them looks for a name, which it cannot know from memory."""
+    clock, signer, turn, signed = opened.clock, opened.signer, asyncio.Lock(), float("-inf")
+
+    async def probe() -> str:
+        nonlocal signed
+        async with turn:
+            if clock.monotonic() - signed >= SIGNED_SECONDS:
+                await signer.custodian.sign(signer.name, b"identity: readiness")
+                for custodian in {opened.custodian, opened.keeper}:
+                    await public_key(custodian, "readiness")
+                signed = clock.monotonic()
+        return "ok"
+
+    return probe
 
 
 def degraded_by(fault: Callable[[], object]) -> Probe:

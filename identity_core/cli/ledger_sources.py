@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from identity_commands.remote import named_service_option, session
 from identity_tlog.note import Checkpoint, VerifierKey
 from identity_tlog.tiles import WIDTH, Tile, bundled, tiles_of, unbundled
 from identity_tlog.tree import HASH_BYTES, Malformed, Refuted
@@ -29,7 +30,6 @@ from identity_core.cli.options import (
     refuse_absent,
 )
 from identity_core.cli.output import fail, failing
-from identity_core.cli.remote import named_service_option, session
 from identity_core.client import Client, ServiceError
 from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.ledger.checkpoint_keys import no_growth

@@ -1,4 +1,4 @@
-"""What commands share of their options: which installation, and values that are JSON or text.
+"""Options that commands share: which installation, and numbers.
 
 A plugin's command uses these, and ``output``.
 """
@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import functools
 import logging
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -17,19 +16,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from identity_core.cli.output import fail, failing, prints_json
-from identity_core.cli.terminal import shown as shown
-from identity_core.codec import strict_json
+from identity_core.cli.output import fail, prints_json
 from identity_core.codec.structs import UNSET, UnsetType
 from identity_core.domain.callers import KNOWN, require_known
-from identity_core.errors import InvalidRequest, JsonValue
+from identity_core.errors import InvalidRequest
 from identity_core.settings import Settings, load, shown_hosts
 
 if TYPE_CHECKING:
     from identity_core.plugin import BuildContext
     from identity_core.plugin.manager import PluginManager
 
-MAX_FILE_OCTETS = 1 << 20
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
@@ -37,7 +33,6 @@ NONE = "none"
 FILE = click.Path(path_type=Path, dir_okay=False)
 FILE_THERE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
-input_argument = click.argument("file", type=click.File("rb"))
 config_option = click.option(
     "--config",
     type=FILE,
@@ -198,68 +193,14 @@ def shown_database(settings: Settings) -> str:
     return f"PostgreSQL at {hosts or 'the local socket'}{urlsplit(settings.database_url).path}"
 
 
-def json_or_text(text: str) -> JsonValue:
-    """``18`` is a number, ``["JP","DE"]`` an array, ``JP`` and ``2008-01-01`` are strings.
-
-    ``1000.00`` is a string too: a decimal is always written as one, and nothing here is a float.
-    """
-    try:
-        value: JsonValue = strict_json.loads(text.encode())
-    except strict_json.JsonRefused:
-        return text
-    return text if isinstance(value, float) else value
-
-
 def counted(number: int, noun: str) -> str:
     """``1 version``, ``3 versions``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def predicate_value(text: str) -> JsonValue:
-    """The same for a predicate. It has no null: a pin of null would be no pin, so it ends the command."""
-    value = json_or_text(text)
-    if value is None:
-        raise click.UsageError("null is no value of a predicate.")
-    return value
-
-
-def name_of(file: Any) -> str:
-    """What an open file is called in an error."""
-    return str(getattr(file, "name", "standard input"))
-
-
-def load_json(file: Any, most: int = MAX_FILE_OCTETS) -> JsonValue:
-    """The JSON value in an open file. Raises ``ValueError`` for anything else, and for more than ``most`` octets."""
-    octets = file.read(most + 1)
-    if len(octets) > most:
-        raise ValueError(f"it has more than {most} octets")
-    value: JsonValue = strict_json.loads(octets)
-    return value
-
-
-def read_json(file: Any) -> dict[str, Any]:
-    """The JSON object in an open file; anything else ends the command."""
-    with failing(ValueError, name_of(file), "give a file of JSON", what="the file cannot be read", status=2):
-        value = load_json(file)
-    if not isinstance(value, dict):
-        fail(
-            "the file holds no JSON object",
-            name_of(file),
-            f"see `{click.get_current_context().command_path} --help`",
-            status=2,
-        )
-    return value
-
-
 def comma_separated(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...] | None:
     """The parts between commas."""
     return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def xdg_folder(name: str, default: Path) -> Path:
-    """Of the XDG Base Directory Specification, where a path that is not absolute does not count."""
-    named = Path(os.environ.get(name, ""))
-    return named if named.is_absolute() else default
 
 
 def or_null(value: T | None) -> T | UnsetType | None:

@@ -1,38 +1,32 @@
-"""What commands print: text for people, JSON for programs, and errors in three lines: what, where, what to do; or as one JSON object.
+"""Output of commands: text for people, JSON for programs, and errors in three lines (what, where, what to do) or as one JSON object.
 
-Exit codes: ``EXIT_CODES`` of ``cli``, which `identity --help` shows. Whatever a command lets through ends in the three lines too, never in
-a traceback; with ``IDENTITY_LOG_LEVEL=debug`` an unexpected exception shows its traceback as well.
+Exit codes: ``EXIT_CODES`` of ``cli``, which `identity --help` shows.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sys
-import traceback
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 import orjson
 
-from identity_core.cli.terminal import Bar, is_terminal, painted, write_table
+from identity_core.cli.terminal import Progress, is_terminal, painted, table_lines
 
 if TYPE_CHECKING:
+    from identity_core.errors import JsonValue
     from identity_core.settings import StartError
-
-INTERRUPTED = 130
-# Called without a command, a group shows its help; click has a class for that since 8.2.
-_NO_ARGUMENTS: tuple[type[Exception], ...] = tuple(filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)]))
 
 Text = str | Callable[[Any], str]
 """How a value is shown to people: a format string over its members, or a function."""
 
 _STYLES = {"error:": "red", "  at: ": "cyan", "  do: ": "green"}
 _JSON = "identity.json"
-_JSON_ERRORS: ContextVar[bool] = ContextVar("identity.json_errors", default=False)
+JSON_ERRORS: ContextVar[bool] = ContextVar("identity.json_errors", default=False)
 as_json = click.option(
     "--json",
     is_flag=True,
@@ -50,15 +44,35 @@ class Command(click.Command):
         as_json(self)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """How it is called (``examples``), behind its options."""
-        from identity_core.cli.examples import examples_of
-
+        """Write the calls of ``examples.txt`` below the options."""
         super().format_epilog(ctx, formatter)
         calls = examples_of(tuple(ctx.command_path.split()[1:]))
         if calls:
             with formatter.section("Examples"):
                 # Not wrapped: a line is there to be copied.
                 formatter.write("".join(f"  {line}\n" for call in calls for line in call.splitlines()))
+
+
+def examples_of(words: tuple[str, ...]) -> list[str]:
+    """Return the lines that call the command at ``words``, such as ``("did", "create")``; one may go on after a backslash."""
+    from importlib.metadata import entry_points
+
+    begins = ("identity", *words)
+    found = _examples("identity_core.cli", begins)
+    if not found:
+        for package in sorted({one.value for one in entry_points(group="identity.examples")}):
+            # The border: without them, the help of a command is still shown.
+            with contextlib.suppress(Exception):
+                found += _examples(package, begins)
+    return found
+
+
+def _examples(package: str, begins: tuple[str, ...]) -> list[str]:
+    from importlib.resources import files
+
+    text = files(package).joinpath("examples.txt").read_text("utf-8")
+    calls = text.strip().replace("\nidentity", "\0identity").split("\0")
+    return [call for call in calls if tuple(call.split()[: len(begins)]) == begins]
 
 
 def prints_json() -> bool:
@@ -84,7 +98,8 @@ def _as_table(value: Any, columns: Mapping[str, Text]) -> bool:
     records = value["items"] if isinstance(value, dict) else value
     if not records:
         return False
-    write_table(columns, on_one_line(records), _escaped)
+    lines = table_lines(columns, on_one_line(records), _escaped, in_colour=True)
+    click.echo("\n".join(lines), color=True)
     cursor = value.get("nextCursor") if isinstance(value, dict) else None
     if cursor:
         click.echo(f"more: --cursor {_escaped(str(cursor))}")
@@ -111,7 +126,7 @@ def agreed(yes: bool, question: str) -> bool:
 def fail(what: str, where: str, remedy: str, *, status: int = 1) -> NoReturn:
     """Ends the command with the three lines on stderr, or with JSON where that was asked for. Whatever the parts hold, they are one line
     each."""
-    if _JSON_ERRORS.get():
+    if JSON_ERRORS.get():
         error = {"what": what, "at": where, "do": remedy, "exitCode": status}
         # Escaped past ASCII, so that no terminal obeys what others wrote.
         click.echo(json.dumps({"error": error}), err=True)
@@ -156,116 +171,22 @@ def escaped(text: str) -> str:
 
 
 def _escaped(line: str) -> str:
-    """``line`` without characters that a terminal would obey, because others wrote what is shown: they are escaped as in JSON, so that
-    JSON means what it meant."""
+    """Return ``line`` with the characters escaped as in JSON that a terminal would obey, so that JSON keeps its meaning."""
     if line.isprintable():
         return line
     return "".join(one if one.isprintable() or one == "\t" else json.dumps(one)[1:-1] for one in line)
 
 
-@contextlib.contextmanager
-def reported(words: Sequence[str] = ()) -> Iterator[None]:
-    """Ends the program with three lines for whatever comes out of it; as JSON where ``words``, those of the command line, say so."""
-    # Read here: a command line that is wrong is told before any option is parsed.
-    options = words[: words.index("--")] if "--" in words else words
-    asked = _JSON_ERRORS.set("--json" in options)
-    try:
-        _require_streams()
-        yield
-    except click.ClickException as error:
-        _misused(error)
-    except click.Abort:
-        raise SystemExit(INTERRUPTED) from None
-    except Exception as error:  # noqa: BLE001  (the edge)
-        _failed(error)
-    finally:
-        _JSON_ERRORS.reset(asked)
+def shown(value: JsonValue) -> str:
+    """Return a JSON value as people read it: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _require_streams() -> None:
-    """Put /dev/null in place of a closed standard input or error, so that no file gets its descriptor; end the program where nothing that
-    it prints would arrive."""
-    if sys.stdin is None:
-        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115  (until the program ends)
-    if sys.stdout is None:
-        fail("standard output is closed", "standard output", "redirect it to a file, or to /dev/null", status=2)
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+def progress(items: Collection[Any], label: str) -> Progress:
+    """Return the progress over ``items``: iterate over it, or call ``update``."""
+    return Progress(label, items)
 
 
-def _failed(error: Exception) -> NoReturn:
-    # Imported here, because help has no use for them.
-    from identity_core.cli.remedies import given, remedy
-    from identity_core.database import DatabaseError
-    from identity_core.errors import IdentityError
-    from identity_core.settings import StartError
-
-    match error:
-        case StartError():
-            fail_start(error, "start-up")
-        case DatabaseError():
-            fail(f"the database cannot be used: {error.reason}", "the database", "see `identity doctor`")
-        case IdentityError():
-            fail(f"{error.code}: {error}", given(error.details) or "the options", remedy(error, error.details))
-        case UnicodeEncodeError(reason="surrogates not allowed"):
-            fail("an argument, or a text that was read, is not UTF-8", "the options", "write it in UTF-8", status=2)
-        case OSError():
-            where = str(error.filename) if error.filename else "the operating system"
-            fail(error.strerror or str(error), where, "check that the place exists and that you may use it")
-    _unexpected(error)
-
-
-def _misused(error: click.ClickException) -> NoReturn:
-    if isinstance(error, _NO_ARGUMENTS):
-        error.show()
-        raise SystemExit(2)
-    context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "identity"
-    what, then = error.format_message(), f"see `{command} --help`"
-    if command == "identity" and what.startswith("No such command"):
-        then += "; commands of extensions are installed with `pip install identity-service`"
-    fail(what, command, then, status=2)
-
-
-def _unexpected(error: Exception) -> NoReturn:
-    if os.environ.get("IDENTITY_LOG_LEVEL") == "debug":
-        traceback.print_exception(error)
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{frame.filename}:{frame.lineno} {frame.name}"
-    fail(f"unexpected {type(error).__name__}: {error}", where, "report this; IDENTITY_LOG_LEVEL=debug shows more")
-
-
-class Steps:
-    """Items to go through, or steps that are counted with ``update``; ``bar`` is told of each where there is one."""
-
-    def __init__(self, items: Collection[Any], bar: Bar | None) -> None:
-        self._items, self._bar = items, bar
-
-    def __iter__(self) -> Iterator[Any]:
-        for item in self._items:
-            yield item
-            self.update(1)
-
-    def update(self, steps: int) -> None:
-        """So many more are done."""
-        if self._bar is not None:
-            self._bar.update(steps)
-
-
-@contextlib.contextmanager
-def progress(items: Collection[Any], label: str) -> Iterator[Steps]:
-    """A bar on stderr where that is a terminal and it takes over a second: iterate over it, or call ``update``."""
-    # Into a log file, or to another program, a bar would only be noise.
-    if not is_terminal(sys.stderr):
-        yield Steps(items, None)
-        return
-    bar = Bar(label, len(items))
-    with bar.running():
-        yield Steps(items, bar)
-
-
-@contextlib.contextmanager
-def working(label: str) -> Iterator[None]:
-    """The same for what has no steps. Nothing may be asked or printed meanwhile."""
-    with Bar(label, None).running() if is_terminal(sys.stderr) else contextlib.nullcontext():
-        yield
+def working(label: str) -> Progress:
+    """Return the progress of work without steps."""
+    return Progress(label)

@@ -5,13 +5,16 @@ The names are read where the help of a level needs them, or a word that the leve
 command is called. A command of the core is never replaced by one of a plugin.
 
 The help of a level has a line for each command. An entry point of the group ``identity.summaries`` is a mapping of places to such lines,
-in a module that imports nothing else.
+in a module that imports nothing else. The help of a command shows how it is called: those lines are in ``examples.txt`` of each package
+that an entry point of the group ``identity.examples`` names. An entry point of the group ``identity.options`` is a decorator that adds
+options to the command of the kernel at its place.
 """
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "identity.commands"
 SUMMARIES = "identity.summaries"
+OPTIONS = "identity.options"
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class OpenGroup(click.Group):
@@ -90,6 +95,20 @@ def _summaries() -> dict[str, str]:
     return found
 
 
+def with_added_options(place: str) -> Callable[[F], F]:
+    """Return a decorator with the options that installed distributions add to the command of the kernel at ``place``."""
+    from importlib.metadata import entry_points
+
+    def decorate(command: F) -> F:
+        for one in entry_points(group=OPTIONS, name=place):
+            # The border: without its options, the command still works.
+            with contextlib.suppress(Exception):
+                command = one.load()(command)
+        return command
+
+    return decorate
+
+
 def _loaded(place: str, found: list[EntryPoint]) -> click.Command:
     words = f"identity {place.replace('.', ' ')}"
     if len(found) > 1:
@@ -101,6 +120,8 @@ def _loaded(place: str, found: list[EntryPoint]) -> click.Command:
             raise TypeError("it is not a click command")
     except Exception as error:  # noqa: BLE001  (the border: whatever a plugin's module raises)
         where, remedy = f"{entry_point.value} of {_distributions(found)}", "correct this plugin, or uninstall it"
+        if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("identity_"):
+            remedy = f"pip install {str(error.name).partition('.')[0].replace('_', '-')}"
         fail(f"{words} cannot be loaded: {type(error).__name__}: {error}", where, remedy)
     return command
 
@@ -111,3 +132,11 @@ def _origin(found: list[EntryPoint]) -> str:
 
 def _distributions(found: list[EntryPoint]) -> str:
     return ", ".join(sorted({one.dist.name for one in found if one.dist}))
+
+
+def installed_distributions() -> dict[str, str]:
+    """Return the versions of the distributions that offer plugins, by name. None of them is imported."""
+    from importlib.metadata import entry_points
+
+    found = {one.dist.name: one.dist.version for one in entry_points(group="identity.plugins") if one.dist}
+    return dict(sorted(found.items()))

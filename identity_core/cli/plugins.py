@@ -8,25 +8,20 @@ leaves nothing behind.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import click
 
 from identity_core.cli.options import config_option, configured, installed_plugins
-from identity_core.cli.output import Text, fail, fail_start, show, working
-from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.profiles import signed_in
-from identity_core.cli.remote import api_key_option, named_service_option, session
-from identity_core.client import Exchange, ServiceError
+from identity_core.cli.output import Text, fail_start, show, working
+from identity_core.cli.plugin_commands import OpenGroup, with_added_options
+from identity_core.cli.terminal import table_lines
 from identity_core.plugin.choose import InstalledPlugin
-from identity_core.plugin.sockets import BEARER_HOOK, PROVIDE_HOOKS
 from identity_core.settings import Settings, StartError
 from identity_core.values import value_class
 
@@ -86,15 +81,18 @@ _COLUMNS: Final[dict[str, Text]] = {
 }
 
 
+Running = Callable[[list[InstalledPlugin]], list[InstalledPlugin]]
+"""Makes the rows of a running service of those that are installed."""
+
+
 @command.command(name="list")
 @config_option
-@named_service_option("A running service, whose states are shown.")
-@api_key_option
-def list_command(config: Path | None, url: str | None, api_key: str | None) -> None:
+@with_added_options("plugins.list")
+def list_command(config: Path | None, running: Running | None = None) -> None:
     """Show what is installed, what the settings choose, and what failed; with --url, how it does in a running service."""
     plugins = _told(installed_plugins, config).installed()
-    if url is not None:
-        plugins = as_running(plugins, conditions(url, **signed_in(url, api_key)))
+    if running is not None:
+        plugins = running(plugins)
     show([dataclasses.asdict(one) for one in plugins], text=lambda _: as_table(plugins), columns=_COLUMNS)
 
 
@@ -136,61 +134,5 @@ def _provided(hook: str) -> str:
 
 
 def as_table(plugins: list[InstalledPlugin]) -> str:
-    """The rows for people, in columns as wide as they need to be."""
-    rows = [("NAME", "PROVIDES", "STATE", "DISTRIBUTION", "ABOUT")]
-    for one in plugins:
-        rows.append(
-            (
-                one.name,
-                _provided(one.hook),
-                one.state,
-                f"{one.distribution} {one.version}".strip(),
-                one.reason or one.summary,
-            )
-        )
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-
-
-HOOKS = {kind: hook for hook, kind in PROVIDE_HOOKS.items()} | {"bearer": BEARER_HOOK}
-
-
-def conditions(url: str, *, api_key: str | None = None, token: str | None = None) -> Mapping[str, Any]:
-    """The ``plugins`` of ``/ready``, by ``kind:name``, whether the service is ready or not. Ends the command where it does not show
-    them."""
-    seen: list[Exchange] = []
-    # 503 says that it is not ready, and still says how it is.
-    with session(url, api_key, token=token, on_exchange=seen.append) as opened, contextlib.suppress(ServiceError):
-        opened.call("GET", "/ready")
-    answer = seen[-1].answer if seen else None
-    plugins = answer.get("plugins") if isinstance(answer, dict) else None
-    if not isinstance(plugins, dict):
-        remedy = "give an admin's key or one with the scope service:read: IDENTITY_API_KEY or --api-key FILE"
-        fail("the service does not show how its plugins do", url, remedy)
-    return plugins
-
-
-def as_running(installed: list[InstalledPlugin], running: Mapping[str, Any]) -> list[InstalledPlugin]:
-    """The rows of this installation with the states of the service, which may be set up otherwise: what is chosen here and not in use
-    there is merely available. What only the service has comes last, without a distribution."""
-    rows, left = [], dict(running)
-    kinds = {hook: kind for kind, hook in HOOKS.items()}
-    for row in installed:
-        condition = left.pop(f"{kinds.get(row.hook, '-')}:{row.name}", None)
-        if condition is not None:
-            rows.append(replace(row, state=condition["state"], reason=_processes(condition)))
-        elif row.state == "chosen" and running:
-            rows.append(replace(row, state="available", reason="the service does not use it"))
-        else:
-            rows.append(row)
-    for key, condition in left.items():
-        kind, _, name = key.partition(":")
-        rows.append(InstalledPlugin(name, HOOKS.get(kind, kind), "", "", condition["state"], _processes(condition)))
-    return rows
-
-
-def _processes(condition: Mapping[str, Any]) -> str:
-    processes = condition.get("processes")
-    if processes is None:
-        return ""
-    return f"{processes['ready']} of {processes['wanted']} processes, {processes['restarts']} restarts"
+    """Return the rows for people."""
+    return "\n".join(table_lines(_COLUMNS, list(map(dataclasses.asdict, plugins)), str, in_colour=False))

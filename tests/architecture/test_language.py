@@ -7,11 +7,11 @@ import pytest
 from tests.architecture import language
 
 CEILINGS = {
-    "wrong_docstrings": 696,
+    "wrong_docstrings": 680,
     "missing_docstrings": 55,
     "bare_names": 192,
-    "long_test_names": 497,
-    "refused_words": 4_284,
+    "long_test_names": 496,
+    "refused_words": 4_281,
     "long_sentences": 27,
     "long_lines": 30,
 }

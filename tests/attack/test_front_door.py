@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterable, Iterator
 
 import pytest
+from identity_commands.local_server import LocalServer
 
-from identity_core.cli.local_server import LocalServer
 from tests.attack.connections import (
     SECONDS,
     Address,

@@ -10,8 +10,8 @@ import socket
 from collections.abc import Iterator
 
 import pytest
+from identity_commands.local_server import LocalServer
 
-from identity_core.cli.local_server import LocalServer
 from tests.attack.connections import (
     SECONDS,
     address_of,

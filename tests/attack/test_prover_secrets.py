@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from identity_commands.local_server import local_server
 
-from identity_core.cli.local_server import local_server
 from tests.attack.stranger import GENEROUS, PREFIX, Wire
 
 pytest.importorskip("identity_prover_bbs")

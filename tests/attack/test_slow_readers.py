@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.local_server import LocalServer, local_server
 
-from identity_core.cli.local_server import LocalServer, local_server
 from tests.attack.connections import Address, address_of, connected, resident_octets, until
 from tests.attack.raw_http import exchange, request
 from tests.attack.stranger import GENEROUS

@@ -13,9 +13,9 @@ from typing import Any
 
 import httpx
 import pytest
+from identity_commands.local_server import LocalServer
 
 import identity_core.client
-from identity_core.cli.local_server import LocalServer
 from identity_core.client import CallLimits, Identity, ServiceError, ServiceUnreachable, Signer
 from identity_core.client.status_list import read_status
 from identity_core.domain.dids import keys

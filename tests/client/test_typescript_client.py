@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.local_server import LocalServer
 from playwright.sync_api import sync_playwright
 
-from identity_core.cli.local_server import LocalServer
 from openapi import clients
 from tests.client.package_cases import PackageCases, Run, check_flow
 from tests.once import once

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from identity_commands.local_server import LocalServer
 from playwright.sync_api import Page, expect, sync_playwright
 
-from identity_core.cli.local_server import LocalServer
 from tests.docs.built import ROOT, SITE, need_furo
 from tests.servers import local_server
 

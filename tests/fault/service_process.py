@@ -63,18 +63,22 @@ def start(
     *arguments: str,
     environment: Mapping[str, str] | None = None,
     before: Sequence[str] = (),
+    checkout: Path = ROOT,
 ) -> Running:
     """Runs ``identity serve`` on ``data_dir`` until it is ready; ``before`` are words of a command that runs it (``STARTED``). It takes a
-    free port and says which; with ``--port`` among the ``arguments`` it need not say, as one behind a public URL does not."""
+    free port and says which; with ``--port`` among the ``arguments`` it need not say, as one behind a public URL does not.
+
+    ``checkout``: the tree of an earlier commit, which is installed in its ``.venv``."""
     # A log on a disk that a test fills could not tell what the service did.
     folder = data_dir.parent.parent if data_dir.parent.is_mount() else data_dir.parent
     log = folder / f"{data_dir.name}.log"
-    command = [*before, sys.executable, "-m", "identity_core", "serve", "--host", "127.0.0.1"]
+    own = (sys.executable,) if checkout == ROOT else ("env", "-C", str(checkout), str(checkout / ".venv/bin/python"))
+    command = [*before, *own, "-m", "identity_core", "serve", "--host", "127.0.0.1"]
     command += ["--port", "0", "--data-dir", str(data_dir), *arguments]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("IDENTITY_")}
     inherited |= {"API_KEY": API_KEY} | GENEROUS | servers.PATIENT | dict(environment or {})
     # Plugins in the making are found from the root of the checkout.
-    inherited["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    inherited["PYTHONPATH"] = os.pathsep.join(filter(None, (str(checkout), os.environ.get("PYTHONPATH"))))
     began = time.monotonic()
     with log.open("ab") as output:
         earlier = output.tell()
@@ -134,9 +138,10 @@ def service(
     *arguments: str,
     environment: Mapping[str, str] | None = None,
     before: Sequence[str] = (),
+    checkout: Path = ROOT,
 ) -> Iterator[Running]:
     """``start``, and killed at the end. A call without an answer carries what each thread of the service did meanwhile."""
-    running = start(data_dir, *arguments, environment=environment, before=before)
+    running = start(data_dir, *arguments, environment=environment, before=before, checkout=checkout)
     try:
         yield running
     except TimeoutError as error:

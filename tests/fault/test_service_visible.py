@@ -6,6 +6,8 @@ import json
 import os
 import re
 import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,21 @@ def test_a_limiter_without_its_store_is_degraded_and_serves(tmp_path: Path) -> N
             assert metric(running, "identity_limiter_local_decisions_total") > 0
             redis.thaw()
             eventually(lambda: is_limiting_together(running), "the store is found again")
+
+
+def test_a_custodian_that_cannot_read_its_keys_is_not_ready(tmp_path: Path) -> None:
+    with service_process.service(tmp_path / "data") as running:
+        assert ready(running)[1]["dependencies"]["custodian"] == "ok"
+
+        def rename(old: str, new: str) -> None:
+            with closing(sqlite3.connect(tmp_path / "data" / "custodian.sqlite")) as database:
+                database.execute(f"ALTER TABLE {old} RENAME TO {new}")
+
+        rename("custodian_keys", "renamed")
+        eventually(lambda: ready(running)[0] == 503, "the service is not ready")
+        assert ready(running)[1]["dependencies"]["custodian"] == "down"
+        rename("renamed", "custodian_keys")
+        eventually(lambda: ready(running)[0] == 200, "the service is ready again")
 
 
 def prover_processes(server: int) -> list[int]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, core, settings
+from identity_commands.local_server import LocalServer
 from schemathesis.checks import not_a_server_error
 from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi.checks import (
@@ -18,8 +19,6 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-
-from identity_core.cli.local_server import LocalServer
 
 ROUNDS: Final = max(1, int(os.environ.get("IDENTITY_ROUNDS", "100")) // 100)
 DOCUMENT: Final = Path(__file__).parents[2] / "openapi" / "reference.json"

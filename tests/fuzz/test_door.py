@@ -13,8 +13,7 @@ import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-from identity_core.cli.local_server import LocalServer
+from identity_commands.local_server import LocalServer
 
 ROUNDS: Final = max(1, int(os.environ.get("IDENTITY_ROUNDS", "100")) // 2)
 # How long one who sends half a request waits here for an answer: less than the service's own deadlines.

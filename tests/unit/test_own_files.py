@@ -13,11 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from identity_commands.secret_input import read_private
 from identity_keys_file.store import FileKeys
 from identity_mcp.agent import AgentKey, NotSetUp
 
 from identity_core.bootstrap import open_installation
-from identity_core.cli.secret_input import read_private
 from identity_core.files import require_own
 from identity_core.settings import SettingsError, StartError, load
 from tests.unit.cli.conftest import Commands, here, identity

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import argparse
 
-from identity_core.cli.local_server import local_server
+from identity_commands.local_server import local_server
+
 from tests.attack.cpu import cost
 from tests.attack.raw_http import exchange
 from tests.attack.stranger import GENEROUS, Stranger, Wire

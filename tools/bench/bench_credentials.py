@@ -16,8 +16,8 @@ from functools import partial
 from typing import Any
 
 import httpx
+from identity_commands.local_server import local_server
 
-from identity_core.cli.local_server import local_server
 from identity_core.client import Client, Signer
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.credentials import status_list

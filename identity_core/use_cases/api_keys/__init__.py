@@ -1,1 +1,1 @@
-"""API keys: their administration (createApiKey … revokeApiKey) and the authentication of those who carry one."""
+"""The administration of API keys: createApiKey … revokeApiKey."""

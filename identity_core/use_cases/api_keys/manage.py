@@ -1,9 +1,7 @@
-"""The administration of API keys. Every change leaves an audit line, whoever asked for it: an admin key over HTTP, or the operator
-at the command line.
+"""Create, update, rotate and revoke API keys. Every change leaves an audit line, for an admin key over HTTP and for the command line.
 
-The text of a new key is shown once and stored nowhere. Two keys of which one replaces the other are one caller: they share what the old
-one created, its bucket and its audit trail (``ApiKey.lineage``). A revoked key stops working at once in this process, within two seconds
-in the others, and for good.
+The text of a new key is shown once and stored nowhere. A key and its successor are one caller: they share what the old one created, its
+bucket and its audit trail (``ApiKey.lineage``). A revoked key stops working at once in this process, and within two seconds in the others.
 """
 
 from __future__ import annotations
@@ -12,25 +10,68 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from identity_core.codec import times
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import UNSET, UnsetType, given
 from identity_core.codec.times import micros, moment
 from identity_core.domain import callers as key_text
 from identity_core.domain.activity import RequestContext
-from identity_core.domain.callers import ApiKey, require_targets
-from identity_core.domain.key_requests import (
-    expiry_from_request,
-    require_usable,
-    retire,
-    scopes_from_request,
-    targets_from_request,
-)
-from identity_core.errors import ApiKeyNotFound, InvalidRequest, Overloaded
+from identity_core.domain.callers import ApiKey, require_known, require_targets
+from identity_core.domain.dids.did import Did
+from identity_core.errors import ApiKeyNotFound, InvalidDid, InvalidRequest, Overloaded
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import WritableKeyStore
 from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange, state_of
 from identity_core.values import value_class
 from identity_core.wire import CreateApiKeyRequest, RotateApiKeyRequest, UpdateApiKeyRequest
+
+
+def scopes_from_request(said: CreateApiKeyRequest | UpdateApiKeyRequest) -> frozenset[str] | None:
+    """Return the scopes of a request, None for an admin-equivalent key.
+
+    Raises ``InvalidRequest``: when the request has not exactly one of ``admin: true`` and ``scopes``, so that no client creates an
+    admin key by omission; when a scope is unknown."""
+    admin, scopes = given(said.admin, False), given(said.scopes, None)
+    if admin and scopes is None:
+        return None
+    if scopes is not None and not admin:
+        require_known(scopes)
+        return frozenset(scopes)
+    raise InvalidRequest("Say either admin: true or scopes: [...], so that no one makes an admin key by accident.")
+
+
+def targets_from_request(dids: tuple[str, ...] | UnsetType | None) -> frozenset[str] | UnsetType | None:
+    """Return the allowlist of a request. Raises ``InvalidRequest``: when an entry is not a DID."""
+    try:
+        return frozenset(str(Did.parse(did)) for did in dids) if isinstance(dids, tuple) else dids
+    except InvalidDid as error:
+        raise InvalidRequest("allowedTargets holds DIDs.", details={"field": "allowedTargets"}) from error
+
+
+def expiry_from_request(text: str | UnsetType | None, now: datetime) -> datetime | UnsetType | None:
+    """Return the expiry of a request. Raises ``InvalidRequest``: when it is malformed or has passed."""
+    if not isinstance(text, str):
+        return text
+    try:
+        expires_at = times.parse(text)
+    except ValueError as error:
+        raise InvalidRequest("expiresAt is no RFC 3339 time with a zone.", details={"field": "expiresAt"}) from error
+    if expires_at <= now:
+        raise InvalidRequest("expiresAt has passed.", details={"field": "expiresAt"})
+    return expires_at
+
+
+def require_usable(key: ApiKey, now: datetime) -> ApiKey:
+    """Return ``key``. Raises ``InvalidRequest``: when it is revoked or expired."""
+    if not key.usable(now):
+        raise InvalidRequest("The key is revoked or expired; create a new one.")
+    return key
+
+
+def retire(key: ApiKey, at: datetime) -> ApiKey:
+    """Return ``key``, revoked at ``at`` or at its earlier end: the end of a key never moves back."""
+    return replace(key, revoked_at=at if key.revoked_at is None else min(key.revoked_at, at))
+
 
 _ID_BYTES = 12
 

@@ -19,7 +19,7 @@ from identity_core.errors import ApiKeyNotFound, JsonValue, Overloaded, VersionC
 from identity_core.ports.api_keys import KeyTags
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import WritableKeyStore
-from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
+from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class

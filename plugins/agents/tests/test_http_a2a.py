@@ -217,6 +217,7 @@ def test_messages_that_ask_for_nothing_that_there_is(scene: Scene) -> None:
         ([{"data": good | {"agentDid": scene.agent.did}}], -32602),
         ([{"data": good | {"consentId": "x"}}], -32602),
         ([{"data": good | {"holderDid": 7}}], -32602),
+        ([{"data": good | {"holderDid": "no DID"}}], -32602),
         ([{"data": good | {"domain": "x" * 5_000}}], -32602),
         ([{"data": {"holderDid": scene.holder.did}}], -32602),
         ([{"data": good | {"predicate": {"attributeName": "a\nb", "type": "gte", "value": 1}}}], -32602),

@@ -13,9 +13,7 @@ from typing import Final, TypeVar
 
 from identity_bbs.holders import FIRST
 
-from identity_bound_credentials.holder_file import HELD, ISSUED_ANEW, OWN, unfit
 from identity_bound_credentials.use_cases.holder_secrets import REMEDY, is_kept, root_of_new
-from identity_core.cli.secret_input import read_record
 from identity_core.codec.times import micros
 from identity_core.database import DatabaseError, Transaction
 from identity_core.domain.credentials.credential import Binding
@@ -181,25 +179,3 @@ def _of_former_roots(settings: Settings, asked: Mapping[str, object]) -> Iterato
             "have each issuer issue them anew and revoke the old ones; holders then have former secrets forgotten "
             "(`identity credential rotate-kept-secret --forget`)",
         )
-
-
-_LOST = (
-    "bring the file back from your copy; where there is none, ask each issuer for another credential, who signs with --new-secret and "
-    "revokes the one before"
-)
-
-
-def holders_file(held: Path) -> Iterator[Diagnosis]:
-    """A file that cannot be read, or that others can, ends the command."""
-    record = read_record(held, "holder's file", HELD)
-    credentials = record["credentials"]
-    faults = [f"{name}: {fault}" for name, fault in unfit(record)]
-    if faults:
-        yield wrong(f"{len(faults)} of {len(credentials)} credentials prove nothing: {listed(faults)}", _LOST)
-    former = [name for name, one in credentials.items() if isinstance(one, dict) and OWN in one]
-    if former:
-        yield warn(
-            f"{len(former)} of {len(credentials)} credentials are on a former secret: {listed(former)}", ISSUED_ANEW
-        )
-    if not faults and not former:
-        yield ok(f"{len(credentials)} credentials, each on the secret of the file")

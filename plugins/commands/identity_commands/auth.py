@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from identity_core.cli.options import name_of
+from identity_commands.json_input import name_of
+from identity_commands.remote import add_command, did_option, keys_option, named, session, url_option
+from identity_commands.wallet import AUTHENTICATION, RECOVERY, Wallet
 from identity_core.cli.output import failing, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import add_command, did_option, keys_option, named, session, url_option
-from identity_core.cli.wallet import AUTHENTICATION, RECOVERY, Wallet
 
 PURPOSES = ("update", "deactivate", "rotate", "recover", "token", "credential", "delegate", "prove", "read")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from identity_commands.remote import add_command, named
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import add_command, named
 
 
 @click.group(name="challenge", cls=OpenGroup)

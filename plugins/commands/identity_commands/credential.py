@@ -13,10 +13,8 @@ from identity_commands.credential_offer import offer, sign_request
 from identity_commands.credential_offline import check_offline, given_values, holder_option, sign, value_options
 from identity_commands.credential_secret import rotate_secret
 from identity_commands.credential_wallet import accept, request
-from identity_core.cli.options import Whole, input_argument, read_json, shown
-from identity_core.cli.output import fail, misused, show
-from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import (
+from identity_commands.json_input import input_argument, read_json
+from identity_commands.remote import (
     RemoteCaller,
     add_command,
     did_option,
@@ -26,6 +24,9 @@ from identity_core.cli.remote import (
     session,
     url_option,
 )
+from identity_core.cli.options import Whole
+from identity_core.cli.output import fail, misused, show, shown
+from identity_core.cli.plugin_commands import OpenGroup
 
 STATUSES = ("active", "suspended", "revoked")
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from identity_core.cli.options import all_of, json_or_text, name_of, read_json, several
+from identity_commands.json_input import json_or_text, name_of, read_json
+from identity_commands.remote import did_option, keys_option
+from identity_commands.wallet import Wallet
+from identity_core.cli.options import all_of, several
 from identity_core.cli.output import Command, fail, failing, show
-from identity_core.cli.remote import did_option, keys_option
-from identity_core.cli.wallet import Wallet
 from identity_core.codec import multibase, multikey
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.errors import IdentityError

@@ -15,12 +15,12 @@ from identity_bbs.bls12381.backend import G1_OCTETS
 from identity_bound_credentials.holder_file import HELD
 
 from identity_commands.credential_offline import issuer_options, read_schema, schema_option
+from identity_commands.json_input import input_argument, name_of, read_json
 from identity_commands.public_keys import KeyFinder, given, in_document, in_log
-from identity_core.cli.options import input_argument, name_of, read_json
+from identity_commands.remote import keys_option
+from identity_commands.secret_input import private_record, read_record
+from identity_commands.wallet import AUTHENTICATION, Wallet
 from identity_core.cli.output import Command, fail, failing, misused, show
-from identity_core.cli.remote import keys_option
-from identity_core.cli.secret_input import private_record, read_record
-from identity_core.cli.wallet import AUTHENTICATION, Wallet
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.errors import IdentityError, ProofInvalid

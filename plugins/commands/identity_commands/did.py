@@ -14,11 +14,11 @@ from identity_commands.did_create import create
 from identity_commands.did_history import history
 from identity_commands.did_log_verify import verify
 from identity_commands.did_update import VERSION, possession, update
+from identity_commands.remote import add_command, keys_option, page, page_options, session, settled, url_option
+from identity_commands.wallet import AUTHENTICATION, RECOVERY, Wallet, make_key, public_half
 from identity_core.cli.options import Number, Whole
 from identity_core.cli.output import fail, misused, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import add_command, keys_option, page, page_options, session, settled, url_option
-from identity_core.cli.wallet import AUTHENTICATION, RECOVERY, Wallet, make_key, public_half
 from identity_core.client import PlaceUnknown, require_place
 from identity_core.client.possession import proof_of_possession
 from identity_core.codec.multikey import BLS12381G2

@@ -18,11 +18,11 @@ from typing import Any, cast
 import click
 
 from identity_commands.did_update import Triples, Wishes, change, witness_list, witness_threshold_option
+from identity_commands.profiles import signed_in
+from identity_commands.remote import api_key_option, session, url_option
+from identity_commands.wallet import ADDITIONAL, RECOVERY, STANDARD_INPUT, FiledKeys, Wallet, make_key, public_half
 from identity_core.cli.options import several
 from identity_core.cli.output import Command, fail, misused, show
-from identity_core.cli.profiles import signed_in
-from identity_core.cli.remote import api_key_option, session, url_option
-from identity_core.cli.wallet import ADDITIONAL, RECOVERY, STANDARD_INPUT, FiledKeys, Wallet, make_key, public_half
 from identity_core.client import Client, ServiceError, ServiceUnreachable
 from identity_core.codec.multikey import BLS12381G2
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import click
 
+from identity_commands.remote import page, page_options, session, url_option
 from identity_core.cli.output import Command, Text, on_one_line, prints_json, show, working
-from identity_core.cli.remote import page, page_options, session, url_option
 from identity_core.domain.dids.state import KEY_EXPIRED
 
 _MARKS: Final = {"create": "o", "recovered": "@", "deactivated": "x"}

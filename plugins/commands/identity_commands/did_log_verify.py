@@ -12,6 +12,7 @@ from typing import Any, Final
 import click
 from identity_tlog.tree import Malformed, Refuted
 
+from identity_commands.json_input import input_argument, name_of
 from identity_core.cli.ledger_sources import key_option, service_did_option, verifier_key
 from identity_core.cli.ledger_trust import (
     opened_checkpoint,
@@ -21,7 +22,7 @@ from identity_core.cli.ledger_trust import (
     unchecked,
     unchecked_text,
 )
-from identity_core.cli.options import FILE_THERE, counted, input_argument, name_of
+from identity_core.cli.options import FILE_THERE, counted
 from identity_core.cli.output import Command, fail, failing, show
 from identity_core.codec import times
 

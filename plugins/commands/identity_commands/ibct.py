@@ -9,21 +9,13 @@ from typing import Any, cast
 import click
 import orjson
 
+from identity_commands.json_input import input_argument, load_json, name_of, predicate_value, read_json
 from identity_commands.proof_question import question_option
-from identity_core.cli.options import (
-    Number,
-    Whole,
-    input_argument,
-    load_json,
-    name_of,
-    predicate_value,
-    read_json,
-    several,
-)
+from identity_commands.remote import RemoteCaller, add_command, did_option, keys_option, named
+from identity_commands.wallet import Wallet
+from identity_core.cli.options import Number, Whole, several
 from identity_core.cli.output import fail, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import RemoteCaller, add_command, did_option, keys_option, named
-from identity_core.cli.wallet import Wallet
 
 MAX_FILE_OCTETS = 65_536
 MOST_AT_ONCE = 1000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from identity_commands.profiles import changed_profiles, require_name
 from identity_core.cli.output import Command, misused, show
-from identity_core.cli.profiles import changed_profiles, require_name
 
 STILL = "the credential itself is still good: `identity keys revoke` ends an API key, beside the service"
 

@@ -8,24 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from identity_commands.json_input import MAX_FILE_OCTETS, input_argument, name_of, predicate_value, read_json
 from identity_commands.proof_consent import consent, hand_over
 from identity_commands.proof_create import create
 from identity_commands.proof_question import proven, question_option
 from identity_commands.proof_verify import verify
+from identity_commands.remote import RemoteCaller, add_command, named, with_caller
+from identity_commands.secret_input import secret_option
 from identity_core.cli.anchor import with_anchoring
-from identity_core.cli.options import (
-    MAX_FILE_OCTETS,
-    Whole,
-    input_argument,
-    name_of,
-    of_installation,
-    predicate_value,
-    read_json,
-)
+from identity_core.cli.options import Whole, of_installation
 from identity_core.cli.output import fail, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import RemoteCaller, add_command, named, with_caller
-from identity_core.cli.secret_input import secret_option
 from identity_core.codec import strict_json
 from identity_core.domain.proofs.stored import SALT_OCTETS, NotARecord, StoredProof
 from identity_core.settings import Settings

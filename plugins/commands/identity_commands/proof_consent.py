@@ -12,12 +12,13 @@ import click
 from identity_bbs.frames import scalar
 
 from identity_commands.credential_wallet import held_option, read_held
+from identity_commands.json_input import input_argument, load_json, name_of, read_json
 from identity_commands.proof_home import agreed, asked_of
 from identity_commands.public_keys import agents_key
-from identity_core.cli.options import Whole, input_argument, load_json, name_of, read_json
+from identity_commands.remote import keys_option
+from identity_commands.wallet import Wallet
+from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, fail, failing, misused, show
-from identity_core.cli.remote import keys_option
-from identity_core.cli.wallet import Wallet
 from identity_core.codec.multibase import base64url_encode
 from identity_core.errors import IbctInvalid, PredicateUnsupported, ProofInvalid
 

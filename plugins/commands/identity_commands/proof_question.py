@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 from identity_bound_credentials.domain.presented import PresentedPresentation
 
-from identity_core.cli.options import shown
+from identity_core.cli.output import shown
 from identity_core.domain.proofs.expected import AnyPresented
 from identity_core.errors import JsonValue
 

@@ -13,21 +13,11 @@ from identity_bound_credentials.domain.presented import PresentedPresentation
 from identity_bound_credentials.ports import PresentingProver
 
 from identity_commands.credential_offline import issuer_options, read_schema
+from identity_commands.json_input import MAX_FILE_OCTETS, input_argument, name_of, predicate_value, read_json
 from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
 from identity_commands.proof_question import proven, question_of, question_option
 from identity_commands.public_keys import KeyFinder, Unchecked, agents_key, given, in_document, in_log, resolved_at
-from identity_core.cli.options import (
-    MAX_FILE_OCTETS,
-    Whole,
-    input_argument,
-    installed_plugins,
-    name_of,
-    of_installation,
-    predicate_value,
-    read_json,
-    refuse_absent,
-    several,
-)
+from identity_core.cli.options import Whole, installed_plugins, of_installation, refuse_absent, several
 from identity_core.cli.output import Command, fail, fail_start, show
 from identity_core.codec import multibase, strict_json
 from identity_core.domain.proofs.checks import BOUND, BoundPart, verdict_of

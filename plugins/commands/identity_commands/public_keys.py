@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from identity_core.cli.options import load_json
+from identity_commands.json_input import load_json
 from identity_core.cli.output import failing
 from identity_core.codec import multikey
 from identity_core.codec.times import parse
@@ -102,7 +102,7 @@ def holder_keys(did: str, now: datetime, *, keys: Sequence[str], document: Any, 
         return [_raw(key, multikey.ED25519) for key in keys]
     if document is not None:
         return authentication_keys(_json(document), did, now)
-    from identity_core.cli.remote import session
+    from identity_commands.remote import session
 
     with session(str(url)) as opened:
         return authentication_keys(opened.resolve(did), did, now)

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from identity_commands.credential_offline import key_option, signing_key
+from identity_commands.json_input import name_of
+from identity_commands.remote import keys_option
+from identity_commands.secret_input import secret_option
+from identity_commands.wallet import Wallet
 from identity_core.cli.ledger_sources import verifier_key
 from identity_core.cli.ledger_trust import policy_option, read_policy
-from identity_core.cli.options import FILE, Whole, all_of, name_of
+from identity_core.cli.options import FILE, Whole, all_of
 from identity_core.cli.output import Command, fail, failing, show
-from identity_core.cli.remote import keys_option
-from identity_core.cli.secret_input import secret_option
-from identity_core.cli.wallet import Wallet
 from identity_core.codec import multibase, multikey
 from identity_core.codec.times import printed
 

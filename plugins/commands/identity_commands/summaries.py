@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 SUMMARIES: Final = {
+    "completion": "Have the shell complete commands and options.",
     "demo": "Tell the whole story against an own server, step by step.",
     "login": "Keep where a service is and a credential for it, as a profile.",
     "use": "List the profiles; choose the one that commands ask with.",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from identity_commands.profiles import KINDS, Profiles, changed_profiles, read_profiles, require_name
 from identity_core.cli.output import Command, show
-from identity_core.cli.profiles import KINDS, Profiles, changed_profiles, read_profiles, require_name
 
 
 @click.command(name="use", cls=Command)

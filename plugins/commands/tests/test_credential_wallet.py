@@ -32,10 +32,10 @@ from identity_bound_credentials.domain.presentation import (
 from identity_commands import credential_offer
 from identity_commands.credential_import import import_body
 from identity_commands.proof_verify import verify_octets
+from identity_commands.wallet import Wallet, make_key
 from identity_prover_bbs.plugin import BbsProver
 from identity_prover_bbs.suite2 import PresentationProver
 
-from identity_core.cli.wallet import Wallet, make_key
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.codec.times import printed

@@ -10,11 +10,11 @@ from typing import Any
 
 import httpx
 import pytest
+from identity_commands.local_server import LocalServer
+from identity_commands.wallet import Wallet, make_key
 from identity_did_jwk.method import DidJwk
 from identity_did_key.method import DidKey
 
-from identity_core.cli.local_server import LocalServer
-from identity_core.cli.wallet import Wallet, make_key
 from identity_core.client import Client
 from tests.unit.cli.conftest import Commands
 

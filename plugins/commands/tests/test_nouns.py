@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 import pytest
+from identity_commands.local_server import LocalServer
 
 from identity_core.cli import main
-from identity_core.cli.local_server import LocalServer
 from tests.unit.cli.conftest import Commands
 
 

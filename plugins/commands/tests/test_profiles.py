@@ -12,8 +12,8 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from identity_commands.local_server import LocalServer
 
-from identity_core.cli.local_server import LocalServer
 from tests.unit.cli.conftest import Commands
 
 KEY, TOKEN = "idk_live_secret", "eyJ.secret.x"

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from identity_core.cli.local_server import LocalServer
+from identity_commands.local_server import LocalServer
+
 from identity_core.client import Client
 from tests.unit.cli.conftest import Commands
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.local_server import LocalServer
 
-from identity_core.cli.local_server import LocalServer
 from identity_core.client import Client, Signer, ibct
 from tests.unit.cli.conftest import Commands
 

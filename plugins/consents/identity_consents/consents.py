@@ -21,7 +21,8 @@ from identity_core.codec import jcs, multibase, strict_json
 from identity_core.codec.times import printed
 from identity_core.crypto import sealing
 from identity_core.domain.delegations.ibct import Capability
-from identity_core.errors import InvalidRequest
+from identity_core.domain.dids.did import Did
+from identity_core.errors import InvalidDid, InvalidRequest
 from identity_core.ports.clock import Clock
 from identity_core.values import value_class
 
@@ -131,6 +132,10 @@ class HolderQuestions:
         holder, reply = arguments["holderDid"], arguments.get("consentId")
         if reply is None:
             read_request(orjson.dumps(shown).decode())
+            try:
+                Did.parse(holder)
+            except InvalidDid as error:
+                raise InvalidRequest("holderDid is not a DID.") from error
             return self._link("consent_required", self.consents.ask(agent, holder, shown), shown)
         asked, is_answered, approval = await self.consents.find(reply, agent, holder, shown)
         if not is_answered:

@@ -17,7 +17,7 @@ from identity_core.domain.dids.log import verify
 from identity_core.domain.jose import CompactJws, JoseKey
 from tests import servers
 from tests.attack.stranger import PREFIX, Answer, Holder
-from tests.fault.service_process import API_KEY, STARTED, Running, service
+from tests.fault.service_process import API_KEY, STARTED, Running, eventually, service
 from tests.softhsm import PIN, SoftHsm
 
 NAMES = {"log", "answers", "token-1"}
@@ -151,6 +151,7 @@ def test_a_token_that_is_taken_out_costs_writes_only(running: Running, softhsm: 
         assert running.stranger.create(body).outcome == (503, "PLUGIN_UNAVAILABLE")
     assert access_token(running).outcome == (503, "PLUGIN_UNAVAILABLE")
     assert holder.resolve().status == 200
+    eventually(lambda: running.wire.call("GET", "/ready").status == 503, "the service is not ready")
     softhsm.put_back(token)
     until = time.monotonic() + 60
     while (answer := running.stranger.create(body)).status != 201:

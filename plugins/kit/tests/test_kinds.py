@@ -12,9 +12,9 @@ from typing import Any
 import httpx
 import pytest
 from click.testing import CliRunner
+from identity_commands.local_server import LocalServer
 
 from identity_core.cli import main
-from identity_core.cli.local_server import LocalServer
 from plugins.kit.tests.environment import Environment
 from tests.servers import local_server
 

@@ -18,7 +18,7 @@ from identity_core.extension.declaration import (
 )
 from identity_core.plugin import hookimpl
 from identity_core.ports.custodian import Custodian
-from identity_core.use_cases.auth.bearer import OwnTokens
+from identity_core.use_cases.auth.authenticate import OwnTokens
 from identity_core.use_cases.dids.log_keys import FollowServiceLog
 from identity_core.use_cases.record import Record
 from identity_oauth.authorization_endpoint import AuthorizationCodeGrant, AuthorizationEndpoint

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.local_server import LocalServer
 from identity_operations.backup.archive import described, read_archive, write_archive
 from identity_operations.backup.seal import OperatorKey
 from identity_operations.examination.storage import compare_storage
 from identity_tlog.note import WITNESS, Checkpoint, Note, VerifierKey
 from identity_transparency.cli.ledger_cosigner import CosigningKey
 
-from identity_core.cli.local_server import LocalServer
 from identity_core.crypto import ed25519
 from identity_core.files import locked_folder
 from identity_core.settings import load

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from identity_bbs import bls12381
+from identity_commands.local_server import LocalServer
 from identity_operations.commands import doctor
 
-from identity_core.cli.local_server import LocalServer
 from identity_core.settings import load
 from tests import servers
 from tests.unit.cli.conftest import Commands
@@ -43,6 +43,10 @@ def test_before_the_first_start(identity: Commands, here: Path) -> None:
 
 def test_an_installation(identity: Commands, server: LocalServer) -> None:
     found = findings(identity, "--data-dir", server.data_dir)
+    used = found["plugins"]["says"].partition(": ")[2].split(", ")
+    assert "operations" in used
+    # Extensions that are off.
+    assert not {"agents", "vcalm", "wallets"} & {*used}
     assert found["data directory"]["state"] == "ok"
     assert found["master key"]["state"] == "warn"
 

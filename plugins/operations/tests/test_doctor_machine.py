@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.local_server import LocalServer
 from identity_operations.checks import machine as doctor_machine
 
 from identity_core.cli.listening import listening_at
-from identity_core.cli.local_server import LocalServer
 from identity_core.settings import Settings, SettingsError, load
 from tests.postgres_server import PostgresServer, postgres_server, postgres_url
 from tests.unit.cli.conftest import Commands

@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 from identity_bbs import bls12381
+from identity_commands.local_server import LocalServer
 from identity_operations.checks import database as doctor_database
 from identity_tlog.note import WITNESS, VerifierKey
 
-from identity_core.cli.local_server import LocalServer
 from identity_core.crypto import ed25519
 from identity_core.extension.installation import Diagnosis
 from identity_core.store import migrations

@@ -14,9 +14,9 @@ from typing import Any
 
 import httpx
 import pytest
+from identity_commands.local_server import LocalServer
 
 from identity_core import bootstrap
-from identity_core.cli.local_server import LocalServer
 from identity_core.settings import load
 from tests.postgres_server import PostgresServer, postgres_server, postgres_url
 from tests.unit.cli.conftest import Commands

@@ -11,8 +11,8 @@ from typing import Any
 
 import httpx
 import pytest
+from identity_commands.local_server import LocalServer
 
-from identity_core.cli.local_server import LocalServer
 from tests.servers import local_server
 from tests.unit.cli.conftest import Commands
 

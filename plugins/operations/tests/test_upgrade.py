@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.local_server import LocalServer
 from identity_operations.checks import database as doctor_database
 from identity_operations.checks.tables import compare
 from identity_operations.upgrade import apply as upgrade_module
 
-from identity_core.cli.local_server import LocalServer
 from identity_core.database import look_at, migrations
 from identity_core.database.files import FileLock
 from identity_core.extension.installation import Diagnosis

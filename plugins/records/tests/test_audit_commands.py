@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from identity_commands.local_server import LocalServer
 
-from identity_core.cli.local_server import LocalServer
 from identity_core.domain.activity import ChainHead, next_link
 from identity_core.store import Store
 from tests.events import AuditRow, write_rows

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from identity_commands.local_server import LocalServer
 
-from identity_core.cli.local_server import LocalServer
 from tests.attack.stranger import GENEROUS, PREFIX, Wire
 from tests.servers import local_server, run
 

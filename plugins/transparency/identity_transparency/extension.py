@@ -63,8 +63,8 @@ async def open_transparency(kernel: Kernel) -> AsyncIterator[Contribution]:
         kept = StoredCosignedCheckpoints(database)
         feeder = await feed_witnesses(kernel.settings, log, kept, kernel.clock, stack)
         watch.hold_up(feeder)
-        if kernel.settings.database_url is not None:
-            watch.spare(feeder)
+        if feeder is not None:
+            watch.wake(feeder)
         places = LogPlaces() if feeder is None else places_of(feeder)
         ledger = _ledger_handlers(log, places, bundles=kernel.settings.log.after_deactivation == "visible")
         events = EventHandlers(ListEvents(kernel.need(Documents)))

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from identity_commands.local_server import LocalServer
 from nacl.signing import SigningKey
 
-from identity_core.cli.local_server import LocalServer
 from tests.attack.page_requests import FORM, OWN
 from tests.attack.stranger import GENEROUS, PREFIX, Stranger, Wire, public
 from tests.fault.service_process import start

@@ -279,6 +279,30 @@ def test_resting_jobs_are_called_when_an_end_moves(tmp_path: Path) -> None:
     run(scenario())
 
 
+def test_job_of_the_log_rests_until_it_grows(tmp_path: Path) -> None:
+    """A feeder read the ledger each second on SQLite, also while nothing was recorded."""
+
+    async def scenario() -> None:
+        one, other = Watched(tmp_path), Other()
+        one.watch.wake(other)
+        await one.append(1)
+        assert await other.guarded() == REST_SECONDS
+        for grow, is_called in (
+            (None, True),
+            (None, False),
+            (lambda: one.append(1, "did:b:"), True),
+            (one.audit, False),
+        ):
+            if grow is not None:
+                await grow()
+            change = other.called.next_change()
+            await one.watch.step()
+            assert change.is_set() is is_called
+        await one.close()
+
+    run(scenario())
+
+
 def test_news_of_a_server_is_noted_in_time(tmp_path: Path) -> None:
     """A move between two notes is noted at the end of the interval, although nothing moves then."""
 

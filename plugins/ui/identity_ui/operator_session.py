@@ -15,7 +15,7 @@ from identity_core.codec import multibase
 from identity_core.crypto.sealing import BoxInvalid, derive_key, seal, unseal
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.errors import AuthFailed, Forbidden
-from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
+from identity_core.use_cases.auth.authenticate import AuthenticateApiKey
 from identity_core.values import value_class
 from identity_ui.cookies import CookieSessions
 

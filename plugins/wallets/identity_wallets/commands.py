@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from identity_commands.json_input import read_json
+from identity_commands.remote import RemoteCaller, add_command, did_option, named
 
-from identity_core.cli.options import read_json, shown
-from identity_core.cli.output import misused
+from identity_core.cli.output import misused, shown
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import RemoteCaller, add_command, did_option, named
 
 ASKED = "credential"
 """What the one credential is called that options ask for."""

@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from identity_commands.local_server import LocalServer
 
-from identity_core.cli.local_server import LocalServer
 from plugins.wallets.tests.test_http_presentations import FORM, Asked, bound, decoded
 from plugins.wallets.tests.test_http_wallets import ATTRIBUTES, PRE_AUTHORIZED, Wallet
 from tests.attack.conftest import Target

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from identity_commands.local_server import LocalServer
 
-from identity_core.cli.local_server import LocalServer
 from tests.attack.stranger import GENEROUS, PREFIX, Wire
 from tests.servers import local_server
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.wallet import make_key
 
-from identity_core.cli.wallet import make_key
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.crypto import ed25519

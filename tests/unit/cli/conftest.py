@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from identity_commands.local_server import LocalServer
 
 from identity_core.cli import main
-from identity_core.cli.local_server import LocalServer
 from tests.servers import local_server
 
 GENEROUS = {

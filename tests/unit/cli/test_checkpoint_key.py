@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.local_server import LocalServer
 from identity_tlog.note import WITNESS, Checkpoint, Note, VerifierKey
 
 from identity_core.bootstrap import open_installation
-from identity_core.cli.local_server import LocalServer
 from identity_core.crypto import ed25519
 from identity_core.settings import load
 from tests.fault.service_process import eventually

@@ -170,7 +170,7 @@ def test_what_nobody_expected_is_told_in_three_lines(identity: Commands, monkeyp
     def broken(*_: object) -> None:
         raise RuntimeError("two\nlines \x1b[31m")
 
-    monkeypatch.setattr("identity_core.cli.version._plugins", broken)
+    monkeypatch.setattr("identity_core.cli.installed_distributions", broken)
     lines = identity.refused("version")
     assert lines[0] == "error: unexpected RuntimeError: two lines \\x1b[31m"
     assert "test_commands.py" in lines[1]

@@ -9,10 +9,14 @@ import tomllib
 from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from identity_core.store import Store
+from tests.postgres_server import postgres_server, postgres_url
 from tests.unit.cli.conftest import Commands
+
+__all__ = ["postgres_server", "postgres_url"]
 
 pytest.importorskip("identity_vcalm")
 
@@ -120,6 +124,32 @@ def test_tables_are_dropped_after_a_confirmation(here: Commands, settings_file: 
     assert here.json("extensions", "remove", "vcalm", "--purge", "--yes")["dropped"] == ["vcalm_notes"]
     assert before - tables() == {"vcalm_notes"}
     assert state(here) == "off"
+
+
+def test_tables_on_postgresql_are_dropped(here: Commands, settings_file: Path, postgres_url: str) -> None:
+    """Tables that refer to one another are dropped together; rows of an adopted table go, and an open reader stops nothing."""
+    settings_file.write_text(f'{settings_file.read_text()}database_url = "{postgres_url}"\n')
+    here.refused("extensions", "remove", "vcalm", "--purge", "--yes", status=2)
+    asyncio.run(Store.open(settings_file.parent, postgres_url).close())
+    with psycopg.connect(postgres_url, autocommit=True) as reader:
+        reader.execute(
+            "CREATE TABLE vcalm_b (id INTEGER PRIMARY KEY); CREATE TABLE vcalm_a (b INTEGER REFERENCES vcalm_b (id))"
+        )
+        reader.execute("INSERT INTO vcalm_b VALUES (1); INSERT INTO vcalm_a VALUES (1)")
+        before = tables_on(reader)
+        assert here.json("extensions", "remove", "vcalm")["tables"] == ["vcalm_a", "vcalm_b"]
+        assert tables_on(reader) == before
+        assert here.json("extensions", "remove", "vcalm", "--purge", "--yes")["dropped"] == ["vcalm_a", "vcalm_b"]
+        assert before - tables_on(reader) == {"vcalm_a", "vcalm_b"}
+        reader.execute("INSERT INTO witness_files VALUES ('did:a', 1, 1, '')")
+        assert here.json("extensions", "remove", "transparency", "--purge", "--yes")["dropped"]
+        assert reader.execute("SELECT count(*) FROM witness_files").fetchone() == (0,)
+    assert "vcalm has no tables" in here.ok("extensions", "remove", "vcalm")
+    asyncio.run(Store.open(settings_file.parent, postgres_url).close())
+
+
+def tables_on(connection: psycopg.Connection) -> set[str]:
+    return {row[0] for row in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
 
 
 def test_removal_of_a_missing_installation_is_refused(here: Commands, settings_file: Path) -> None:

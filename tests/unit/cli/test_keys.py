@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 import pytest
+from identity_commands.local_server import LocalServer
 
-from identity_core.cli.local_server import LocalServer
 from tests.unit.cli.conftest import Commands
 
 

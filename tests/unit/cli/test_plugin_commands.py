@@ -101,6 +101,25 @@ def test_two_of_one_place_are_neither(identity: Commands, install: Install) -> N
     assert identity.ok("ledger", "--help").count("toy  ") == 1
 
 
+@pytest.mark.parametrize("code", ["def options(command):\n    raise ValueError", "1 / 0"])
+def test_broken_options_cost_themselves_only(
+    identity: Commands, install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    install("identity-toy", "toy", "toy_commands:command")
+    place = tmp_path / "site" / "identity_toy-1.0.dist-info" / "entry_points.txt"
+    place.write_text(f"{place.read_text()}[identity.options]\nplugins.list = toy_options:options\n")
+    (tmp_path / "site" / "toy_options.py").write_text(code)
+    monkeypatch.delitem(sys.modules, "identity_core.cli.plugins", raising=False)
+    assert "--url" in identity.ok("plugins", "list", "--help")
+    assert "toy_options" in sys.modules or "1 / 0" in code
+
+
+def test_missing_commands_are_to_be_installed(identity: Commands, install: Install) -> None:
+    code = "import sys; sys.modules['identity_absent'] = None; import identity_absent.remote"
+    install("identity-toy", "toy", "toy_commands:command", code)
+    assert identity.refused("toy")[2] == "  do: pip install identity-absent"
+
+
 def test_an_unknown_word_is_one(identity: Commands, install: Install) -> None:
     install("identity-toy", "ledger.toy", "toy_commands:command")
     assert "No such command 'to'" in identity.refused("ledger", "to", status=2)[0]

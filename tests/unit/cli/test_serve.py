@@ -18,8 +18,8 @@ from typing import Any
 
 import httpx
 import pytest
+from identity_commands.local_server import local_server
 
-from identity_core.cli.local_server import local_server
 from identity_core.domain import callers as key_text
 from tests import servers
 from tests.unit.cli.conftest import Commands

@@ -100,14 +100,21 @@ def test_json_is_the_same_everywhere(identity: Commands, profiles: None) -> None
     assert text.replace("\r\n", "\n") == identity.ok("use", "--json")
 
 
-def test_pipes_load_nothing_of_it(identity: Commands, profiles: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == "rich"]:
-        monkeypatch.delitem(sys.modules, name)
-    assert "*" in identity.ok("use")
-    identity("did", "nothing")
+def test_cells_of_two_columns_are_counted() -> None:
+    lines = terminal.table_lines(
+        {"NAME": "{a}", "MORE": "{b}"},
+        [{"a": "\u9ebb\u5c0b", "b": "x"}, {"a": "abcde", "b": "y"}],
+        str,
+        in_colour=False,
+    )
+    assert lines == ["NAME   MORE", "\u9ebb\u5c0b   x", "abcde  y"]
+
+
+def test_pipe_gets_no_progress(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "DELAY_SECONDS", 0)
     with output.progress([1, 2], "things") as steps:
         assert list(steps) == [1, 2]
-    assert "rich" not in sys.modules
+    assert capfd.readouterr().err == ""
 
 
 def test_errors_and_states_have_colours(identity: Commands, here: Path) -> None:
@@ -118,26 +125,24 @@ def test_errors_and_states_have_colours(identity: Commands, here: Path) -> None:
     assert SEQUENCE.sub("", text).replace("\r\n", "\n") == identity.ok("doctor")
 
 
-def shown_by(bar: terminal.Bar) -> None:
-    """Waits until the bar is shown, as it is after the delay."""
+def shown_by(bar: terminal.Progress) -> None:
+    """Waits until the line is shown, as it is after the delay."""
     bar._timer.join()
 
 
-def test_a_bar_comes_with_the_delay_and_goes_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_comes_with_the_delay_and_goes_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terminal, "DELAY_SECONDS", 0)
-    with contextlib.redirect_stderr(Terminal()) as screen:
-        bar = terminal.Bar("entries", 4)
-        with bar.running():
-            bar.update(1)
-            shown_by(bar)
-            bar.update(3)
+    with contextlib.redirect_stderr(Terminal()) as screen, terminal.Progress("entries", range(4)) as bar:
+        bar.update(1)
+        shown_by(bar)
+        bar.update(3)
     assert "entries" in screen.getvalue()
     assert "100%" in screen.getvalue()
     # The line is cleared: what is printed next stands where it was.
     assert screen.getvalue().endswith("\x1b[2K")
 
 
-def test_what_is_done_at_once_shows_no_bar() -> None:
+def test_what_is_done_at_once_shows_no_progress() -> None:
     with contextlib.redirect_stderr(Terminal()) as screen:
         with output.progress(range(3), "entries") as steps:
             assert list(steps) == [0, 1, 2]
@@ -146,16 +151,15 @@ def test_what_is_done_at_once_shows_no_bar() -> None:
     assert screen.getvalue() == ""
 
 
-def fail_under_a_bar() -> None:
-    bar = terminal.Bar("entries", None)
-    with bar.running():
+def fail_under_progress() -> None:
+    with output.working("entries") as bar:
         shown_by(bar)
         raise ValueError("broken")
 
 
-def test_a_bar_ends_with_what_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_ends_with_what_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terminal, "DELAY_SECONDS", 0)
     with contextlib.redirect_stderr(Terminal()) as screen, pytest.raises(ValueError, match="broken"):
-        fail_under_a_bar()
+        fail_under_progress()
     assert "entries" in screen.getvalue()
     assert screen.getvalue().endswith("\x1b[2K")

@@ -19,12 +19,12 @@ from typing import Any
 
 import httpx
 import pytest
+from identity_commands.local_server import local_server
 
 from features.specification.dids import build_request
 from features.specification.plain_client import PlainClient, did_path
 from features.specification.proofs import build_proof_request, create_parties
 from features.specification.story import PlainStory
-from identity_core.cli.local_server import local_server
 from tests.once import once
 
 ROOT = Path(__file__).parents[3]

@@ -28,7 +28,7 @@ from identity_core.domain.dids.log.chain import fold
 from identity_core.domain.dids.log.service_keys import TYPE, Replacement, token_key_name
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import AuthFailed, PluginUnavailable, StorageMismatch
-from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
+from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateApiKey
 from identity_core.use_cases.dids.log_keys import SERVICE_KEY
 from identity_core.use_cases.dids.replace_key import MOST_LISTED, ReplacedKey, ReplaceServiceKey, no_succession
 from identity_core.use_cases.record import Record

@@ -17,8 +17,8 @@ from identity_commands.demo import aftermath, bound, chapters
 from identity_commands.demo.participants import Participants
 from identity_commands.demo.place import LEDGERS, somewhere
 from identity_commands.demo.story import Story
+from identity_commands.remote import api_key_option
 from identity_core.cli.output import Command, fail, prints_json, show
-from identity_core.cli.remote import api_key_option
 
 CHAPTERS: Final[tuple[tuple[str, Callable[[Story, Participants], None]], ...]] = (
     ("A DID, and what its keys may do", chapters.a_did),

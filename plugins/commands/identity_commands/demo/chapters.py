@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from identity_commands.demo.participants import SHOP, Participants, anchor_text
 from identity_commands.demo.story import Story, attempted, refusal_text
-from identity_core.cli.remote import TokenCaller
-from identity_core.cli.wallet import make_key, public_half
+from identity_commands.remote import TokenCaller
+from identity_commands.wallet import make_key, public_half
 from identity_core.client import Client, Signer, hash_body, ibct
 from identity_core.codec.times import printed
 from identity_core.errors import JsonValue

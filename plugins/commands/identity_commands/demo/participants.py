@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
-from identity_core.cli.remote import TokenCaller
+from identity_commands.remote import TokenCaller
 from identity_core.client import Client, Signer, ibct
 
 SHOP: Final = "https://shop.example"

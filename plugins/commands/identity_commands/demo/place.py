@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from identity_core.cli.local_server import local_server
+from identity_commands.local_server import local_server
+from identity_commands.remote import session as connected
 from identity_core.cli.output import fail
-from identity_core.cli.remote import session as connected
 from identity_core.client import Client, Exchange
 
 LEDGERS: Final = ("sql", "memory", "evm")

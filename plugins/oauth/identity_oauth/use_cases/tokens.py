@@ -38,8 +38,7 @@ from identity_core.errors import (
 )
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
-from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
-from identity_core.use_cases.auth.bearer import alive
+from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, alive
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from identity_commands.secret_input import read_private
 from identity_tlog.note import MAX_NOTE, Checkpoint, Note
 from identity_tlog.policy import label
 
@@ -19,7 +20,6 @@ from identity_core.cli.ledger_trust import read_policy
 from identity_core.cli.options import FILE, FILE_THERE, all_of, of_installation, refuse_absent, shown_database
 from identity_core.cli.output import Command, fail, failing, misused, progress, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.secret_input import read_private
 from identity_core.codec.times import printed
 from identity_core.settings import Settings
 from identity_operations.commands.backup_server import (

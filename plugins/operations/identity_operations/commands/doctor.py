@@ -26,6 +26,7 @@ from identity_core.cli.serve import LOOPBACK
 from identity_core.database import DatabaseError, DatabaseUnavailable
 from identity_core.database.drivers import BUCKETS, driver_of
 from identity_core.extension.installation import SHOWN, Diagnosis, InstallationCheck, ok, stopped, warn, wrong
+from identity_core.plugin.sockets import EXTEND_HOOK
 from identity_core.settings import Settings, StartError, buckets_of
 from identity_operations.checks import database, machine
 from identity_operations.checks.database import BEFORE
@@ -65,7 +66,7 @@ def findings_of(settings: Settings, held: Path | None = None) -> list[dict[str, 
 
 def _of_holder(held: Path) -> Iterator[tuple[str, Diagnosis]]:
     try:
-        from identity_bound_credentials.checks import holders_file
+        from identity_operations.checks.holder_file import holders_file
     except ModuleNotFoundError:
         missing = wrong(
             "credentials that are bound to a holder are not installed", "pip install identity-bound-credentials"
@@ -187,13 +188,17 @@ def _plugins(settings: Settings) -> Iterator[Diagnosis]:
     from identity_core.cli.plugins import check_plugins
 
     check = check_plugins(settings)
+    off = set[tuple[str, str]]()
+    # The check of the database reports why it cannot be read.
+    with contextlib.suppress(StartError, DatabaseError):
+        off = {(EXTEND_HOOK, one.source.name) for one in chosen_extensions(settings).off}
     for problem in check.problems:
         yield stopped(problem, "see `identity plugins check`")
     for one in check.plugins:
         if one.state == "failed" and not any(one.reason in str(problem) for problem in check.problems):
             yield warn(f"{one.name} failed: {one.reason}", PLUGIN_REMEDY)
     if not check.problems:
-        active = [one.name for one in check.plugins if one.state == "active"]
+        active = [one.name for one in check.plugins if one.state == "active" and (one.hook, one.name) not in off]
         yield ok(f"{len(active)} in use: {', '.join(active)}")
 
 

@@ -11,11 +11,11 @@ from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 import click
+from identity_commands.profiles import profile_option, required_url, signed_in
+from identity_commands.remote import CALL_ERRORS, TokenCaller, api_key_option, explained, require_address
 
 from identity_core.cli.options import Number
 from identity_core.cli.output import Command, fail, prints_json, show
-from identity_core.cli.profiles import profile_option, required_url, signed_in
-from identity_core.cli.remote import CALL_ERRORS, TokenCaller, api_key_option, explained, require_address
 from identity_core.client import Client, Signer, ibct
 from identity_core.codec.times import printed
 from identity_core.domain.dids.log import LogInvalid

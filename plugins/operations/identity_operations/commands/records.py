@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
+from identity_commands.remote import RemoteCaller, add_command, did_option
 
 from identity_core.cli.options import of_installation, opened_part, refuse_absent
 from identity_core.cli.output import agreed, fail, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import RemoteCaller, add_command, did_option
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid

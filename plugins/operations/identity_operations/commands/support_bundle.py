@@ -16,11 +16,11 @@ from typing import Any, Final
 
 import click
 import orjson
+from identity_commands.profiles import signed_in
+from identity_commands.remote import api_key_option, named_service_option
 
 from identity_core.cli.options import FILE, installed_plugins, of_installation
 from identity_core.cli.output import Command, fail, show
-from identity_core.cli.profiles import signed_in
-from identity_core.cli.remote import api_key_option, named_service_option
 from identity_core.client import Client
 from identity_core.settings import Settings
 from identity_core.settings.show import secrets_of

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import click
+from identity_commands.remote import add_command, page, page_options
 
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import add_command, page, page_options
 
 
 @click.group(name="timeline", cls=OpenGroup)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from identity_commands.remote import add_command, did_option, page, page_options
 
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import add_command, did_option, page, page_options
 
 
 @click.group(name="verifications", cls=OpenGroup)

@@ -15,11 +15,12 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import click
+from identity_commands.json_input import input_argument, name_of
+from identity_commands.remote import add_command, session, url_option
 
-from identity_core.cli.options import FILE_THERE, input_argument, name_of, of_installation, opened_part, refuse_absent
+from identity_core.cli.options import FILE_THERE, of_installation, opened_part, refuse_absent
 from identity_core.cli.output import Command, fail, fail_start, on_one_line, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import add_command, session, url_option
 from identity_core.codec import multikey, times
 from identity_core.crypto import ed25519
 from identity_core.database.files import FileLock

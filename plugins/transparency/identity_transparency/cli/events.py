@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import click
+from identity_commands.remote import add_command, page
 
 from identity_core.cli.options import Whole
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import add_command, page
 
 
 @click.group(name="events", cls=OpenGroup)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from identity_commands.remote import add_command, session
 from identity_tlog.note import SignedCheckpoint, VerifierKey
 from identity_tlog.proofs import TlogProof
 from identity_tlog.tree import Malformed, Refuted
@@ -42,7 +43,6 @@ from identity_core.cli.ledger_trust import (
 from identity_core.cli.options import FILE, FILE_THERE, Number, counted
 from identity_core.cli.output import fail, failing, progress, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import add_command, session
 from identity_core.client import Client
 from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.ledger.checkpoint_keys import TrustedLog, check_growth

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from identity_commands.remote import session, url_option
 from identity_tlog.note import Checkpoint, Note, VerifierKey
 from identity_tlog.policy import WitnessPolicy, label
 from identity_tlog.proofs import TlogProof, verify_inclusion
@@ -20,7 +21,6 @@ from identity_core.cli.ledger_sources import transactions_of, unverified, verifi
 from identity_core.cli.ledger_trust import policy_option, read_policy, refused_key, unchecked, unchecked_text
 from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, fail, failing, prints_json, show
-from identity_core.cli.remote import session, url_option
 from identity_core.client import Client
 from identity_core.codec import times
 from identity_core.codec.multibase import base64url_decode, base64url_encode

@@ -5,7 +5,8 @@ log go on from where the look before saw them. Anything else is a mismatch: what
 (``api/security.py``) until a look finds everything as it was.
 
 On a server it reads the ends of ledger and audit log, and looks when one of them has moved, or after ``REST_SECONDS``. The jobs that
-follow the two rest as long, and are called when one has moved (``spare``).
+follow the two rest as long, and are called when one has moved (``spare``). A job that follows the log alone rests on every database
+(``wake``).
 
 What is remembered is written at most every ``every_seconds``, only when there is something new, and at an orderly stop. So after a
 crash a rollback by less than that time goes unseen, and no other. Everything in it is on the disk before it is written: a crash leaves
@@ -56,6 +57,7 @@ class WatchStorage(Repeating, StorageWatch):
     mismatch: StorageMismatch | None = field(default=None, init=False)
     unremembered: str = field(default="", init=False)
     _resting: Sequence[Repeating] = field(default=(), init=False)
+    _woken: Repeating | None = field(default=None, init=False)
     _ends: object = field(default=None, init=False)
     _noted: object = field(default=None, init=False)
     _look_at: float = field(default=0.0, init=False)
@@ -108,6 +110,10 @@ class WatchStorage(Repeating, StorageWatch):
         for one in self._resting:
             one.rest_seconds = REST_SECONDS
 
+    def wake(self, other: Repeating) -> None:
+        """Let ``other`` rest until the log has grown, at most ``REST_SECONDS``."""
+        self._woken, other.rest_seconds = other, REST_SECONDS
+
     async def look(self) -> None:
         """Raises ``StorageMismatch``, and what the ports raise."""
         self.audit_end.require_in_place()
@@ -115,6 +121,8 @@ class WatchStorage(Repeating, StorageWatch):
         tree = await self.log.follower.now()
         if tree != self._tree:
             await self.check.tree_of(self._tree.size, self._tree.root)
+            if self._woken is not None:
+                self._woken.called.notify()
         await self.check.audit_line(*self._audit)
         self._tree = tree
 

@@ -11,7 +11,6 @@ from identity_core.codec.structs import UNSET
 from identity_core.codec.times import printed
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.callers import Caller, digest_of, is_minted
-from identity_core.domain.key_requests import scopes_from_request
 from identity_core.errors import (
     ApiKeyNotFound,
     AuthFailed,
@@ -20,15 +19,16 @@ from identity_core.errors import (
     PluginUnavailable,
     VersionConflict,
 )
-from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
 from identity_core.use_cases.api_keys.manage import (
     CreateApiKey,
     RevokeApiKey,
     RotateApiKey,
     UpdateApiKey,
+    scopes_from_request,
 )
 from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
 from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange
+from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateApiKey
 from identity_core.use_cases.record import Record
 from identity_core.wire import CreateApiKeyRequest, ListApiKeysQuery, RotateApiKeyRequest, UpdateApiKeyRequest
 from tests.events import Rows

@@ -21,7 +21,7 @@ from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.credentials.credential_schema import digest
 from identity_core.errors import InternalError, InvalidCredential
-from identity_core.use_cases.credentials.held_keys import ListKeys
+from identity_bound_credentials.use_cases.status_gaps import ListKeys
 from identity_core.use_cases.credentials.issue import CredentialIntake
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.wire import AdditionalKey, SetCredentialStatusRequest, VerifyCredentialRequest

@@ -11,7 +11,7 @@ from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
 
 from identity_core.domain.callers import Caller
 from identity_core.errors import Conflict, CredentialRevoked, Forbidden
-from identity_core.use_cases.dashboard import RotateHolderSecret
+from identity_bound_credentials.use_cases.holder_secrets import RotateHolderSecret
 from identity_core.wire import RotateHolderSecretRequest
 from tests.unit.use_cases.credentials.conftest import Keys, Office, context, key_caller
 

@@ -46,7 +46,7 @@ from identity_core.domain.proofs.proof import Context, IssuerKey, ReceivedProof,
 from identity_core.domain.proofs.verification import Expectation, ProofVerification
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.custodian import KeyNotHeld
-from identity_core.use_cases.credentials.held_keys import ListKeys
+from identity_bound_credentials.use_cases.status_gaps import ListKeys
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
 from identity_core.use_cases.proofs.suite_1 import SuiteOne

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.remote import explained
 
-from identity_core.cli.remedies import remedy
-from identity_core.cli.remote import explained
+from identity_core.cli.failures import remedy
 from identity_core.client import Client, ServiceError, ServiceUnreachable
 from tests.unit.cli.conftest import Commands
 
@@ -33,7 +33,7 @@ from tests.unit.cli.conftest import Commands
     ],
 )
 def test_a_remedy_is_a_sentence(status: int, details: dict[str, Any], says: str) -> None:
-    assert remedy(ServiceError(status, "ANY", "Any.", details), details) == says
+    assert remedy("ANY", status, "Any.", details) == says
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,9 +19,8 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
-from identity_core.cli.options import xdg_folder
+from identity_commands.secret_input import read_private
 from identity_core.cli.output import fail
-from identity_core.cli.secret_input import read_private
 from identity_core.values import value_class
 
 DEFAULT_URL: Final = "http://127.0.0.1:8080"
@@ -52,8 +52,14 @@ class Profiles:
         return self.profiles[name]
 
 
+def xdg_folder(name: str, default: Path) -> Path:
+    """Return a folder of the XDG Base Directory Specification, in which a path that is not absolute does not count."""
+    named = Path(os.environ.get(name, ""))
+    return named if named.is_absolute() else default
+
+
 def profiles_file() -> Path:
-    """Where profiles are kept."""
+    """Return the path of the file of profiles."""
     return xdg_folder("XDG_CONFIG_HOME", Path.home() / ".config") / "identity/profiles.json"
 
 

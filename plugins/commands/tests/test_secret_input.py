@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from identity_commands.local_server import LocalServer
 
-from identity_core.cli.local_server import LocalServer
 from tests.unit.cli.conftest import Commands
 
 
@@ -100,7 +100,7 @@ def test_a_keys_file_from_standard_input_signs_and_is_not_written(remote: Comman
 def test_a_prompt_shows_nothing_of_the_secret() -> None:
     """On a terminal of its own: what is typed does not come back."""
     ours, theirs = pty.openpty()
-    code = "from identity_core.cli.secret_input import typed_or_piped; import sys; sys.exit(typed_or_piped('API key') != 'idk_typed')"
+    code = "from identity_commands.secret_input import typed_or_piped; import sys; sys.exit(typed_or_piped('API key') != 'idk_typed')"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     ) as child:

@@ -8,8 +8,8 @@ import pytest
 from identity_kit.conformance.key_store import key
 
 from identity_core.errors import AuthFailed, PluginUnavailable
-from identity_core.use_cases.api_keys import authenticate
-from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
+from identity_core.use_cases.auth import authenticate
+from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateApiKey
 from tests.unit.use_cases.api_keys.memory_keys import MemoryKeys, MovingClock
 
 TEXT = "the text of ci"

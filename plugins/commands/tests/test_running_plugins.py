@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
 import pytest
+from identity_commands.running_plugins import as_running, conditions
 
-from identity_core.cli.plugins import as_running, conditions
 from identity_core.plugin.choose import InstalledPlugin
 
 PLUGINS = {

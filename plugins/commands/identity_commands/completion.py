@@ -9,7 +9,7 @@ from typing import Final
 import click
 from click.shell_completion import get_completion_class
 
-from identity_core.cli.options import xdg_folder
+from identity_commands.profiles import xdg_folder
 from identity_core.cli.output import Command, fail, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.files import durable_draft
