@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from identity_transparency.use_cases.watch import WatchStorage
 
-from identity_bound_credentials.checks import credentials, holders, status_lists
+from identity_bound_credentials.doctor_credentials import credentials, holders, status_lists
 from identity_bound_credentials.handlers import BoundHandlers
 from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps

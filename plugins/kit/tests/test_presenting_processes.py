@@ -29,7 +29,7 @@ from identity_core.bootstrap.ports import SystemClock
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported, ProofInvalid
 from identity_core.plugin.load import module_source
 from identity_core.plugin.manager import PluginManager
-from identity_core.plugin.processes.channel import decode_call, encode_call
+from identity_core.plugin.processes.channel import Extended, decode_call, encode_call
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import load
 from tests.presenting import NOW, PLAIN, Holder, Issuer, Scene, ask, target
@@ -121,7 +121,9 @@ def test_calls_travel_whole() -> None:
         scene = make()
         stated = Stated.of(scene.statement, scene.bound)
         witness = scene.witness
-        sent = decode_call(encode_call(Present(stated, Held.of(witness))))
+        travelled = decode_call(encode_call(Extended.of(Present(stated, Held.of(witness)))))
+        assert isinstance(travelled, Extended)
+        sent = travelled.parse()
         assert isinstance(sent, Present)
         assert sent.stated.parse() == (scene.statement, scene.bound)
         again = sent.held.parse()

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from identity_bound_credentials import checks as doctor_credentials
+from identity_bound_credentials import doctor_credentials
 from identity_bound_credentials.domain import gap_shards, status_gaps
 from identity_bound_credentials.domain.status_gaps import StatusEpoch
 from identity_bound_credentials.ports import GapList

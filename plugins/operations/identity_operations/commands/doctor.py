@@ -67,12 +67,9 @@ def findings_of(settings: Settings, held: Path | None = None) -> list[dict[str, 
 def _of_holder(held: Path) -> Iterator[tuple[str, Diagnosis]]:
     try:
         from identity_operations.checks.holder_file import holders_file
-    except ModuleNotFoundError:
-        missing = wrong(
-            "credentials that are bound to a holder are not installed", "pip install identity-bound-credentials"
-        )
-        yield "holder's file", missing
-        return
+    except ModuleNotFoundError as error:
+        what = "Credentials that are bound to a holder are not installed."
+        raise StartError(what, str(held), "pip install identity-bound-credentials") from error
     for one in holders_file(held):
         yield "holder's file", one
 

@@ -15,13 +15,13 @@ from identity_bound_credentials.domain import status_gaps
 from identity_bound_credentials.domain.bound_credential import BoundHeader, SecretKeeper
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_bound_credentials.use_cases.issue import GAP_PERIOD
+from identity_bound_credentials.use_cases.status_gaps import ListKeys
 
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.credentials.credential_schema import digest
 from identity_core.errors import InternalError, InvalidCredential
-from identity_bound_credentials.use_cases.status_gaps import ListKeys
 from identity_core.use_cases.credentials.issue import CredentialIntake
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.wire import AdditionalKey, SetCredentialStatusRequest, VerifyCredentialRequest

@@ -29,7 +29,7 @@ from identity_bound_credentials.domain.presentation import (
 from identity_bound_credentials.domain.question import AskedCredential, Question
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_bound_credentials.use_cases.presenting import PresentBound
-from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
+from identity_bound_credentials.use_cases.status_gaps import ListKeys, PublishStatusGaps
 from identity_bound_credentials.use_cases.suite import BoundSuite
 from identity_bound_credentials.worker_calls import present
 from identity_custodian_sealed.custodian import holder_secrets
@@ -46,7 +46,6 @@ from identity_core.domain.proofs.proof import Context, IssuerKey, ReceivedProof,
 from identity_core.domain.proofs.verification import Expectation, ProofVerification
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.custodian import KeyNotHeld
-from identity_bound_credentials.use_cases.status_gaps import ListKeys
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
 from identity_core.use_cases.proofs.suite_1 import SuiteOne
