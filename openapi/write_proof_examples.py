@@ -21,7 +21,7 @@ from identity_core.crypto import ed25519
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.delegations.ibct import Capability
 from identity_core.domain.dids.changes import Create
-from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import Context, IssuerKey, Statement, Witness, ZkProof, capability_digest
 from identity_core.domain.proofs.stored import DelegatedProof

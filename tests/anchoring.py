@@ -7,25 +7,32 @@ import hashlib
 import os
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from identity_anchoring.batches import AnchoringPolicy
+from identity_anchoring.figures import Figures
+from identity_anchoring.follow import FollowBatches, RevokeLeaves
+from identity_anchoring.leaves import add_leaf
+from identity_anchoring.outbox import StoredOutbox
+from identity_anchoring.service import AnchorRows, ProofAnchoring
+from identity_anchoring.worker import AnchorWorker, SealBatch
 from identity_ledger_memory import MemoryLedger
+from identity_records.queries import TimelineQuery
+from identity_records.store import StoredTimeline
 
-from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.activity import OPERATOR, EventRecord, RequestContext, StatusChanged
+from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ZkProof
 from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
 from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchorTransaction
 from identity_core.store import Store
-from identity_core.store.outbox import StoredOutbox
+from identity_core.store.events import OpenSink
 from identity_core.store.proofs import add_proof
-from identity_core.use_cases.anchoring.figures import Figures
-from identity_core.use_cases.anchoring.recheck import FollowBatches
-from identity_core.use_cases.anchoring.request import AnchoringPolicy, ProofAnchoring, RevokeLeaves
-from identity_core.use_cases.anchoring.worker import AnchorWorker, SealBatch
+from identity_core.use_cases.proofs.stored import REVOKED
 from identity_core.use_cases.record import Record
 from tests.rooms import MovableClock
 
@@ -149,6 +156,25 @@ def some_proof(at: datetime, *, anchor: Anchor | None = PENDING, **change: Any) 
     return StoredProof(**(row | change))
 
 
+async def add_proofs(store: Store, proofs: Iterable[StoredProof]) -> None:
+    """Add the rows of proofs, and the leaves of those that are to be anchored, in one transaction."""
+
+    def add(transaction: Any) -> None:
+        for proof in proofs:
+            add_proof(transaction, proof)
+            if proof.anchor is not None and proof.anchor.status is AnchorStatus.PENDING:
+                add_leaf(transaction, proof, proof.created_at)
+
+    await store.database.write(add)
+
+
+async def revoke_proof(store: Store, proof: StoredProof, at: datetime) -> None:
+    """Revoke a proof as the operation does."""
+    event = StatusChanged(REVOKED, proof.holder, replace(proof.parties, issuer=None))
+    record = EventRecord(event, RequestContext("revokeProof", OPERATOR), at)
+    await store.proofs.revoke(proof.id, ProofRevocation(at, "test", None), record)
+
+
 AT_ONCE = AnchoringPolicy(100, timedelta(seconds=0), 3, 0.0)
 
 
@@ -163,15 +189,18 @@ class Anchorage:
     policy: AnchoringPolicy = AT_ONCE
     checkpoint: bytes | None = None
     store: Store = field(init=False)
+    outbox: StoredOutbox = field(init=False)
 
     def __post_init__(self) -> None:
         self.store = Store.open(self.folder, self.url)
+        self.store.activity.sinks.append(OpenSink("anchoring", AnchorRows(), is_vital=True))
+        self.outbox = StoredOutbox(self.store.database, os.urandom)
         self.worker = self.new_worker()
-        self.desk = ProofAnchoring(self.store.outbox, True, self.worker.called, self.worker.news)
+        self.desk = ProofAnchoring(self.outbox, True, self.worker)
 
     def new_worker(self, outbox: StoredOutbox | None = None) -> AnchorWorker:
         """Another one on the same store, a holder of its own if it gets its own outbox."""
-        outbox = outbox or self.store.outbox
+        outbox = outbox or self.outbox
         record, figures = Record(self.store.activity), Figures()
 
         async def checkpoint() -> bytes | None:
@@ -192,11 +221,7 @@ class Anchorage:
         return proofs
 
     async def add(self, proofs: Iterable[StoredProof]) -> None:
-        def add(transaction: Any) -> None:
-            for proof in proofs:
-                add_proof(transaction, proof)
-
-        await self.store.database.write(add)
+        await add_proofs(self.store, proofs)
 
     async def anchor(self, proof: StoredProof) -> Anchor:
         stored = await self.store.proofs.get(proof.id)
@@ -208,7 +233,12 @@ class Anchorage:
         return {(await self.anchor(proof)).status.value for proof in proofs}
 
     async def take_back(self, proof: StoredProof) -> None:
-        await self.store.proofs.revoke(proof.id, ProofRevocation(self.clock.now(), "test", None))
+        await revoke_proof(self.store, proof, self.clock.now())
+
+    async def kinds(self) -> list[str]:
+        """The kinds of the rows about anchors in the holder's timeline, sorted."""
+        rows = await StoredTimeline(self.store.database).list(TimelineQuery(frozenset({"did:x:hana"})))
+        return sorted(row.entry.kind for row in rows if row.entry.kind.startswith("anchor."))
 
     async def close(self) -> None:
         await self.worker.close()

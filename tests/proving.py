@@ -39,13 +39,13 @@ from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.delegations.action import Grant
 from identity_core.domain.delegations.delegation import AutonomyTable, Delegation
 from identity_core.domain.dids.did import Did
-from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.domain.proofs.stored import DelegatedProof
 from identity_core.errors import JsonValue, PredicateNotSatisfied
 from identity_core.plugin.processes.channel import Extended, decode_call, encode_call
 from identity_core.ports.credentials import RegisteredSchema
-from identity_core.ports.proofs import RefusedInvocation
+from identity_core.ports.proofs import Anchoring, RefusedInvocation
 from identity_core.ports.prover import Prover
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.create import Created
@@ -117,12 +117,14 @@ class Workers:
 
 
 @dataclass
-class Ledger:
+class Ledger(Anchoring):
     """An anchoring that answers as the test says."""
 
     receipt: Anchor
-    enabled: bool = True
     asked: list[tuple[str, int]] = field(default_factory=list)
+
+    def require_enabled(self) -> None:
+        pass
 
     async def request(self, proof_id: str, wait_ms: int) -> Anchor:
         self.asked.append((proof_id, wait_ms))
@@ -172,7 +174,7 @@ class Proving(Rooms):
             sealed_credentials=SealedCredentials(store.credentials, store.credential_schemas, self.seal),
             suites=self.suites,
             invocations=store.invocations,
-            anchoring=anchoring,
+            anchoring=anchoring or Anchoring(),
             autonomy=AutonomyTable(),
             record=Record(store.activity),
             clock=self.clock,

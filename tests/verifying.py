@@ -25,6 +25,7 @@ from identity_core.domain.dids.keys import Key
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.domain.proofs.verification import ProofVerification
 from identity_core.errors import JsonValue
+from identity_core.ports.proofs import Anchoring
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
 from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
@@ -90,7 +91,7 @@ class Verifying(Proving):
             StoredVerifications(store.database), store.proofs, access, self.clock
         )
         self.get = GetProof(access, record, self.clock)
-        self.revoke = RevokeProof(access, store.proofs, None, record, self.clock)
+        self.revoke = RevokeProof(access, store.proofs, Anchoring(), self.clock)
 
     async def begin(self, **wish: Any) -> None:
         self.vera, self.mallory = await self.new_did(), await self.new_did()

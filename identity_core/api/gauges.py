@@ -1,18 +1,17 @@
-"""Gauges of the plugins in use, of the rate limiter and of anchoring.
+"""Gauges of the plugins in use and of the rate limiter.
 
-The plugin border, the limiter and the worker of anchoring count in plain integers, because a call must not wait for a metric. The label
-of a plugin is its ``kind:name``. Of several processes the one that holds the lease of anchoring has the numbers.
+The plugin border and the limiter count in plain integers, because a call must not wait for a metric. The label of a plugin is its
+``kind:name``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
-from identity_core.extension.metrics import Gauge, Mode
+from identity_core.extension.metrics import Gauge
 from identity_core.plugin.choose import InUse
-from identity_core.use_cases.anchoring.figures import Figures
 
 _CALLS: Final = {
     "calls": "Calls that the border let in.",
@@ -59,27 +58,3 @@ def limiter_gauges(limiter: Limiter | None) -> Iterator[Gauge]:
     yield Gauge("limiter_degraded", "livemax", degraded, lambda: limiter.degraded)
     local = "Decisions made without the shared store."
     yield Gauge("limiter_local_decisions", "counter", local, lambda: limiter.local_decisions)
-
-
-_STUCK: Final = "1 while a batch waits for something, such as an empty purse, where a person has to do something."
-_ANCHORING: Final[dict[str, tuple[Mode, str]]] = {
-    "waiting": ("livemax", "Proofs that are in no batch yet."),
-    "undecided": ("livemax", "Batches that are not confirmed and have not failed."),
-    "revoking": ("livemax", "Anchors whose revocation is on the way."),
-    "oldest_seconds": ("livemax", "How long the oldest proof has waited for a batch."),
-    "confirmed": ("counter", "Leaves of batches that were confirmed."),
-    "failed": ("counter", "Leaves of batches that failed."),
-    "reopened": ("counter", "Confirmed anchors and their revocations whose block the ledger undid."),
-    "revoked": ("counter", "Anchors that were revoked on the ledger."),
-}
-
-
-def anchoring_gauges(figures: Figures) -> Iterator[Gauge]:
-    """Yield the gauges of anchoring."""
-
-    def figure(name: str) -> Callable[[], Any]:
-        return lambda: getattr(figures, name)
-
-    yield Gauge("anchoring_stuck", "livemax", _STUCK, lambda: bool(figures.trouble))
-    for name, (mode, meaning) in _ANCHORING.items():
-        yield Gauge(f"anchoring_{name}", mode, meaning, figure(name))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import orjson
+
 from identity_core import wire
-from identity_core.api.anchors import anchor, anchor_details
 from identity_core.api.idempotency import REPLAYED
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import UNSET, UnsetType
 from identity_core.codec.times import printed
+from identity_core.domain.proofs.anchor import Anchor, proof_commitment
 from identity_core.domain.proofs.asked import Asked
 from identity_core.domain.proofs.expected import AnyPresented, KeptQuestion
 from identity_core.domain.proofs.proof import PresentedProof, ZkProof
@@ -204,4 +206,33 @@ def record(stored: StoredProof) -> wire.ProofRecord:
         revocation_reason=None if revocation is None else revocation.reason,
         anchor=anchor(stored.anchor),
         anchor_details=anchor_details(stored),
+    )
+
+
+def anchor(receipt: Anchor | None) -> wire.Anchor | None:
+    """Return the receipt as answers show it."""
+    if receipt is None:
+        return None
+    return wire.Anchor(
+        status=receipt.status.value,
+        tx_hash=receipt.tx_hash,
+        block_number=receipt.block_number,
+        revoked_block=receipt.revoked_block,
+    )
+
+
+def anchor_details(stored: StoredProof) -> wire.AnchorDetails | None:
+    """Return the path from the proof to the root that the ledger has; None while the proof is in no batch."""
+    if stored.anchor_details is None:
+        return None
+    path = orjson.loads(stored.anchor_details)
+    return wire.AnchorDetails(
+        ledger=path["ledger"],
+        root=path["root"],
+        index=path["index"],
+        size=path["size"],
+        path=tuple(path["path"]),
+        sealed_at=path["sealedAt"],
+        salt=base64url_encode(stored.salt),
+        commitment=base64url_encode(proof_commitment(stored.proof, stored.salt)),
     )

@@ -6,10 +6,8 @@
 no use for it.
 """
 
-from identity_core.bootstrap.beside import AnchorAdministration as AnchorAdministration
 from identity_core.bootstrap.beside import ApiKeyAdministration as ApiKeyAdministration
 from identity_core.bootstrap.beside import IndexTools as IndexTools
-from identity_core.bootstrap.beside import anchor_administration as anchor_administration
 from identity_core.bootstrap.beside import has_api_keys as has_api_keys
 from identity_core.bootstrap.beside import index_tools as index_tools
 from identity_core.bootstrap.beside import open_keys as open_keys

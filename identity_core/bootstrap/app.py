@@ -36,6 +36,7 @@ from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.extension.order import InstalledExtension
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
+from identity_core.ports.proofs import Anchoring
 from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.retention import RecordErasure, RetentionRule
 from identity_core.ports.suites import HolderKeeper, NoSuite, ProofSuite
@@ -142,7 +143,11 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
         *(challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
         *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
         *(auth_handlers(opened, challenges), refusals, opened.jobs.follow, gate, tags.credentials.get.access),
-        *(TokenGrants(), TokenResources(opened.resources), installation_state(opened, early[LogPlaces])),
+        *(
+            TokenGrants(),
+            TokenResources(opened.resources),
+            installation_state(opened, early[LogPlaces], early[Anchoring]),
+        ),
     )
     return {type(each): each for each in shared}
 
@@ -151,7 +156,7 @@ def _ports(opened: Runtime) -> dict[type[Any], Any]:
     """Return what an extension can use before the handlers of the kernel are built, and the services that do nothing."""
     store, jobs = opened.store, opened.jobs
     ports = (jobs.logged, jobs.watch, Record(store.activity), store.documents, store.activity)
-    idle = (LogPlaces(), WitnessApprovals())
+    idle = (LogPlaces(), WitnessApprovals(), Anchoring())
     own: dict[type[Any], Any] = {Custodian: opened.custodian, Database: store.database, CopyStatus: UnknownCopyStatus()}
     own |= {ProofSuite: NoSuite(), ProofWorkers: opened.provers, HolderKeeper: HolderKeeper(opened.keeper)}
     return {type(each): each for each in (*ports, *idle)} | own

@@ -1,6 +1,4 @@
-"""What a command opens beside a running service: the ledger and its transparency log, anchoring, the index, the
-API keys. The service is made of the same parts.
-"""
+"""Parts that a command opens beside a running service: the ledger and its transparency log, the index, the API keys."""
 
 from __future__ import annotations
 
@@ -8,19 +6,14 @@ import contextlib
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from datetime import timedelta
 
 from identity_core.bootstrap.ports import SystemClock, fingerprints, log, make_answers_key, origin_of, store_beside
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
-from identity_core.ports.ledger import AnchoringLedger, LedgerBackend
+from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.use_cases.anchoring.figures import Figures
-from identity_core.use_cases.anchoring.recheck import FollowBatches
-from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves
-from identity_core.use_cases.anchoring.worker import AnchorWorker, NewestCheckpoint, SealBatch
 from identity_core.use_cases.api_keys.manage import CreateApiKey, RevokeApiKey, RotateApiKey, UpdateApiKey
 from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
 from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange, TaggedKeys
@@ -59,45 +52,6 @@ async def open_beside(settings: Settings, stack: AsyncExitStack) -> tuple[Transp
     """The log and the store under it, beside a running service; ``stack`` closes them. Raises ``StartError``."""
     plugins, custodian, store = await store_beside(settings, stack)
     return await open_log(settings, plugins.ledger(settings.ledger.backend), store, custodian), store
-
-
-@value_class
-class AnchorAdministration:
-    """The outbox and its worker, None where the ledger records no digests, without a server around them."""
-
-    store: Store
-    ledger: LedgerBackend
-    worker: AnchorWorker | None
-
-
-@contextlib.asynccontextmanager
-async def anchor_administration(settings: Settings) -> AsyncIterator[AnchorAdministration]:
-    """Opens both beside a running service, for the command line. Raises ``StartError``."""
-    async with AsyncExitStack() as stack:
-        logged, store = await open_beside(settings, stack)
-        yield AnchorAdministration(store, logged.ledger, anchor_worker(settings, logged, store))
-
-
-def anchor_worker(settings: Settings, logged: TransparencyLog, store: Store) -> AnchorWorker | None:
-    """What puts proofs on the ledger; None where that records no digests. Raises ``StartError``."""
-    ledger, chosen, clock = logged.ledger, settings.anchoring, SystemClock()
-    if not isinstance(ledger, AnchoringLedger):
-        if chosen.enabled:
-            raise StartError(f"anchoring.enabled is true, and the ledger {settings.ledger.backend} cannot anchor")
-        return None
-    policy = AnchoringPolicy(
-        chosen.batch_size, timedelta(seconds=chosen.seal_seconds), chosen.attempts, chosen.retry_seconds
-    )
-    record, figures = Record(store.activity), Figures()
-    checkpoint = NewestCheckpoint(logged.follower, logged.signer.key.name)
-    return AnchorWorker(
-        store.outbox,
-        SealBatch(store.outbox, ledger.anchor_ledger_name, checkpoint, clock, policy.batch_size),
-        FollowBatches(store.outbox, ledger, record, figures, clock, policy),
-        RevokeLeaves(store.outbox, ledger, record, figures, clock, policy.retry_seconds),
-        clock,
-        policy,
-    )
 
 
 @value_class

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from identity_core.api.caching import AnswerCache
-from identity_core.api.gauges import anchoring_gauges, limiter_gauges, plugin_gauges
+from identity_core.api.gauges import limiter_gauges, plugin_gauges
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.extension.metrics import Gauge
@@ -16,8 +16,6 @@ def kernel_gauges(opened: Runtime, answers: AnswerCache) -> Iterator[Gauge]:
     """Yield the gauges of the installation."""
     yield from plugin_gauges(opened.plugins.in_use)
     yield from limiter_gauges(opened.limiter)
-    if opened.jobs.anchorer is not None:
-        yield from anchoring_gauges(opened.jobs.anchorer.follow.figures)
     withheld = "DIDs that are withheld because index and ledger differ about them; see `identity ledger repair`."
     yield Gauge("quarantined_dids", "livemax", withheld, lambda: opened.jobs.suspicions.withheld)
     load = opened.store.database.load

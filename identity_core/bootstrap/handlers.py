@@ -19,6 +19,7 @@ from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.proofs import proof_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.ports.proofs import Anchoring
 from identity_core.ports.suites import ProofSuite, ProofSuites
 from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import CredentialIntake, IssueCredential
@@ -164,7 +165,7 @@ def page_tags(
         dids=did_handlers(opened, early[LogPlaces], early[WitnessApprovals]),
         delegations=delegation_handlers(opened, autonomy),
         credentials=credential_handlers(opened, suites, sealed_credentials, autonomy),
-        proofs=proof_handlers(opened, suites, sealed_credentials, autonomy),
+        proofs=proof_handlers(opened, suites, sealed_credentials, autonomy, early[Anchoring]),
         dashboard=DashboardHandlers(
             ResetDisclosures(access, credentials, record, opened.clock),
         ),

@@ -6,14 +6,12 @@ import secrets
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
-from identity_core.bootstrap.beside import anchor_worker, followed, open_log
+from identity_core.bootstrap.beside import followed, open_log
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.storage import check_of
 from identity_core.ports.custodian import AttendedCustodian
 from identity_core.settings import Settings
 from identity_core.store import Store
-from identity_core.use_cases.anchoring.request import ProofAnchoring
-from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.custody import AttendCustodian
 from identity_core.use_cases.dids.head_check import HeadCheck
@@ -28,15 +26,12 @@ from identity_core.values import value_class
 
 @value_class
 class Jobs:
-    """The jobs that requests or metrics ask something of, and the log that some of them write.
-    ``anchorer`` and ``anchors`` are None where the ledger records no digests."""
+    """The jobs that requests or metrics ask something of, and the log that some of them write."""
 
     follow: FollowServiceLog
     suspicions: RecordSuspicions
     logged: TransparencyLog
     watch: StorageWatch
-    anchorer: AnchorWorker | None
-    anchors: ProofAnchoring | None
 
 
 async def begin_jobs(
@@ -54,11 +49,10 @@ async def begin_jobs(
     logged = await open_log(settings, check.ledger, store, custodian)
     await follow.tell(logged.signer.hear)
     watch = await stack.enter_async_context(guard.watch(logged, store, clock))
-    anchorer, anchors = await _begin_anchoring(settings, logged, store, stack)
-    watch.hold_up(repair, suspicions, anchorer)
+    watch.hold_up(repair, suspicions)
     if settings.database_url is not None:
-        watch.spare(repair, suspicions, anchorer, follow)
-    return Jobs(follow, suspicions, logged, watch, anchorer, anchors)
+        watch.spare(repair, suspicions, follow)
+    return Jobs(follow, suspicions, logged, watch)
 
 
 async def _keep_index(
@@ -100,17 +94,3 @@ async def _forget_expired(settings: Settings, store: Store, clock: SystemClock, 
         clock.monotonic,
     )
     await stack.enter_async_context(forgetting)
-
-
-async def _begin_anchoring(
-    settings: Settings, logged: TransparencyLog, store: Store, stack: AsyncExitStack
-) -> tuple[AnchorWorker | None, ProofAnchoring | None]:
-    """The worker, at work where the settings want it, and what asks it."""
-    anchorer = anchor_worker(settings, logged, store)
-    if anchorer is None:
-        return None, None
-    # Also while new anchors are refused: what was asked for before is brought to its end.
-    if settings.anchoring.worker:
-        await stack.enter_async_context(anchorer)
-    enabled = settings.anchoring.enabled is not False
-    return anchorer, ProofAnchoring(store.outbox, enabled, anchorer.called, anchorer.news)

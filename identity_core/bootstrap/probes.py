@@ -12,6 +12,7 @@ from identity_core.api.service import ServiceHandlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.extension.opening import InstallationState
 from identity_core.plugin.choose import InUse
+from identity_core.ports.proofs import Anchoring
 from identity_core.settings import show
 from identity_core.store.audit import StoredAuditEnd
 from identity_core.use_cases.dids.log_keys import public_key
@@ -96,7 +97,6 @@ def kernel_probes(opened: Runtime) -> Mapping[str, Probe]:
         "keys": degraded_by(lambda: opened.key_watch.faults or opened.key_watch.fault),
         "plugins": degraded_by(lambda: {one.state for one in opened.plugins.in_use().values()} - USABLE),
         "limits": degraded_by(lambda: opened.limiter is not None and opened.limiter.degraded),
-        "anchoring": degraded_by(lambda: opened.jobs.anchorer is not None and opened.jobs.anchorer.fault),
     }
 
 
@@ -126,25 +126,25 @@ def degraded_by(fault: Callable[[], object]) -> Probe:
     return probe
 
 
-def installation_state(opened: Runtime, places: LogPlaces) -> InstallationState:
+def installation_state(opened: Runtime, places: LogPlaces, anchoring: Anchoring) -> InstallationState:
     """Return the state that no operation returns."""
     settings, plugins = opened.settings, opened.plugins
     return InstallationState(
         plugins=plugins.installed,
         settings=lambda: show(settings, plugins.settings_tables()),
-        reasons=lambda: _reasons(opened, places),
+        reasons=lambda: _reasons(opened, places, anchoring),
         witnesses=places.witnesses,
         panels=plugins.panels(),
     )
 
 
-def _reasons(opened: Runtime, places: LogPlaces) -> dict[str, str]:
+def _reasons(opened: Runtime, places: LogPlaces, anchoring: Anchoring) -> dict[str, str]:
     """Return why dependencies of ``/ready`` are unhealthy, where a job has found the reason."""
     jobs, watched = opened.jobs, opened.key_watch
     found = {
         "storage": str(opened.mismatch() or jobs.watch.weakness()),
         "keys": "; ".join(watched.faults) or watched.fault,
-        "anchoring": "" if jobs.anchorer is None else jobs.anchorer.fault,
+        "anchoring": anchoring.fault,
         "witnesses": places.fault(),
     }
     return {name: reason for name, reason in found.items() if reason}

@@ -9,6 +9,7 @@ from identity_core.api.proofs import ProofHandlers
 from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.ports.proofs import Anchoring
 from identity_core.ports.suites import ProofSuites
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
@@ -21,7 +22,11 @@ from identity_core.use_cases.record import Record
 
 
 def _generate(
-    opened: Runtime, suites: ProofSuites, sealed_credentials: SealedCredentials, autonomy: AutonomyTable
+    opened: Runtime,
+    suites: ProofSuites,
+    sealed_credentials: SealedCredentials,
+    autonomy: AutonomyTable,
+    anchoring: Anchoring,
 ) -> GenerateDelegatedProof:
     store, origin, chosen = opened.store, origin_of(opened.settings), opened.settings.proof
     policy = ProofPolicy(
@@ -39,7 +44,7 @@ def _generate(
         sealed_credentials=sealed_credentials,
         suites=suites,
         invocations=store.invocations,
-        anchoring=opened.jobs.anchors,
+        anchoring=anchoring,
         autonomy=autonomy,
         record=Record(store.activity),
         clock=opened.clock,
@@ -49,7 +54,11 @@ def _generate(
 
 
 def proof_handlers(
-    opened: Runtime, suites: ProofSuites, sealed_credentials: SealedCredentials, autonomy: AutonomyTable
+    opened: Runtime,
+    suites: ProofSuites,
+    sealed_credentials: SealedCredentials,
+    autonomy: AutonomyTable,
+    anchoring: Anchoring,
 ) -> ProofHandlers:
     """The handlers of the tag ``proofs``."""
     store, clock = opened.store, opened.clock
@@ -61,7 +70,7 @@ def proof_handlers(
     access = ProofAccess(proofs, store.verifier_challenges)
     status = ProofStatus(access, proofs)
     verify = VerifyProof(check, check_anonymously, freshness, proofs, status, record, clock)
-    making = _generate(opened, suites, sealed_credentials, autonomy)
+    making = _generate(opened, suites, sealed_credentials, autonomy, anchoring)
     return ProofHandlers(
         generate=making,
         present=CreateDelegatedPresentation(making),
@@ -69,5 +78,5 @@ def proof_handlers(
         received=verify,
         stored=VerifyStoredProof(verify),
         get=GetProof(access, record, clock),
-        revoke=RevokeProof(access, proofs, opened.jobs.anchors, record, clock),
+        revoke=RevokeProof(access, proofs, anchoring, clock),
     )

@@ -23,7 +23,6 @@ GROUPS = {
     "plugins": "List and check the installed plugins.",
     "extensions": "List the installed extensions; turn one on or off.",
     "config": "Show the settings in force and where each came from.",
-    "anchor": "Put commitments to proofs on the ledger: the worker, its state, retries.",
 }
 
 # A start makes 215,000 objects that stay. With Python's own 700 the collector looks through them again and again, which is a fifth of it.

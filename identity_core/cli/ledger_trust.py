@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from identity_tlog.anchored import AnchoredCheckpoint
 from identity_tlog.note import Checkpoint, SignedCheckpoint, VerifierKey
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.tree import Malformed, Refuted
@@ -15,7 +16,6 @@ from identity_tlog.tree import Malformed, Refuted
 from identity_core.cli.ledger_sources import LocalSource, LogSource, Missing, verifier_key
 from identity_core.cli.options import FILE_THERE
 from identity_core.cli.output import fail, failing
-from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, KeyReplaced, ReplacedKeyAlone, TrustedLog
 from identity_core.domain.ledger.history import LoggedHistory
 from identity_core.domain.ledger.leaf import Recorded

@@ -101,7 +101,7 @@ class Event:
     """An act and what came of it. ``kind`` is its name in the timeline, such as ``delegation.created``, if it has ``parties``; ``target``
     the DID or the identifier that the audit log names; ``outcome`` is ``done``, ``refused`` or ``replayed``, ``code`` that of the refusal.
     ``details`` are for the audit log: no attribute value, no predicate value, no secret. An act that has no type of its own is a plain
-    event."""
+    event. ``stored`` is the new record, if the type of the event says so."""
 
     kind: str = ""
     target: str | None = None
@@ -110,6 +110,7 @@ class Event:
     code: str | None = None
     details: Mapping[str, JsonValue] = field(default_factory=dict)
     verification: ProofVerification | None = None
+    stored: object = None
 
 
 class DidChanged(Event):
@@ -133,7 +134,7 @@ class DelegationChanged(Event):
 
 
 class ProofMade(Event):
-    """A proof that was generated, or its repeated answer."""
+    """A proof that was generated, or its repeated answer. ``stored`` is the ``StoredProof`` if it is new."""
 
 
 class ProofVerified(Event):

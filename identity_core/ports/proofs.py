@@ -20,9 +20,9 @@ from typing import Protocol
 from identity_core.domain.activity import EventRecord
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.chain import DelegationChain
-from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.stored import DelegatedProof, ProofRevocation, StoredProof
-from identity_core.errors import CODES, IdentityError, InternalError, JsonValue
+from identity_core.errors import CODES, AnchoringDisabled, IdentityError, InternalError, JsonValue
 from identity_core.values import value_class
 
 
@@ -56,13 +56,34 @@ class Proofs(Protocol):
         """What has become of the proof and of what it stands on, read together."""
         ...
 
-    async def revoke(self, proof_id: str, revocation: ProofRevocation) -> StoredProof | None:
-        """The proof as it stands afterwards, or None for an unknown one. The first revocation counts; durable on return."""
+    async def revoke(self, proof_id: str, revocation: ProofRevocation, event: EventRecord) -> StoredProof | None:
+        """Return the proof after the revocation, or None for an unknown one. The first revocation counts, and only with it the rows of
+        the event are written, in one transaction. Durable on return."""
         ...
 
-    async def bring_in(self, proofs: Sequence[StoredProof]) -> int:
-        """Adds proofs that were made elsewhere, all or none, except those whose id is there; how many were added. Durable on return."""
-        ...
+
+class Anchoring:
+    """The service that puts commitments to proofs on a ledger (openapi/DECISIONS.md §4.10). This one anchors nothing: an extension
+    replaces it. Receipts are members of the proofs, so they are shown all the same."""
+
+    @property
+    def fault(self) -> str:
+        """Return why proofs that wait are not anchored; empty when they are."""
+        return ""
+
+    def require_enabled(self) -> None:
+        """Raise ``AnchoringDisabled`` unless proofs are anchored."""
+        raise AnchoringDisabled
+
+    async def request(self, proof_id: str, wait_ms: int) -> Anchor:
+        """Return the receipt of a stored proof: at once when ``wait_ms`` is 0, else as soon as it is confirmed or failed, or after that
+        time. It holds neither a transaction nor a worker. A fault of the ledger is a receipt (``failed``), never an exception."""
+        raise AnchoringDisabled
+
+    async def revoke(self, proof: StoredProof, wait_ms: int) -> Anchor | None:
+        """Return the receipt of a revoked proof: at once when ``wait_ms`` is 0, else as soon as its anchor is revoked, or after that
+        time. The anchored tree does not change: a revocation of the one leaf is put on the ledger."""
+        return proof.anchor
 
 
 @value_class

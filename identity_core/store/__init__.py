@@ -20,7 +20,6 @@ from identity_core.store.documents import Documents
 from identity_core.store.events import ActivityRows, OpenSink, StoredEvents
 from identity_core.store.index_rows import StoredIndexRows
 from identity_core.store.invocations import StoredInvocations
-from identity_core.store.outbox import StoredOutbox
 from identity_core.store.proofs import StoredProofs
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.requests import StoredIdempotencyKeys, StoredUsage
@@ -59,8 +58,7 @@ class Store:
         self.verifier_challenges = StoredVerifierChallenges(database)
         self.delegations = StoredDelegations(database)
         self.invocations = StoredInvocations(database, self.activity, secrets.token_bytes)
-        self.proofs = StoredProofs(database)
-        self.outbox = StoredOutbox(database, secrets.token_bytes)
+        self.proofs = StoredProofs(database, self.activity)
         self.api_key_tags = ApiKeyTags(database, secret, secrets.token_bytes)
 
     @classmethod

@@ -11,7 +11,7 @@ import orjson
 from identity_core.codec.times import micros
 from identity_core.database import Database, Job, Transaction
 from identity_core.domain.activity import EventRecord
-from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.stored import DelegatedProof, StoredProof
 from identity_core.errors import IbctReplayed, IdentityError, PredicateNotSatisfied, RequestInProgress
 from identity_core.ports.proofs import (

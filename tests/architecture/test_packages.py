@@ -48,6 +48,7 @@ PACKAGES = {
         "plugins/transparency/identity_transparency/cli/",
         "plugins/wallets/identity_wallets/commands.py",
         "plugins/records/identity_records/commands/",
+        "plugins/anchoring/identity_anchoring/commands.py",
     ),
     "uvicorn": ("identity_core/cli/", "plugins/transparency/identity_transparency/cli/ledger_witness.py"),
     "tomllib": ("identity_core/settings/", "plugins/keys_file/"),

@@ -19,13 +19,15 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from identity_anchoring.batches import AnchoringPolicy
+from identity_anchoring.figures import Figures
+from identity_anchoring.follow import FollowBatches, RevokeLeaves
+from identity_anchoring.outbox import StoredOutbox
+from identity_anchoring.worker import AnchorWorker, SealBatch
+
 from identity_core.store import Store
-from identity_core.use_cases.anchoring.figures import Figures
-from identity_core.use_cases.anchoring.recheck import FollowBatches
-from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves
-from identity_core.use_cases.anchoring.worker import AnchorWorker, SealBatch
 from identity_core.use_cases.record import Record
-from tests.anchoring import some_proof
+from tests.anchoring import add_proofs, some_proof
 from tests.anvil_server import AnvilServer, install_anvil
 from tests.evm_site import Site, SystemClock, make_site
 from tests.transparency import open_ledger
@@ -41,16 +43,16 @@ WHERE kind = 'anchor.confirmed'
 def worker_on(store: Store, ledger: Any, seal: float) -> AnchorWorker:
     """As the service builds it, without the ledger's own checkpoint."""
     clock, policy = SystemClock(), AnchoringPolicy(10_000, timedelta(seconds=seal), 3, 1.0)
-    record, figures = Record(store.activity), Figures()
+    record, figures, outbox = Record(store.activity), Figures(), StoredOutbox(store.database, os.urandom)
 
     async def no_checkpoint() -> bytes | None:
         return None
 
     return AnchorWorker(
-        store.outbox,
-        SealBatch(store.outbox, ledger.anchor_ledger_name, no_checkpoint, clock, policy.batch_size),
-        FollowBatches(store.outbox, ledger, record, figures, clock, policy),
-        RevokeLeaves(store.outbox, ledger, record, figures, clock, policy.retry_seconds),
+        outbox,
+        SealBatch(outbox, ledger.anchor_ledger_name, no_checkpoint, clock, policy.batch_size),
+        FollowBatches(outbox, ledger, record, figures, clock, policy),
+        RevokeLeaves(outbox, ledger, record, figures, clock, policy.retry_seconds),
         clock,
         policy,
     )
@@ -71,7 +73,7 @@ async def measure(folder: Path, ledger: Any, site: Site | None, options: argpars
             some_proof(now - timedelta(seconds=(due - number) / options.rate), salt=os.urandom(32))
             for number in range(sent, due)
         ]
-        await store.proofs.bring_in(proofs)
+        await add_proofs(store, proofs)
         sent = due
     rows: list[Any] = []
     with suppress(TimeoutError):

@@ -2,29 +2,24 @@
 
 ``read_value`` checks a predicate's value before its type is known.
 
-A proof as it is kept, and from before anchoring existed as it is imported: the ``ProofRecord`` that ``getProof`` answers, without its
-anchor.
-
-Its receipt is ``pre-phase7`` with nothing in it; our own code never makes such a one.
+A proof as it is kept: the ``ProofRecord`` that ``getProof`` answers.
 """
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
-from identity_core.codec import times
 from identity_core.domain.activity import Parties
 from identity_core.domain.credentials.attributes import ValueRefused, exact
-from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.expected import KeptQuestion
-from identity_core.domain.proofs.proof import ReceivedProof, ZkProof
-from identity_core.errors import InvalidRequest, JsonValue, ProofInvalid
+from identity_core.domain.proofs.proof import ZkProof
+from identity_core.errors import InvalidRequest, JsonValue
 from identity_core.values import value_class
 
 MAX_SYNC_WAIT_MS = 30_000
@@ -54,13 +49,6 @@ def read_value(value: JsonValue) -> JsonValue:
     return value
 
 
-MOST_CHARACTERS: Final = 2048
-
-
-class NotARecord(ValueError):
-    """It is not a ``ProofRecord``; the text says where."""
-
-
 IMPORTED: Final = "import"
 """The caller of a proof that was imported."""
 
@@ -83,7 +71,7 @@ class StoredProof:
     ``salt`` (32 octets) hides the proof in its anchor's commitment and is shown to those alone who may see the proof; ``caller`` is
     ``Caller.identity``; ``challenge`` and ``domain`` are the verifier's, None where the request had none (the proof is then bound to
     ``nonce``, the IBCT's). ``anchor`` is None for a proof that was never to be anchored; ``anchor_details`` is the JSON of its
-    ``AnchorPath``, None while it is in no batch.
+    ``AnchorPath`` (identity_tlog), None while it is in no batch.
     """
 
     proof: ZkProof
@@ -138,84 +126,3 @@ class StoredProof:
     def parties(self) -> Parties:
         """Whom an event of the proof may concern."""
         return Parties(self.holder, self.agent, self.issuer, self.delegation_id, self.credential_id, self.id)
-
-    @classmethod
-    def of_record(cls, value: Any, salt: bytes) -> StoredProof:
-        """From the JSON of a ``ProofRecord`` of before anchoring. Raises ``NotARecord``, also for one that has an anchor: that is not
-        from before. Nothing of its token came with it, and what else a record says belongs to the service that had it."""
-        if not isinstance(value, dict):
-            raise NotARecord("it is no object")
-        anchor = value.get("anchor")
-        if anchor is not None and (not isinstance(anchor, dict) or anchor.get("status") != "pre-phase7"):
-            raise NotARecord("it has an anchor: that belongs to the ledger of the service that made it")
-        predicate = value.get("predicate")
-        if not isinstance(predicate, dict) or "value" not in predicate:
-            raise NotARecord("predicate is no object with a value")
-        return cls(
-            proof=read_zk_proof(value),
-            delegation_id=_text(value, "delegationId"),
-            holder=_text(value, "holderDid"),
-            agent=_text(value, "agentDid"),
-            credential_id=_text(value, "credentialId"),
-            issuer=_text(value, "issuerDid"),
-            schema_id=_text(value, "schemaId"),
-            predicate={
-                "attributeName": _text(predicate, "attributeName"),
-                "type": _text(predicate, "type"),
-                "value": predicate["value"],
-            },
-            salt=salt,
-            ibct_id="",
-            nonce="",
-            created_at=_time(value.get("createdAt"), "createdAt"),
-            expires_at=_time(value.get("expiresAt"), "expiresAt"),
-            caller=IMPORTED,
-            challenge=_text_or_none(value, "challenge"),
-            domain=_text_or_none(value, "domain"),
-            revocation=_revocation(value),
-            anchor=Anchor(AnchorStatus.PRE_PHASE7, None, None, None),
-        )
-
-
-def _revocation(value: dict[str, Any]) -> ProofRevocation | None:
-    reason, at = _text_or_none(value, "revocationReason"), value.get("revokedAt")
-    return None if at is None else ProofRevocation(_time(at, "revokedAt"), IMPORTED, reason)
-
-
-def read_zk_proof(record: Mapping[str, Any]) -> ZkProof:
-    """The proof in a record, with all of its members. Raises ``NotARecord``."""
-    value = record.get("proof")
-    if not isinstance(value, dict):
-        raise NotARecord("proof is no ZKProof")
-    try:
-        received = ReceivedProof.parse(value)
-    except ProofInvalid as error:
-        raise NotARecord(f"proof is no ZKProof: {error.details['reason']}") from error
-    if not received.proof or received.public_signals is None:
-        raise NotARecord("proof is no ZKProof: it needs proof and publicSignals")
-    own = _text(value, "proofId")
-    try:
-        is_uuid = str(uuid.UUID(own)) == own
-    except ValueError:
-        is_uuid = False
-    if not is_uuid or record.get("proofId") not in (None, own):
-        raise NotARecord("proofId is no uuid in lower case, or not that of its proof")
-    return ZkProof(received.proof, received.public_signals, _text(value, "predicateType"), own)
-
-
-def _text(value: dict[str, Any], name: str) -> str:
-    text = value.get(name)
-    if not isinstance(text, str) or not 0 < len(text) <= MOST_CHARACTERS:
-        raise NotARecord(f"{name} is no text of at most {MOST_CHARACTERS} characters")
-    return text
-
-
-def _text_or_none(value: dict[str, Any], name: str) -> str | None:
-    return None if value.get(name) is None else _text(value, name)
-
-
-def _time(value: Any, name: str) -> datetime:
-    try:
-        return times.parse(value)
-    except ValueError as error:
-        raise NotARecord(f"{name}: {error}") from error

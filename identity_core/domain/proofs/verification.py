@@ -17,7 +17,7 @@ from typing import Final
 
 from identity_core.codec import jcs
 from identity_core.codec.times import printed
-from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.checks import BOUND, BoundPart, Check, CheckCode, Verdict, right, verdict_of, wrong
 from identity_core.domain.proofs.expected import AnyPresented, ExpectedQuestion, Parts, canonical
 from identity_core.domain.proofs.issuer_key import controller_of

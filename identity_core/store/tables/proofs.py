@@ -101,7 +101,7 @@ _REVOKING = text("state = 'revoking'")
 
 
 class AnchorLeafRow(StoreModel, table=True):
-    """The commitment to one proof; see ``domain/ledger/anchoring.py`` for ``state``. In no batch while it is queued."""
+    """The commitment to one proof; see ``plugins/anchoring`` for ``state``. In no batch while it is queued."""
 
     __tablename__ = "anchor_leaves"
     __table_args__ = (

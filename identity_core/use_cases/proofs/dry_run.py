@@ -59,8 +59,8 @@ class CheckDelegatedProof:
         try:
             with making.reader.index.one_look():
                 await check_capability(attempt, caller, making.reader, making.policy)
-            if attempt.anchor and (making.anchoring is None or not making.anchoring.enabled):
-                raise AnchoringDisabled
+            if attempt.anchor:
+                making.anchoring.require_enabled()
             check_delegation(attempt, await self._unused(attempt))
             await making.prepare(attempt)
         except IdentityError as error:

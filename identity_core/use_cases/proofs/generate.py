@@ -19,10 +19,10 @@ from typing import Final
 from identity_core.codec.structs import given
 from identity_core.domain.activity import DONE, REFUSED, EventRecord, RequestContext
 from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.proof import Context, Witness, ZkProof, capability_digest
 from identity_core.domain.proofs.stored import SALT_OCTETS, DelegatedProof, StoredProof
 from identity_core.errors import (
-    AnchoringDisabled,
     IdentityError,
     InternalError,
     LedgerUnavailable,
@@ -31,9 +31,8 @@ from identity_core.errors import (
     PluginUnavailable,
     PredicateNotSatisfied,
 )
-from identity_core.ports.anchoring import AnchoringPort
 from identity_core.ports.clock import Clock
-from identity_core.ports.proofs import Earlier, Invocations, Lease, Outcome, RefusedInvocation
+from identity_core.ports.proofs import Anchoring, Earlier, Invocations, Lease, Outcome, RefusedInvocation
 from identity_core.ports.suites import ProofSuites
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.dids.index import DidReader
@@ -99,13 +98,13 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateDelegatedProof:
-    """``anchoring`` is None where this installation has none; ``random`` gives octets of the operating system's random source."""
+    """``random`` returns bytes of the operating system's random source."""
 
     reader: DidReader
     sealed_credentials: SealedCredentials
     suites: ProofSuites
     invocations: Invocations
-    anchoring: AnchoringPort | None
+    anchoring: Anchoring
     autonomy: AutonomyTable
     record: Record
     clock: Clock
@@ -122,8 +121,8 @@ class GenerateDelegatedProof:
     async def _answer(self, request: ProofRequest, context: RequestContext) -> Answered:
         attempt = ProofAttempt.of(request, self.reader, self.clock.now())
         try:
-            if attempt.anchor and (self.anchoring is None or not self.anchoring.enabled):
-                raise AnchoringDisabled
+            if attempt.anchor:
+                self.anchoring.require_enabled()
             await self.turns()
             await check_capability(attempt, context.caller, self.reader, self.policy)
             found = await self.invocations.look_up(attempt.invocation, attempt.capability.delegation_id, attempt.now)
@@ -193,12 +192,14 @@ class GenerateDelegatedProof:
             return lease
         await self.turns()
         proof = await self._kept(attempt, context, lease, witnesses)
-        anchor = proof.anchor
-        if anchor is not None and self.anchoring is not None:
-            anchor = await self.anchoring.request(proof.id, given(attempt.request.sync_wait_ms, 0))
-            if anchor != proof.anchor:
-                await self.invocations.amend(lease, anchor)
+        anchor = None if proof.anchor is None else await self._receipt(proof, attempt, lease)
         return DelegatedProof(proof.delegation_id, proof.proof, anchor)
+
+    async def _receipt(self, proof: StoredProof, attempt: ProofAttempt, lease: Lease) -> Anchor:
+        receipt = await self.anchoring.request(proof.id, given(attempt.request.sync_wait_ms, 0))
+        if receipt != proof.anchor:
+            await self.invocations.amend(lease, receipt)
+        return receipt
 
     async def _kept(
         self, attempt: ProofAttempt, context: RequestContext, lease: Lease, witnesses: Sequence[Witness]

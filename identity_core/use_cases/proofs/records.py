@@ -8,7 +8,7 @@ from typing import Final
 from identity_core.codec.structs import given
 from identity_core.domain.activity import REFUSED, Event, Parties, ProofMade, Refused
 from identity_core.domain.callers import Caller
-from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ZkProof
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import JsonValue, RequestInProgress
@@ -34,7 +34,7 @@ def event_of(attempt: ProofAttempt, outcome: str, code: str | None = None, proof
         details["issuers"] = [None if one is None else str(one.issuer) for one in attempt.credentials]
     if proof is not None:
         details |= {"proofId": proof.id, "delegationId": proof.delegation_id}
-        return ProofMade("proof.generated", holder, proof.parties, outcome, details=details)
+        return ProofMade("proof.generated", holder, proof.parties, outcome, details=details, stored=proof)
     parties = None
     # That the first of two identical requests still runs is no event of anyone's.
     if outcome == REFUSED and attempt.capability is not None and code != RequestInProgress.code:
@@ -66,6 +66,6 @@ def to_keep(
         caller=caller.identity,
         challenge=given(request.challenge, None),
         domain=given(request.domain, None),
-        anchor=Anchor(AnchorStatus.PENDING, None, None, None) if attempt.anchor else None,
+        anchor=Anchor(AnchorStatus.PENDING) if attempt.anchor else None,
         question=prepared.joint,
     )

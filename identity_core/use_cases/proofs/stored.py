@@ -23,16 +23,15 @@ from datetime import datetime
 from typing import Final
 
 from identity_core.codec.structs import given
-from identity_core.domain.activity import Event, RequestContext, StatusChanged
+from identity_core.domain.activity import Event, EventRecord, RequestContext, StatusChanged
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.checks import Check, CheckCode, wrong
 from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
 from identity_core.domain.proofs.verification import Expectation, ProofVerification
 from identity_core.errors import Forbidden, ProofNotFound
 from identity_core.ports.activity import VerifierChallenges
-from identity_core.ports.anchoring import AnchorRevocation
 from identity_core.ports.clock import Clock
-from identity_core.ports.proofs import Proofs
+from identity_core.ports.proofs import Anchoring, Proofs
 from identity_core.use_cases.record import Record
 from identity_core.values import value_class
 from identity_core.wire import RevokeProofRequest
@@ -138,12 +137,11 @@ REVOKED = "proof.revoked"
 
 @value_class
 class RevokeProof:
-    """``anchors`` is None in an installation that revokes no anchors. Raises what ``ProofAccess`` does; ``Forbidden`` for a client."""
+    """Raises what ``ProofAccess`` does; ``Forbidden`` for a client."""
 
     access: ProofAccess
     proofs: Proofs
-    anchors: AnchorRevocation | None
-    record: Record
+    anchoring: Anchoring
     clock: Clock
 
     async def __call__(self, proof_id: str, wish: RevokeProofRequest, context: RequestContext) -> StoredProof:
@@ -151,13 +149,11 @@ class RevokeProof:
             raise Forbidden("A client that a DID has let in takes nothing back.")
         before = await self.access(proof_id, context.caller, PROVE_SCOPE)
         revocation = ProofRevocation(self.clock.now(), context.caller.identity, given(wish.reason, None))
-        stored = await self.proofs.revoke(before.id, revocation)
+        parties = replace(before.parties, issuer=None)
+        event = StatusChanged(REVOKED, before.holder, parties, details={"proofId": before.id})
+        stored = await self.proofs.revoke(before.id, revocation, EventRecord(event, context, revocation.at))
         if stored is None:
             raise ProofNotFound
-        if stored.revocation == revocation:
-            parties = replace(stored.parties, issuer=None)
-            event = StatusChanged(REVOKED, stored.holder, parties, details={"proofId": stored.id})
-            await self.record(context, event, revocation.at, durable=True)
-        if self.anchors is not None and stored.anchor is not None:
-            stored = replace(stored, anchor=await self.anchors.revoke(stored.id, given(wish.sync_wait_ms, 0)))
+        if stored.anchor is not None:
+            stored = replace(stored, anchor=await self.anchoring.revoke(stored, given(wish.sync_wait_ms, 0)))
         return stored

@@ -33,7 +33,7 @@ from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import DelegationState
-from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.checks import Check, CheckCode, right, wrong
 from identity_core.domain.proofs.expected import ExpectedCredential, ExpectedQuestion
 from identity_core.domain.proofs.issuer_key import agent_key_of

@@ -10,6 +10,7 @@ import pytest
 from identity_commands.local_server import LocalServer
 
 from identity_core.domain.credentials import verifiable_credential
+from identity_core.domain.delegations.action import pin_of
 from identity_core.domain.proofs.proof import ReceivedProof
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import InvalidCredential, PredicateUnsupported
@@ -70,11 +71,11 @@ def test_questions_of_several_credentials_are_refused(tmp_path: Path) -> None:
         without(rooms)
         proven = await rooms.proven()
         assert proven.proof.predicate_type == "gte"
-        body = rooms.body(token=rooms.token(action=f"zkp.credential.{rooms.credential.id}"))
+        body = rooms.body()
         del body["credentialId"], body["predicate"]
         body["credentials"] = [{"credentialId": rooms.credential.id}]
-        rooms.delegation = await rooms.delegate("zkp.credential.*")
-        body["ibct"] = rooms.token(action=f"zkp.credential.{rooms.credential.id}")
+        rooms.delegation = await rooms.delegate("zkp.credential")
+        body["ibct"] = rooms.token(action=f"zkp.credential.{pin_of(rooms.credential.id)}")
         with pytest.raises(PredicateUnsupported) as refused:
             await rooms.ask(body)
         assert "identity-bound-credentials" in refused.value.details["reason"]

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import functools
-import secrets
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from identity_commands.json_input import MAX_FILE_OCTETS, input_argument, name_of, predicate_value, read_json
+from identity_commands.json_input import name_of, predicate_value, read_json
 from identity_commands.proof_consent import consent, hand_over
 from identity_commands.proof_create import create
+from identity_commands.proof_import import import_
 from identity_commands.proof_question import proven, question_option
 from identity_commands.proof_verify import verify
 from identity_commands.remote import RemoteCaller, add_command, named, with_caller
 from identity_commands.secret_input import secret_option
-from identity_core.cli.anchor import with_anchoring
-from identity_core.cli.options import Whole, of_installation
-from identity_core.cli.output import fail, failing, misused, show
+from identity_core.cli.options import Whole
+from identity_core.cli.output import fail, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.codec import strict_json
-from identity_core.domain.proofs.stored import SALT_OCTETS, NotARecord, StoredProof
-from identity_core.settings import Settings
-
-if TYPE_CHECKING:
-    from identity_core.bootstrap import AnchorAdministration
 
 
 @click.group(name="proof", cls=OpenGroup)
@@ -36,6 +30,7 @@ command.add_command(verify)
 command.add_command(create)
 command.add_command(consent)
 command.add_command(hand_over)
+command.add_command(import_)
 
 
 @command.command()
@@ -97,44 +92,6 @@ def request(
         reason = error if isinstance(error, ValueError) else "it has not the members of a token"
         fail(f"this is no token: {reason}", name_of(token), "`identity ibct issue` makes tokens")
     show(caller.send(ibct.operation_of(body), body=body, token=bearer))
-
-
-@command.command(name="import")
-@input_argument
-@of_installation
-def import_(settings: Settings, file: Any) -> None:
-    """Bring in proofs that were made before proofs were anchored: FILE has one JSON object a line, as `identity proof get --json` prints
-    it, without an anchor; `-` is standard input. All of them or none; what is there already stays as it is.
-
-    They show the anchor status `pre-phase7`; `identity anchor backfill` has them anchored.
-    """
-    from identity_core.use_cases.anchoring.request import ImportProofs
-    from identity_core.use_cases.record import Record
-
-    records = _records(file)
-
-    async def job(anchoring: AnchorAdministration) -> int:
-        from identity_core.bootstrap import SystemClock
-
-        store = anchoring.store
-        return await ImportProofs(store.proofs, Record(store.activity), SystemClock())(records)
-
-    body = {"given": len(records), "imported": with_anchoring(settings, job)}
-    show(body, text="{imported} of {given} imported")
-
-
-def _records(file: Any) -> list[StoredProof]:
-    records, remedy = [], "nothing was imported; correct the line and do it again"
-    for number, line in enumerate(file, 1):
-        if not line.strip():
-            continue
-        with failing(
-            (strict_json.JsonRefused, NotARecord), name_of(file), remedy, what=f"line {number} is no proof record"
-        ):
-            if len(line) > MAX_FILE_OCTETS:
-                raise NotARecord("it is too long")
-            records.append(StoredProof.of_record(strict_json.loads(line.strip()), secrets.token_bytes(SALT_OCTETS)))
-    return records
 
 
 def _text(body: dict[str, Any]) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from identity_tlog.anchored import AnchorPath
 from identity_tlog.tree import Malformed, Refuted
 
+from identity_commands.proof_import import NotARecord, read_zk_proof
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.domain.ledger.anchor_proof import AnchorPath, proof_commitment
-from identity_core.domain.proofs.stored import NotARecord, read_zk_proof
+from identity_core.domain.proofs.anchor import proof_commitment
 from identity_core.errors import IdentityError, JsonValue, ProofInvalid
 from identity_core.settings import Settings, SettingsError, StartError
 

@@ -27,7 +27,7 @@ from identity_core.ports.retention import ERASED_HOLDER
 from identity_core.store import Store
 from identity_core.use_cases.expiry import FEWEST, FIRST, HELD_SECONDS, MOST, SOON_SECONDS
 from plugins.operations.tests.records import stored
-from tests.anchoring import some_proof
+from tests.anchoring import add_proofs, some_proof
 from tests.credentials import HOLDER, ISSUER, NOW, a_credential, a_schema
 from tests.events import write_rows
 from tests.rooms import MovableClock
@@ -75,7 +75,7 @@ def test_what_is_old_goes_and_nothing_else(store: Store) -> None:
         assert await stored(store).forget("credentials", NOW, limit=10) == 0, "what is erased is not found again"
         assert [await store.credentials.sealed(one.id) for one in (old, young, endless)] == [b"", b"sealed", b"sealed"]
         proofs = [some_proof(NOW - age * DAY, anchor=None) for age in (3, 2, 1)]
-        await store.proofs.bring_in(proofs)
+        await add_proofs(store, proofs)
         assert await stored(store).forget("proofs", NOW - DAY, limit=10) == 2
         assert [await store.proofs.get(one.id) is None for one in proofs] == [True, True, False]
 
@@ -97,7 +97,7 @@ def test_a_holder_takes_what_is_hers_and_nothing_of_anothers(store: Store) -> No
         hers, another = await credential(store), await credential(store, holder=Did.parse(IRIS))
         await events(store, NOW, HANA, HANA, IRIS)
         own, other = some_proof(NOW, anchor=None, holder=HANA), some_proof(NOW, anchor=None, holder=IRIS)
-        await store.proofs.bring_in([own, other])
+        await add_proofs(store, [own, other])
         assert [await stored(store).erase(kind, HANA, limit=100) for kind in KINDS] == [1, 1, 2, 2]
         assert [await stored(store).erase(kind, HANA, limit=100) for kind in KINDS] == [0, 0, 0, 0]
         assert await rows_left(store, HANA) == (0, 0)
@@ -137,7 +137,7 @@ def test_what_is_revoked_stays_revoked_and_can_be_revoked_when_it_is_erased(stor
 def test_a_proof_whose_anchor_is_on_its_way_waits(store: Store) -> None:
     async def scenario() -> None:
         proof = some_proof(NOW, holder=HANA)
-        await store.proofs.bring_in([proof])
+        await add_proofs(store, [proof])
         assert await stored(store).erase("proofs", HANA, limit=9) == 0
         assert await stored(store).waiting("proofs", HANA) == 1
 
@@ -157,7 +157,7 @@ def test_a_proof_whose_anchor_is_on_its_way_waits(store: Store) -> None:
 def test_pages_show_what_concerns_a_did_and_nothing_that_is_sealed(store: Store) -> None:
     async def scenario() -> None:
         await credential(store)
-        await store.proofs.bring_in([some_proof(NOW, anchor=None, holder=HANA), some_proof(NOW, anchor=None)])
+        await add_proofs(store, [some_proof(NOW, anchor=None, holder=HANA), some_proof(NOW, anchor=None)])
         await events(store, NOW, HANA, IRIS, HANA)
         pages = {kind: await stored(store).page(kind, HANA, after="", limit=9) for kind in KINDS}
         assert {kind: len(page) for kind, page in pages.items()} == dict(zip(KINDS, (1, 1, 2, 2), strict=True))
@@ -181,7 +181,7 @@ def test_a_proof_of_several_credentials_is_shown_with_its_whole_question(store: 
 
     async def scenario() -> None:
         rows = [some_proof(NOW, anchor=None, holder=HANA, question=each) for each in (asked, None)]
-        await store.proofs.bring_in(rows)
+        await add_proofs(store, rows)
         found = [row.get("question") for _, row in await stored(store).page("proofs", HANA, after="", limit=9)]
         assert len(found) == 2
         assert None in found

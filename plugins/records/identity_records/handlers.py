@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from identity_core.api.anchors import anchor
 from identity_core.api.api_keys import sees_keys
 from identity_core.api.decode import ROW_ID, page_of, position
+from identity_core.api.proofs import anchor
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.codec.times import printed
 from identity_core.domain.callers import Caller

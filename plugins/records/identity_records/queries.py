@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.domain.proofs.anchor import Anchor
 from identity_core.ports.activity import TimelineEntry, Verification
 from identity_core.values import value_class
 

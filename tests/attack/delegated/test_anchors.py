@@ -16,10 +16,12 @@ from tests.servers import local_server
 DISABLED = (501, "ANCHORING_DISABLED")
 
 
-@pytest.fixture(scope="module")
-def without(tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
-    """A service that does not anchor."""
-    with local_server(environment=GENEROUS | {"IDENTITY_ANCHORING_ENABLED": "false"}) as server:
+@pytest.fixture(
+    scope="module", params=[{"IDENTITY_ANCHORING_ENABLED": "false"}, {"IDENTITY_EXTENSIONS_DISABLED": "anchoring"}]
+)
+def without(request: pytest.FixtureRequest) -> Iterator[People]:
+    """A service that does not anchor: by its setting, and without the extension."""
+    with local_server(environment=GENEROUS | request.param) as server:
         wire = Wire(server.url)
         yield People.of(Target(wire, Stranger(wire, server.api_key), server.data_dir, 1))
         wire.close()

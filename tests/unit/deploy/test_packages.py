@@ -139,7 +139,17 @@ def test_a_wheel_has_a_licence_a_page_and_no_test(wheels: Path) -> None:
 def test_all_names_every_plugin_that_needs_no_device() -> None:
     """The extensions that are on by default are installed with the service, so ``all`` does not repeat them."""
     needed = {re.split(r"[\[>=]", each)[0] for each in SERVICE["dependencies"]} & plugins()
-    defaults = ("consents", "oauth", "observability", "operations", "records", "transparency", "ui", "universal")
+    defaults = (
+        "anchoring",
+        "consents",
+        "oauth",
+        "observability",
+        "operations",
+        "records",
+        "transparency",
+        "ui",
+        "universal",
+    )
     assert needed == {f"identity-{name}" for name in defaults}
     wanted = {re.split(r"[\[>]", each)[0] for each in SERVICE["optional-dependencies"]["all"]}
     assert needed.isdisjoint(wanted)

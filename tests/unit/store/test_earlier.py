@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sqlite3
 import tarfile
 from contextlib import closing
@@ -13,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from identity_anchoring.outbox import StoredOutbox
 from identity_ledger_sql import SqlLedger
 from identity_records.queries import TimelineQuery, VerificationQuery
 from identity_records.store import StoredTimeline, StoredVerifications
@@ -74,12 +76,12 @@ def test_every_kind_of_record_is_read(folder: Path) -> None:
         store = Store.open(folder)
         delegations = await store.delegations.list(DelegationFilter(), after=None, limit=ALL)
         credentials = await store.credentials.list(CredentialFilter(), after=None, limit=ALL)
-        proofs = await kept_proofs(store)
+        proofs, outbox = await kept_proofs(store), StoredOutbox(store.database, os.urandom)
         found = {
             "delegations": len(delegations),
             "credentials": len([await store.credentials.sealed(one.id) for one in credentials]),
             "proofs": len(proofs),
-            "receipts": [(await store.outbox.receipt(proof.id)) == proof.anchor for proof in proofs],
+            "receipts": [(await outbox.receipt(proof.id)) == proof.anchor for proof in proofs],
             "schemas": len((await store.credential_schemas.list(after=None, limit=ALL, octets=10**9)).items),
             "timeline": len(await StoredTimeline(store.database).list(TimelineQuery(None, limit=ALL))),
             "verifications": len(

@@ -18,7 +18,7 @@ import pytest
 from identity_core.database import DatabaseError
 from identity_core.domain.activity import Parties, ProofMade
 from identity_core.domain.credentials.credential import CredentialStatus
-from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.expected import KeptCredential, KeptQuestion
 from identity_core.domain.proofs.proof import ZkProof
 from identity_core.domain.proofs.stored import DelegatedProof, ProofRevocation, StoredProof
@@ -709,10 +709,10 @@ def test_proofs_are_kept_as_they_were_made_and_taken_back_once(store: Store) -> 
         made.sort(key=lambda one: (one.created_at, one.id), reverse=True)
         assert await kept_proofs(store) == made
         revocation = ProofRevocation(NOW, "did:did:ids:hana", "a mistake")
-        assert await store.proofs.revoke(made[0].id, revocation) == replace(made[0], revocation=revocation)
+        assert await store.proofs.revoke(made[0].id, revocation, EVENT) == replace(made[0], revocation=revocation)
         again = ProofRevocation(NOW + timedelta(days=1), "somebody", None)
-        assert await store.proofs.revoke(made[0].id, again) == replace(made[0], revocation=revocation)
-        assert await store.proofs.revoke("unknown", again) is None
+        assert await store.proofs.revoke(made[0].id, again, EVENT) == replace(made[0], revocation=revocation)
+        assert await store.proofs.revoke("unknown", again, EVENT) is None
         assert await store.proofs.get("unknown") is None
 
     told(store, story)

@@ -9,15 +9,17 @@ from datetime import timedelta
 
 import pytest
 
+from identity_core.domain.activity import StatusChanged
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.delegation import Delegation
 from identity_core.domain.dids.did import Did
 from identity_core.domain.proofs.expected import KeptCredential, KeptQuestion
-from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
+from identity_core.domain.proofs.stored import StoredProof
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.proofs import CredentialRecord, ProofRecords
 from identity_core.store import Store
-from tests.anchoring import some_proof
+from identity_core.store.events import OpenSink
+from tests.anchoring import add_proofs, revoke_proof, some_proof
 from tests.credentials import HOLDER, ISSUER, NOW, a_credential, a_schema
 
 AKI = Did.parse("did:ids:aki")
@@ -55,7 +57,7 @@ def proof(store: Store) -> StoredProof:
             made = a_credential(id=name, valid_until=until)
             assert await store.credentials.add(made, b"sealed", random=os.urandom)
         await store.delegations.add(DELEGATION)
-        await store.proofs.bring_in([proof])
+        await add_proofs(store, [proof])
 
     asyncio.run(begin())
     return proof
@@ -75,9 +77,25 @@ def test_all_that_it_stands_on_is_in_force(store: Store, proof: StoredProof) -> 
 def test_a_proof_is_revoked_or_gone(store: Store, proof: StoredProof) -> None:
     gone = replace(proof, proof=replace(proof.proof, proof_id="00000000-0000-4000-8000-000000000000"))
     assert records(store, gone).revoked
-    asyncio.run(store.proofs.revoke(proof.id, ProofRevocation(NOW, "x", None)))
+    asyncio.run(revoke_proof(store, proof, NOW))
     found = records(store, proof)
     assert (found.revoked, found.credentials) == (True, (ACTIVE,))
+
+
+class Full:
+    """A vital sink that cannot write."""
+
+    kinds = frozenset({StatusChanged})
+
+    def write(self, transaction: object, records: object) -> None:
+        raise OSError("full")
+
+
+def test_revocation_is_undone_without_the_rows_of_its_event(store: Store, proof: StoredProof) -> None:
+    store.activity.sinks.append(OpenSink("full", Full(), is_vital=True))
+    with pytest.raises(OSError, match="full"):
+        asyncio.run(revoke_proof(store, proof, NOW))
+    assert not records(store, proof).revoked
 
 
 def test_a_credential_is_told_as_it_is_by_now(store: Store, proof: StoredProof) -> None:

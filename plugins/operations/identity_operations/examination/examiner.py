@@ -54,7 +54,6 @@ REMEDIES: Final = {
     "tile": _INDEX,
     "index": _INDEX,
     "audit": _AUDIT,
-    "outbox": "`identity anchor status` says what waits; put a backup back where proofs are missing",
     "orphan": "nothing is served by it; put a backup back where it should be whole",
     "status": "put a backup back; until then proofs with the credential may say what is not so",
 }

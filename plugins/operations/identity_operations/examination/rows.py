@@ -1,5 +1,5 @@
 """Comparison of the store's rows with what they follow from: of the index with ledger entries, of the places of transactions with the
-tree, of the outbox and others with the rows that they name. It only reads.
+tree, and of others with the rows that they name. It only reads.
 """
 
 from __future__ import annotations
@@ -27,45 +27,6 @@ _LIMIT: Final = 1_000
 PRIME: Final = 1_000_003
 
 RULES: Final = (
-    RowRule(
-        "outbox",
-        "SELECT proof_id FROM anchor_leaves WHERE state NOT IN ('queued', 'batched', 'revoking', 'revoked')",
-        "has a state that there is not",
-    ),
-    RowRule(
-        "outbox",
-        # A proof that was erased leaves its leaf behind once what becomes of it is decided.
-        "SELECT proof_id FROM anchor_leaves WHERE NOT EXISTS (SELECT 1 FROM proofs WHERE id = proof_id) AND (state IN ('queued', "
-        "'revoking') OR batch_id IN (SELECT id FROM anchor_batches WHERE state NOT IN ('confirmed', 'failed')))",
-        "waits for an anchor, and there is no such proof",
-    ),
-    RowRule(
-        "outbox",
-        "SELECT proof_id FROM anchor_leaves WHERE state = 'queued' AND batch_id IS NOT NULL",
-        "is queued, and of a batch",
-    ),
-    RowRule(
-        "outbox",
-        "SELECT proof_id FROM anchor_leaves WHERE (state IN ('batched', 'revoking') AND batch_id IS NULL) "
-        "OR (batch_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM anchor_batches WHERE id = batch_id))",
-        "is of a batch that is not there",
-    ),
-    RowRule(
-        "outbox",
-        "SELECT 'batch ' || id FROM anchor_batches WHERE state NOT IN ('sealed', 'submitted', 'mined', 'confirmed', 'failed')",
-        "has a state that there is not",
-    ),
-    RowRule(
-        "outbox",
-        "SELECT 'batch ' || id FROM anchor_batches WHERE state <> 'failed' AND size <> "
-        "(SELECT count(*) FROM anchor_leaves WHERE batch_id = anchor_batches.id) + CASE WHEN checkpoint IS NULL THEN 0 ELSE 1 END",
-        "has another number of leaves than it was sealed with",
-    ),
-    RowRule(
-        "outbox",
-        "SELECT id FROM proofs WHERE anchor_status = 'pending' AND NOT EXISTS (SELECT 1 FROM anchor_leaves WHERE proof_id = id)",
-        "is to be anchored, and the outbox does not know it",
-    ),
     RowRule(
         "orphan",
         "SELECT id FROM delegations AS child WHERE parent_id IS NOT NULL "

@@ -12,8 +12,9 @@ from identity_records.store import StoredTimeline
 
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
-from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.checks import CheckCode
+from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import Forbidden, ProofNotFound
 from identity_core.wire import RevokeProofRequest
 from tests.events import audit_rows
@@ -121,8 +122,8 @@ class Revoker:
     def __init__(self, receipt: Anchor | None) -> None:
         self.receipt, self.asked = receipt, []
 
-    async def revoke(self, proof_id: str, wait_ms: int) -> Anchor | None:
-        self.asked.append((proof_id, wait_ms))
+    async def revoke(self, proof: StoredProof, wait_ms: int) -> Anchor | None:
+        self.asked.append((proof.id, wait_ms))
         return self.receipt
 
 
@@ -130,7 +131,7 @@ def test_an_anchor_is_revoked_with_its_proof(tmp_path: Path) -> None:
     async def story(rooms: Verifying) -> None:
         gone = Anchor(AnchorStatus.REVOKED, "0xab", 7, 9)
         revoker = Revoker(gone)
-        rooms.revoke = replace(rooms.revoke, anchors=revoker)
+        rooms.revoke = replace(rooms.revoke, anchoring=revoker)
         made, plain = await rooms.made(anchor=True), await rooms.made()
         context = RequestContext("revokeProof", rooms.caller(rooms.aki), "r-8")
         assert (await rooms.revoke(made.id, RevokeProofRequest(sync_wait_ms=250), context)).anchor == gone

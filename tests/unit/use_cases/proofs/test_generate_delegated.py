@@ -21,7 +21,7 @@ from identity_core.codec import jcs
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.delegation import Suspension
-from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ZkProof, capability_digest
 from identity_core.domain.proofs.stored import DelegatedProof
 from identity_core.errors import (

@@ -15,12 +15,13 @@ from identity_records.wire import ListVerificationHistoryQuery
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.credentials.credential_schema import CredentialSchema
-from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.checks import CheckCode
-from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
+from identity_core.domain.proofs.stored import StoredProof
 from identity_core.domain.proofs.verification import ProofVerification
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.wire import CreateVerifierChallengeRequest
+from tests.anchoring import add_proofs, revoke_proof
 from tests.rooms import START
 from tests.verifying import OPERATOR, Verifying, asking
 
@@ -87,7 +88,7 @@ def test_everybody_else_is_told_what_was_not_looked_at(tell: Any) -> None:
         before = [await both(rooms, made, caller) for caller in strangers]
         anonymous = await rooms.verify(made)
         await revoked(rooms)
-        await rooms.store.proofs.revoke(made.id, ProofRevocation(rooms.clock.now(), "x", None))
+        await revoke_proof(rooms.store, made, rooms.clock.now())
         await rooms.store.delegations.revoke(rooms.delegation.id, "did:x", None, rooms.clock.now())
         assert [await both(rooms, made, caller) for caller in strangers] == before
         assert await rooms.verify(made) == anonymous
@@ -163,7 +164,7 @@ def test_the_history_tells_no_verifier_what_the_verdict_did_not(tell: Any) -> No
             anchor=receipt,
             ibct_id="other",
         )
-        assert await rooms.store.proofs.bring_in([anchored]) == 1
+        await add_proofs(rooms.store, [anchored])
         for caller in (vera, mallory, rooms.caller(rooms.hana)):
             await rooms.verify_stored(anchored, caller=caller)
 
@@ -209,7 +210,7 @@ def test_the_holder_of_an_imported_proof_was_seen_by_nobody_here(tell: Any) -> N
             proof=replace(made.proof, proof_id="6f9619ff-8b86-4011-b42d-00c04fc964ff", proof=made.proof.proof + "A"),
             ibct_id="",
         )
-        assert await rooms.store.proofs.bring_in([imported]) == 1
+        await add_proofs(rooms.store, [imported])
         verdict = await rooms.verify_stored(imported)
         assert [name for name in verdict.unchecked if name in NEVER] == ["holder"]
 

@@ -1,0 +1,165 @@
+"""``identity anchor``: the worker of anchoring alone, what it has to do, and what an operator may have it do again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from identity_core.cli.options import FILE, Whole, of_installation, opened_part, refuse_absent
+from identity_core.cli.output import fail, show
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.codec.times import printed
+from identity_core.settings import Settings
+from identity_core.values import value_class
+
+if TYPE_CHECKING:
+    from identity_anchoring.outbox import StoredOutbox
+    from identity_anchoring.worker import AnchorWorker
+
+T = TypeVar("T")
+
+
+@click.group(name="anchor", cls=OpenGroup)
+def command() -> None:
+    """Put commitments to proofs on the ledger, beside or instead of the server's own worker."""
+
+
+@value_class
+class AnchorAdministration:
+    """The outbox and its worker, None if the ledger records no digests, without a server around them."""
+
+    outbox: StoredOutbox
+    worker: AnchorWorker | None
+
+    @property
+    def ledger_name(self) -> str:
+        """Return the name of the ledger; empty for one that cannot anchor."""
+        return "" if self.worker is None else self.worker.seal.ledger_name
+
+
+@contextlib.asynccontextmanager
+async def anchor_administration(settings: Settings) -> AsyncIterator[AnchorAdministration]:
+    """Open both beside a running service. Raises ``StartError``."""
+    from identity_anchoring.extension import anchor_worker
+    from identity_anchoring.outbox import StoredOutbox
+    from identity_core.bootstrap import SystemClock
+    from identity_core.bootstrap.beside import open_beside
+    from identity_core.use_cases.record import Record
+
+    async with contextlib.AsyncExitStack() as stack:
+        log, store = await open_beside(settings, stack)
+        outbox = StoredOutbox(store.database, secrets.token_bytes)
+        worker = anchor_worker(settings, log, outbox, Record(store.activity), SystemClock())
+        yield AnchorAdministration(outbox, worker)
+
+
+def with_anchoring(settings: Settings, job: Callable[[AnchorAdministration], Coroutine[Any, Any, T]]) -> T:
+    """Run ``job`` on the outbox of the installation."""
+    refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it")
+    with opened_part(anchor_administration(settings)) as (runner, anchoring):
+        return runner.run(job(anchoring))
+
+
+@command.command()
+@of_installation
+def worker(settings: Settings) -> None:
+    """Work until SIGTERM or Ctrl-C. Any number may run: one at a time holds the lease, the others take over when it is gone.
+
+    Set anchoring.worker = false for servers that are not to do it themselves.
+    """
+
+    async def work(anchoring: AnchorAdministration) -> None:
+        if anchoring.worker is None:
+            what = f"the ledger {settings.ledger.backend} cannot anchor"
+            fail(what, "ledger.backend", "choose one that can", status=2)
+        ended = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, ended.set)
+        anchoring.worker.begin()
+        show({"ledger": anchoring.ledger_name}, text="anchoring on {ledger}")
+        try:
+            await ended.wait()
+        finally:
+            await anchoring.worker.close()
+
+    with_anchoring(settings, work)
+
+
+@command.command()
+@of_installation
+def status(settings: Settings) -> None:
+    """Show what waits, and why. Ends with 1 when a batch waits for something that a person has to do."""
+
+    async def look(anchoring: AnchorAdministration) -> dict[str, Any]:
+        name = anchoring.ledger_name
+        work = await anchoring.outbox.work(name)
+        oldest = None if work.oldest is None else printed(work.oldest)
+        return {"ledger": name or None, **asdict(work), "oldest": oldest}
+
+    body = with_anchoring(settings, look)
+    show(body, text=_text)
+    if body["trouble"]:
+        raise click.exceptions.Exit(1)
+
+
+@command.command()
+@of_installation
+def retry(settings: Settings) -> None:
+    """Queue every anchor that failed again, in new batches."""
+    count = with_anchoring(settings, lambda anchoring: anchoring.outbox.retry(datetime.now(UTC)))
+    show({"queued": count}, text="{queued} queued again")
+
+
+@command.command()
+@click.option("--limit", type=Whole(1, 1_000_000), default=10_000, help="The most proofs to queue.")
+@of_installation
+def backfill(settings: Settings, limit: int) -> None:
+    """Queue imported proofs from before anchoring existed (`pre-phase7`), the oldest first."""
+    count = with_anchoring(settings, lambda anchoring: anchoring.outbox.backfill(datetime.now(UTC), limit))
+    show({"queued": count}, text="{queued} queued")
+
+
+@command.command()
+@click.option("--save", type=FILE, help="Keep it, for --anchored of `identity ledger`.")
+@of_installation
+def checkpoint(settings: Settings, save: Path | None) -> None:
+    """Show the newest checkpoint of the ledger's log that is anchored, with its path to the root that the ledger has.
+
+    Publish it: `identity ledger verify` and `audit` hold the log to it with --anchored.
+    """
+    found = with_anchoring(settings, lambda anchoring: anchoring.outbox.anchored_checkpoint(anchoring.ledger_name))
+    if found is None:
+        remedy = "one goes along with every batch of proofs; anchor one"
+        fail("no checkpoint is anchored", str(settings.data_dir), remedy)
+    if save is not None:
+        save.write_bytes(found.encode())
+    lines = (
+        f"log          {found.checkpoint.origin}",
+        f"entries      {found.checkpoint.size}",
+        f"ledger       {found.path.ledger}",
+        f"root         {found.path.root.hex()}",
+        f"block        {found.block_number}",
+        f"transaction  {found.tx_hash}",
+    )
+    show(found.json, text=lambda _: "\n".join(lines))
+
+
+def _text(body: dict[str, Any]) -> str:
+    lines = [
+        f"ledger     {body['ledger'] or 'none that anchors'}",
+        f"waiting    {body['waiting']} proofs" + (f", the oldest since {body['oldest']}" if body["oldest"] else ""),
+        f"undecided  {body['undecided']} batches",
+        f"revoking   {body['revoking']} anchors",
+    ]
+    if body["trouble"]:
+        lines.append(f"trouble    {body['trouble']}")
+    return "\n".join(lines)
