@@ -43,7 +43,8 @@ from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.domain.proofs.stored import DelegatedProof
 from identity_core.errors import JsonValue, PredicateNotSatisfied
-from identity_core.plugin.processes.channel import Extended, decode_call, encode_call
+from identity_core.plugin.processes.channel import decode_call, encode_call
+from identity_core.plugin.processes.extended import Extended
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.proofs import Anchoring, RefusedInvocation
 from identity_core.ports.prover import Prover

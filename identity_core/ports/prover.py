@@ -64,10 +64,10 @@ class BatchVerifier(Prover, Protocol):
 class ProverCall(Protocol):
     """A call of an extension, which runs in the worker of the prover. Its class is a msgspec Struct that the module of the entry point
     ``extension`` in the group ``identity.prover_calls`` has under its own name. That module must not import the extension.
-    A call of ``Batch.VERIFY`` also has ``refusals(prover, calls)``: what each of several would raise, None where it is accepted."""
+    A call of ``CallKind.VERIFY`` also has ``refusals(prover, calls)``: what each of several would raise, None where it is accepted."""
 
     extension: ClassVar[str]
-    batch: ClassVar[Batch]
+    batch: ClassVar[CallKind]
 
     def ask(self, prover: Any) -> Any:
         """Call the prover, in the worker."""
@@ -78,7 +78,7 @@ class ProverCall(Protocol):
         ...
 
 
-class Batch(Enum):
+class CallKind(Enum):
     """The calls that go to a worker together."""
 
     READ = "read"

@@ -151,15 +151,13 @@ class NoSuite:
 
     async def prepare(self, *asked: Any) -> NoReturn:
         """Raise ``PredicateUnsupported``."""
-        self._refuse()
+        raise unsupported(MISSING)
+
+    check = enlist = prepare
 
     async def read(self, provers: ProofWorkers, text: str) -> NoReturn:
         """Raise ``ProofInvalid``."""
         raise ProofInvalid(details={"reason": MISSING})
-
-    async def check(self, *asked: Any) -> NoReturn:
-        """Raise ``PredicateUnsupported``."""
-        self._refuse()
 
     async def issue(self, *asked: Any, is_named: bool) -> None:
         """Return None. Raise ``InvalidCredential``: when the request names the suite."""
@@ -170,12 +168,5 @@ class NoSuite:
         """Raise ``InvalidCredential``."""
         raise InvalidCredential(details={"reason": MISSING})
 
-    async def enlist(self, *asked: Any) -> NoReturn:
-        """Raise ``PredicateUnsupported``."""
-        self._refuse()
 
-    def _refuse(self) -> NoReturn:
-        raise unsupported(MISSING)
-
-
-MISSING: Final = "no extension that is open has suite 2: install identity-bound-credentials"
+MISSING: Final = "no installed extension has suite 2: install the one of bound credentials"

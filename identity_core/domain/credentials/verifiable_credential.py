@@ -135,7 +135,7 @@ def parse(
     if proof.get("type") != "DataIntegrityProof" or proof.get("proofPurpose") != "assertionMethod":
         raise _refused("the schema or the proof is of another kind")
     if proof["cryptosuite"] == BOUND_CRYPTOSUITE and bound_format is None:
-        raise _refused("no suite that is installed reads this credential: install identity-bound-credentials")
+        raise _refused("no installed extension reads credentials of suite 2: install the one of bound credentials")
     until = value.get("validUntil")
     try:
         check_proof_options(proof, now)

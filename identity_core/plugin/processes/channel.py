@@ -10,8 +10,6 @@ import json
 import socket
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from functools import cache
-from importlib.metadata import entry_points
 from struct import Struct as Layout
 from typing import Annotated, Any, Final, TypeVar
 
@@ -24,8 +22,9 @@ from identity_core.domain.proofs.proof import Context, PresentedProof, Statement
 from identity_core.errors import IdentityError, PredicateUnsupported, ProofInvalid
 from identity_core.plugin.border import Fault
 from identity_core.plugin.load import one_line
+from identity_core.plugin.processes.extended import Extended
 from identity_core.plugin.processes.securing import AskFormat, read, something_else
-from identity_core.ports.prover import BatchVerifier, Prover, ProverCall
+from identity_core.ports.prover import BatchVerifier, Prover
 
 MAX_MESSAGE_OCTETS: Final = 1 << 22
 """What the server takes from a worker. A verifier reads envelopes of 128 KiB."""
@@ -96,37 +95,6 @@ class Verify(Struct, tag=True):
     def refusals(cls, prover: BatchVerifier, calls: Sequence[Verify]) -> Sequence[ProofInvalid | None]:
         """``BatchVerifier.verify_all``."""
         return prover.verify_all([(one.statement, one.proof, one.context, one.now) for one in calls])
-
-
-@cache
-def calls_of(extension: str) -> Any:
-    """Return the module of an extension's calls. It is not that of the extension, which no worker loads."""
-    (found,) = entry_points(group="identity.prover_calls", name=extension)
-    return found.load()
-
-
-class Extended(Struct, tag=True):
-    """A ``ProverCall``: the server has it whole, and the worker its members."""
-
-    extension: str
-    kind: str
-    call: Any
-
-    @classmethod
-    def of(cls, call: ProverCall) -> Extended:
-        return cls(call.extension, type(call).__name__, call)
-
-    def parse(self) -> ProverCall:
-        """The call, in the worker. Raises ``ValueError``."""
-        call: ProverCall = msgspec.convert(self.call, getattr(calls_of(self.extension), self.kind))
-        return call
-
-    def ask(self, prover: Prover) -> Any:
-        return self.parse().ask(prover)
-
-    def read(self, octets: bytes) -> Any:
-        """The answer, in the server."""
-        return self.call.read(octets)
 
 
 class VerifyTogether(Struct, tag=True):

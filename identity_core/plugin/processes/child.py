@@ -13,7 +13,6 @@ import pickle
 import socket
 from collections.abc import Callable
 from datetime import UTC, datetime
-from importlib.metadata import entry_points
 from time import monotonic
 from typing import Any, Final
 
@@ -42,6 +41,7 @@ from identity_core.plugin.processes.channel import (
     VerifyTogether,
 )
 from identity_core.plugin.processes.confine import be_silent, confine, keep_from, stand_back
+from identity_core.plugin.processes.extended import calls_taken
 from identity_core.plugin.processes.worker import Order
 from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
 from identity_core.plugin.sockets import PROVER, SECURING
@@ -110,9 +110,7 @@ def _ready(order: Order, send: Send) -> Built | None:
             "predicate_types": getattr(built.port, "predicate_types", ()),
         }
         told |= {
-            "extensions": [
-                one.name for one in entry_points(group="identity.prover_calls") if one.load().takes(built.thing)
-            ],
+            "extensions": calls_taken(built.thing),
             "batches": isinstance(built.thing, BatchVerifier),
         }
         send(msgspec.convert(told, Ready))

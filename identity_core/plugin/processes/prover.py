@@ -12,7 +12,6 @@ from identity_core.plugin.border import Bulkhead, Fault, guard
 from identity_core.plugin.build import Built
 from identity_core.plugin.load import Offer
 from identity_core.plugin.processes.channel import (
-    Extended,
     Failed,
     Prove,
     Raised,
@@ -22,6 +21,7 @@ from identity_core.plugin.processes.channel import (
     Single,
     Verify,
 )
+from identity_core.plugin.processes.extended import Extended
 from identity_core.plugin.processes.pool import Pool
 from identity_core.plugin.processes.securing import AskFormat
 from identity_core.plugin.processes.worker import Order

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from identity_core.plugin.processes.channel import (
-    Extended,
     Failed,
     Prove,
     ProveTogether,
@@ -30,7 +29,8 @@ from identity_core.plugin.processes.channel import (
     encode_several,
     frame,
 )
-from identity_core.ports.prover import Batch
+from identity_core.plugin.processes.extended import Extended
+from identity_core.ports.prover import CallKind
 
 MOST_TOGETHER: Final = 16
 """Proofs that a worker reads, verifies or makes together. More save little, and the first waits for the last."""
@@ -38,11 +38,11 @@ MOST_TOGETHER: Final = 16
 MAKING_SECONDS: Final = 0.05
 """How long a worker is to be at proofs that it makes together, by what the last ones took: a slow prover makes each by itself."""
 
-_BATCHES: Final[dict[type[Any], Batch]] = {Prove: Batch.PROVE, Read: Batch.READ, Verify: Batch.VERIFY}
-_TOGETHER: Final[dict[Batch, type[Together]]] = {
-    Batch.PROVE: ProveTogether,
-    Batch.READ: ReadTogether,
-    Batch.VERIFY: VerifyTogether,
+_BATCHES: Final[dict[type[Any], CallKind]] = {Prove: CallKind.PROVE, Read: CallKind.READ, Verify: CallKind.VERIFY}
+_TOGETHER: Final[dict[CallKind, type[Together]]] = {
+    CallKind.PROVE: ProveTogether,
+    CallKind.READ: ReadTogether,
+    CallKind.VERIFY: VerifyTogether,
 }
 
 Outcome = Returned | Raised | Failed
@@ -61,7 +61,7 @@ class Job:
     def of(cls, call: Single, answer: asyncio.Future[Outcome], *, batches: bool) -> Job:
         """``batches``: the prover is a ``BatchVerifier``."""
         batch = call.call.batch if isinstance(call, Extended) else _BATCHES.get(type(call))
-        together = None if batch is None or (batch is Batch.VERIFY and not batches) else _TOGETHER[batch]
+        together = None if batch is None or (batch is CallKind.VERIFY and not batches) else _TOGETHER[batch]
         return cls(encode_call(call), together, answer)
 
     def end(self, outcome: Outcome | Exception) -> None:

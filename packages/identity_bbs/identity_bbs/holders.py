@@ -35,15 +35,12 @@ class NameRefused(ValueError):
     """The name of a secret or of a credential is not one that secrets follow from."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class HolderConsent:
     """What the keeper gives to the prover: the consent's octets, and ρ for each credential, which is no part of a proof."""
 
-    octets: bytes
-    rhos: tuple[int, ...]
-
-    def __repr__(self) -> str:
-        return "HolderConsent(…)"
+    octets: bytes = field(repr=False)
+    rhos: tuple[int, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,8 @@ Which handles are listed follows from the status of their credentials: ``Credent
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from identity_bound_credentials.domain.gap_shards import Manifest
 from identity_bound_credentials.domain.presentation import (
     Acceptance,
     PresentationContext,
@@ -43,65 +41,9 @@ class Published:
     manifest: bytes
 
 
-class StatusGaps(Protocol):
-    """Lists, the handles in them, and what was published of them."""
-
-    async def give(
-        self, gap_list: GapList, credential_id: str, last_day: int, *, random: Callable[[int], bytes]
-    ) -> int:
-        """The handle of a credential: a free random one of the list, which is begun where it is not there, or the one that
-        the credential has already. From then on the list is signed with ``gap_list.method``. ``last_day``: days since 1970-01-01. A
-        handle is never given again."""
-        ...
-
-    async def take(self, gap_list: GapList, credential_id: str, handle: int, last_day: int) -> bool:
-        """As ``give``, for the handle that the issuer chose and signed. False where another credential has it, or this one another; then
-        nothing changed."""
-        ...
-
-    async def sign_with(self, list_id: str, method: str) -> None:
-        """From now on the list is signed with this key; its version changes where that is another than before."""
-        ...
-
-    async def lists(self) -> Sequence[GapList]:
-        """All lists, in the order of their ids."""
-        ...
-
-    async def listed(self, list_id: str, *, last_day: int) -> tuple[int, Sequence[int]]:
-        """The version of the list, and the handles of the revoked and suspended credentials whose last day is ``last_day`` or later."""
-        ...
-
-    async def publish(
-        self, manifest: Manifest, shards: Sequence[bytes], version: int, *, after: int | None = None
-    ) -> bool:
-        """Stores an edition with its shards, made of that version of the list, behind the edition ``after``, by default the one before
-        its own. False when the stored one is another, and nothing changed."""
-        ...
-
-    async def published(self, list_id: str, epoch: int) -> Published | None:
-        """The newest edition of an epoch, or None."""
-        ...
-
-    async def shard(self, list_id: str, digest: bytes) -> bytes | None:
-        """A published shard of any edition, or None."""
-        ...
-
-    async def record(self, list_id: str, epoch: int, digest: bytes, sequence: int) -> None:
-        """The manifest with this digest is the entry of the ledger with this sequence."""
-        ...
-
-    async def recorded(self, list_id: str, digest: bytes) -> int | None:
-        """Which entry the manifest with this digest is, or None."""
-        ...
-
-    async def forget(self, list_id: str, *, before: int) -> None:
-        """Deletes manifests and shards, and what is known of their entries, of epochs before this one."""
-        ...
-
-
 @value_class
 class BoundCredential:
-    """A credential and the name of the secret that it is bound to (``domain/credentials/holder_secret.py``)."""
+    """A credential and the name of the secret that it is bound to (``identity_bbs/holders.py``)."""
 
     id: str
     issuer: str
@@ -120,23 +62,6 @@ class SecretRotation:
 
 Tell = Callable[[SecretRotation], EventRecord]
 """The event of a change; its rows are stored with it, or neither is."""
-
-
-class HolderSecretGenerations(Protocol):
-    """The generation of each holder's secret, 1 for a holder who never rotated. It never becomes less."""
-
-    async def generation(self, holder: str) -> int:
-        """That of the credentials that are issued now."""
-        ...
-
-    async def rotate(self, holder: str, root: int, now: datetime, tell: Tell, *, limit: int) -> SecretRotation:
-        """The next generation, and at most ``limit`` of the credentials that stay bound to former ones, or to secrets that follow from
-        another key of the custodian's than the present ``root``."""
-        ...
-
-    async def forget(self, holder: str, root: int, now: datetime, tell: Tell, *, limit: int) -> SecretRotation:
-        """Nothing is proved any more with what is bound to former generations. What that is, at most ``limit``; it is all forgotten."""
-        ...
 
 
 @runtime_checkable

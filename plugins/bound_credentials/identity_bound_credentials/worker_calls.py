@@ -35,7 +35,7 @@ from identity_core.domain.proofs.predicate import unsupported
 from identity_core.domain.proofs.proof import Context
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_core.plugin.processes.securing import read, something_else
-from identity_core.ports.prover import Batch, ProofWorkers, Prover
+from identity_core.ports.prover import CallKind, ProofWorkers, Prover
 
 NAME: Final = "bound_credentials"
 
@@ -191,13 +191,13 @@ class _Call(Struct):
     """A ``ProverCall`` of this extension."""
 
     extension: ClassVar[str] = NAME
-    batch: ClassVar[Batch]
+    batch: ClassVar[CallKind]
 
 
 class Present(_Call):
     """``PresentingProver.present``."""
 
-    batch = Batch.PROVE
+    batch = CallKind.PROVE
     stated: Stated
     held: Held
 
@@ -216,7 +216,7 @@ class Present(_Call):
 class ReadPresentation(_Call):
     """``PresentingProver.read_presentation``."""
 
-    batch = Batch.READ
+    batch = CallKind.READ
     text: str
 
     def ask(self, prover: Prover) -> Asking:
@@ -236,7 +236,7 @@ class ReadPresentation(_Call):
 class VerifyPresentation(_Call):
     """``PresentingProver.verify_presentation``."""
 
-    batch = Batch.VERIFY
+    batch = CallKind.VERIFY
     stated: Stated
     text: str
     accepted: Accepted

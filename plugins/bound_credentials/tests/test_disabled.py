@@ -59,16 +59,16 @@ def test_credentials_are_of_suite_1(wire: Wire, running: LocalServer) -> None:
     assert (issued.status, issued.json["suite"]) == (201, 1)
     refused = call("POST", "/credentials", asked | {"suite": 2})
     assert (refused.status, refused.json["error"]["code"]) == (422, "INVALID_CREDENTIAL")
-    assert "identity-bound-credentials" in refused.json["error"]["details"]["reason"]
+    assert "bound credentials" in refused.json["error"]["details"]["reason"]
 
 
-def without(rooms: Proving) -> None:
+def remove_suite_2(rooms: Proving) -> None:
     rooms.suites[2] = NoSuite()  # type: ignore[index]
 
 
 def test_questions_of_several_credentials_are_refused(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
-        without(rooms)
+        remove_suite_2(rooms)
         proven = await rooms.proven()
         assert proven.proof.predicate_type == "gte"
         body = rooms.body()
@@ -78,14 +78,14 @@ def test_questions_of_several_credentials_are_refused(tmp_path: Path) -> None:
         body["ibct"] = rooms.token(action=f"zkp.credential.{pin_of(rooms.credential.id)}")
         with pytest.raises(PredicateUnsupported) as refused:
             await rooms.ask(body)
-        assert "identity-bound-credentials" in refused.value.details["reason"]
+        assert "bound credentials" in refused.value.details["reason"]
 
     run(tmp_path, story)
 
 
 def test_proofs_of_suite_1_are_verified(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
-        without(rooms)
+        remove_suite_2(rooms)
         schemas = rooms.store.credential_schemas
         check = CheckProof(rooms.workers, rooms.suites, IssuerKeys(rooms.reader), schemas)  # type: ignore[arg-type]
         received = ReceivedProof.of((await rooms.proven()).proof)
@@ -115,4 +115,4 @@ def test_credential_of_suite_2_is_not_read() -> None:
     }
     with pytest.raises(InvalidCredential, match="") as refused:
         verifiable_credential.parse(value)
-    assert "identity-bound-credentials" in refused.value.details["reason"]
+    assert "bound credentials" in refused.value.details["reason"]

@@ -15,13 +15,12 @@ from identity_bound_credentials.ports import PresentingProver
 from identity_commands.credential_offline import issuer_options, read_schema
 from identity_commands.json_input import MAX_FILE_OCTETS, input_argument, name_of, predicate_value, read_json
 from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
-from identity_commands.proof_question import proven, question_of, question_option
+from identity_commands.proof_question import proven, question_from_json, question_of, question_option
 from identity_commands.public_keys import KeyFinder, Unchecked, agents_key, given, in_document, in_log, resolved_at
 from identity_core.cli.options import Whole, installed_plugins, of_installation, refuse_absent, several
 from identity_core.cli.output import Command, fail, fail_start, show
 from identity_core.codec import multibase, strict_json
 from identity_core.domain.proofs.checks import BOUND, BoundPart, verdict_of
-from identity_core.domain.proofs.expected import ExpectedCredential, ExpectedQuestion
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import JsonValue, ProofInvalid
 from identity_core.ports.prover import Prover
@@ -257,30 +256,9 @@ def _expectation(
         requires=frozenset(requires),
         agent_key=agents_key(agent_key),
         consent_cover=None if consent_cover is None else Cover(consent_cover),
-        question=None if question is None else _question_from_json(read_json(question)),
+        question=None if question is None else question_from_json(read_json(question)),
         **expected,
     )
-
-
-def _question_from_json(value: Mapping[str, Any]) -> ExpectedQuestion:
-    """Of the members that ``verifyProof`` takes. Raises ``ValueError``."""
-    if not value.keys() <= {"credentials", "same", "either", "pseudonym"}:
-        raise ValueError("a question has credentials, same, either and pseudonym")
-    try:
-        return ExpectedQuestion(
-            tuple(
-                ExpectedCredential(str(one["issuerDid"]), str(one["schemaId"]), tuple(one.get("predicates", ())))
-                for one in value["credentials"]
-            ),
-            tuple(
-                tuple((int(one["credential"]), str(one["attributeName"])) for one in together)
-                for together in value.get("same", ())
-            ),
-            tuple(map(tuple, value.get("either", ()))),
-            value.get("pseudonym"),
-        )
-    except (KeyError, TypeError, AttributeError):
-        raise ValueError("a question names issuerDid, schemaId and predicates of each of its credentials") from None
 
 
 def _predicate(asked: tuple[str, str, str]) -> Mapping[str, JsonValue]:

@@ -29,7 +29,8 @@ from identity_core.bootstrap.ports import SystemClock
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported, ProofInvalid
 from identity_core.plugin.load import module_source
 from identity_core.plugin.manager import PluginManager
-from identity_core.plugin.processes.channel import Extended, decode_call, encode_call
+from identity_core.plugin.processes.channel import decode_call, encode_call
+from identity_core.plugin.processes.extended import Extended
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import load
 from tests.presenting import NOW, PLAIN, Holder, Issuer, Scene, ask, target

@@ -1,4 +1,4 @@
-"""The port ``HolderSecretGenerations`` on the tables of the store: a change and what tells of it are one transaction."""
+"""The generation of each holder's secret: a change and what tells of it are one transaction."""
 
 from __future__ import annotations
 
@@ -30,16 +30,20 @@ WHERE holder = :holder AND holder_secret <> '' AND holder_secret <> :present AND
 
 
 class StoredHolderSecrets:
-    """The port ``HolderSecretGenerations`` on the tables of the store."""
+    """The generation of each holder's secret, 1 for a holder who never rotated. It never becomes less."""
 
     def __init__(self, database: Database, activity: StoredEvents) -> None:
         self._database = database
         self._activity = activity
 
     async def generation(self, holder: str) -> int:
+        """That of the credentials that are issued now."""
         return await self._database.read(lambda transaction: _generation(transaction, holder))
 
     async def rotate(self, holder: str, root: int, now: datetime, tell: Tell, *, limit: int) -> SecretRotation:
+        """The next generation, and at most ``limit`` of the credentials that stay bound to former ones, or to secrets that follow from
+        another key of the custodian's than the present ``root``."""
+
         def change(transaction: Transaction) -> SecretRotation:
             transaction.execute(_ROTATE, {"holder": holder, "second": FIRST + 1, "now": micros(now)})
             found = _former(transaction, holder, root, now, limit)
@@ -49,6 +53,8 @@ class StoredHolderSecrets:
         return await self._database.write(change)
 
     async def forget(self, holder: str, root: int, now: datetime, tell: Tell, *, limit: int) -> SecretRotation:
+        """Nothing is proved any more with what is bound to former generations. What that is, at most ``limit``; it is all forgotten."""
+
         def change(transaction: Transaction) -> SecretRotation:
             found = _former(transaction, holder, root, now, limit)
             present = name_of(holder, found.generation, root)

@@ -54,11 +54,14 @@ _FORGET = (
 
 
 class StoredStatusGaps(Repository):
-    """The port ``StatusGaps`` on the tables of the store."""
+    """Lists, the handles in them, and what was published of them."""
 
     async def give(
         self, gap_list: GapList, credential_id: str, last_day: int, *, random: Callable[[int], bytes]
     ) -> int:
+        """The handle of a credential: a free random one of the list, which is begun where it is not there, or the one that
+        the credential has already. From then on the list is signed with ``gap_list.method``. ``last_day``: days since 1970-01-01. A
+        handle is never given again."""
         thrown = random(_HANDLE_OCTETS * TRIES)
         tries = [
             int.from_bytes(thrown[at : at + _HANDLE_OCTETS], "big") for at in range(0, len(thrown), _HANDLE_OCTETS)
@@ -80,6 +83,8 @@ class StoredStatusGaps(Repository):
         return await self._database.write(give)
 
     async def take(self, gap_list: GapList, credential_id: str, handle: int, last_day: int) -> bool:
+        """As ``give``, for the handle that the issuer chose and signed. False where another credential has it, or this one another; then
+        nothing changed."""
         row = {"list_id": gap_list.id, "credential_id": credential_id, "last_day": last_day, "handle": handle}
 
         def take(transaction: Transaction) -> bool:
@@ -92,13 +97,17 @@ class StoredStatusGaps(Repository):
         return await self._database.write(take)
 
     async def sign_with(self, list_id: str, method: str) -> None:
+        """From now on the list is signed with this key; its version changes where that is another than before."""
         change = {"id": list_id, "method": method}
         await self._database.write(lambda transaction: transaction.execute(_SIGNED_BY, change).rowcount)
 
     async def lists(self) -> Sequence[GapList]:
+        """All lists, in the order of their ids."""
         return [_LISTS.read(row) for row in await self._rows(_ALL_LISTS, {})]
 
     async def listed(self, list_id: str, *, last_day: int) -> tuple[int, Sequence[int]]:
+        """The version of the list, and the handles of the revoked and suspended credentials whose last day is ``last_day`` or later."""
+
         def read(transaction: Transaction) -> tuple[int, Sequence[int]]:
             # The version first: handles that are newer than their version are read again, older ones would stay.
             version = transaction.execute(_VERSION, {"list_id": list_id}).fetchone()
@@ -110,6 +119,8 @@ class StoredStatusGaps(Repository):
     async def publish(
         self, manifest: Manifest, shards: Sequence[bytes], version: int, *, after: int | None = None
     ) -> bool:
+        """Stores an edition with its shards, made of that version of the list, behind the edition ``after``, by default the one before
+        its own. False when the stored one is another, and nothing changed."""
         place = {"list_id": manifest.epoch.list_id, "epoch": manifest.epoch.epoch}
         edition = {
             **place,
@@ -134,22 +145,28 @@ class StoredStatusGaps(Repository):
         return await self._database.write(publish)
 
     async def published(self, list_id: str, epoch: int) -> Published | None:
+        """The newest edition of an epoch, or None."""
         rows: list[Any] = await self._rows(_PUBLISHED, {"list_id": _text(list_id), "epoch": epoch})
         return None if not rows else Published(int(rows[0][0]), bytes(rows[0][1]))
 
     async def shard(self, list_id: str, digest: bytes) -> bytes | None:
+        """A published shard of any edition, or None."""
         rows: list[Any] = await self._rows(_SHARD, {"list_id": _text(list_id), "digest": digest})
         return None if not rows else bytes(rows[0][0])
 
     async def record(self, list_id: str, epoch: int, digest: bytes, sequence: int) -> None:
+        """The manifest with this digest is the entry of the ledger with this sequence."""
         row = {"list_id": list_id, "epoch": epoch, "digest": digest, "sequence": sequence}
         await self._database.write(lambda transaction: transaction.execute(_RECORD, row).rowcount)
 
     async def recorded(self, list_id: str, digest: bytes) -> int | None:
+        """Which entry the manifest with this digest is, or None."""
         rows: list[Any] = await self._rows(_RECORDED, {"list_id": _text(list_id), "digest": digest})
         return None if not rows else int(rows[0][0])
 
     async def forget(self, list_id: str, *, before: int) -> None:
+        """Deletes manifests and shards, and what is known of their entries, of epochs before this one."""
+
         def forget(transaction: Transaction) -> None:
             for statement in _FORGET:
                 transaction.execute(statement, {"list_id": list_id, "before": before})

@@ -14,7 +14,8 @@ from identity_tlog.proofs import TlogProof, inclusion_spans
 
 from identity_bound_credentials.domain.gap_log import record_of
 from identity_bound_credentials.domain.gap_shards import Manifest
-from identity_bound_credentials.ports import Published, StatusGaps
+from identity_bound_credentials.ports import Published
+from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.ledger import gap_record
 from identity_core.domain.ledger.gap_record import GapRecord
@@ -33,7 +34,7 @@ kept, but for a list that is published again every few minutes."""
 class RecordGaps:
     """Brings the newest edition of an epoch into the log, once."""
 
-    gaps: StatusGaps
+    gaps: StoredStatusGaps
     ledger: LedgerBackend
 
     async def __call__(self, list_id: str, epoch: int) -> None:
@@ -80,7 +81,7 @@ class RecordGaps:
 class GetStatusGapsProof:
     """The C2SP tlog-proof of an edition, by the digest of its manifest. Raises ``StatusListNotFound``, also before it is recorded."""
 
-    gaps: StatusGaps
+    gaps: StoredStatusGaps
     log: TransparencyLog | None
     places: LogPlaces
 

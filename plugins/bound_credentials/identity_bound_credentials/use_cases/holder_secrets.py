@@ -13,7 +13,8 @@ from typing import Final
 from identity_bbs.holders import FIRST
 
 from identity_bound_credentials.domain.presentation import check_consent
-from identity_bound_credentials.ports import HolderSecretGenerations, SecretRotation
+from identity_bound_credentials.ports import SecretRotation
+from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
 from identity_bound_credentials.wire import RotateHolderSecretRequest
 from identity_core.domain.activity import Event, EventRecord, Parties, RequestContext
 from identity_core.domain.credentials.credential import Binding
@@ -60,7 +61,7 @@ def lost() -> PluginUnavailable:
 class RotateHolderSecret:
     """Only for the holder, who has signed for it. Raises ``Forbidden``, and ``PluginUnavailable`` where the keeper is away."""
 
-    secrets: HolderSecretGenerations
+    secrets: StoredHolderSecrets
     keeper: Custodian
     clock: Clock
 

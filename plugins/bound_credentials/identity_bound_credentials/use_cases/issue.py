@@ -24,7 +24,8 @@ from identity_bound_credentials.domain.bound_credential import (
     midnight,
 )
 from identity_bound_credentials.domain.bound_format import particulars_of
-from identity_bound_credentials.ports import GapList, HolderSecretGenerations
+from identity_bound_credentials.ports import GapList
+from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
 from identity_bound_credentials.use_cases.holder_secrets import root_of_new
 from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
 from identity_bound_credentials.worker_calls import NAME
@@ -70,7 +71,7 @@ class IssueBound:
     keeper: Custodian
     publisher: PublishStatusGaps
     provers: ProofWorkers
-    generations: HolderSecretGenerations
+    generations: StoredHolderSecrets
     random: Callable[[int], bytes]
 
     async def __call__(

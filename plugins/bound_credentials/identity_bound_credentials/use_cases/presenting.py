@@ -32,7 +32,8 @@ from identity_bound_credentials.domain.presentation import (
 )
 from identity_bound_credentials.domain.presented import presentation_signals
 from identity_bound_credentials.domain.question import Question
-from identity_bound_credentials.ports import GapList, StatusGaps
+from identity_bound_credentials.ports import GapList
+from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_bound_credentials.use_cases.holder_secrets import is_kept, lost
 from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
 from identity_bound_credentials.worker_calls import present
@@ -59,7 +60,7 @@ class PresentBound:
 
     provers: ProofWorkers
     custodian: Custodian
-    gaps: StatusGaps
+    gaps: StoredStatusGaps
     publisher: PublishStatusGaps
     issuer_keys: IssuerKeys
     manifests: BoundedCache[bytes, Manifest] = field(default_factory=lambda: BoundedCache(_MANIFESTS_KEPT))

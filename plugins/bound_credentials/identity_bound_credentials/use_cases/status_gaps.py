@@ -17,7 +17,8 @@ from typing import Final
 from identity_bound_credentials.domain import gap_shards, status_gaps
 from identity_bound_credentials.domain.gap_shards import Manifest
 from identity_bound_credentials.domain.status_gaps import Gap, StatusEpoch
-from identity_bound_credentials.ports import GapList, Published, StatusGaps
+from identity_bound_credentials.ports import GapList, Published
+from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_bound_credentials.use_cases.gap_log import RecordGaps
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode
@@ -59,7 +60,7 @@ class StatusListUnpublished(IdentityError):
 class GetStatusGaps:
     """The manifest of an epoch as it was published. Raises ``StatusListNotFound``."""
 
-    gaps: StatusGaps
+    gaps: StoredStatusGaps
 
     async def __call__(self, list_id: str, epoch: str) -> bytes:
         # One number has one address, else caches would hold it many times.
@@ -75,7 +76,7 @@ class GetStatusGaps:
 class GetStatusGapShard:
     """A shard of any edition that is kept. Raises ``StatusListNotFound``."""
 
-    gaps: StatusGaps
+    gaps: StoredStatusGaps
 
     async def __call__(self, list_id: str, digest: str) -> bytes:
         try:
@@ -94,7 +95,7 @@ class PublishStatusGaps(Repeating):
     complaint = "a list of revoked handles is not published"
     interval_seconds = 30.0
 
-    gaps: StatusGaps
+    gaps: StoredStatusGaps
     custodian: Custodian
     clock: Clock
     key_of: Callable[[GapList], Awaitable[str]] | None = None

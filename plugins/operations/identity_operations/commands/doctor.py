@@ -60,18 +60,11 @@ def _line(finding: dict[str, str]) -> str:
 
 def findings_of(settings: Settings, held: Path | None = None) -> list[dict[str, str]]:
     """Return what is found, as the command shows it. ``held``: the file of a holder that is checked instead."""
-    found = examine(settings) if held is None else _of_holder(held)
-    return [{"check": check, **dataclasses.asdict(one)} for check, one in found]
-
-
-def _of_holder(held: Path) -> Iterator[tuple[str, Diagnosis]]:
-    try:
+    if held is not None:
+        # Only this needs the extension of bound credentials.
         from identity_operations.checks.holder_file import holders_file
-    except ModuleNotFoundError as error:
-        what = "Credentials that are bound to a holder are not installed."
-        raise StartError(what, str(held), "pip install identity-bound-credentials") from error
-    for one in holders_file(held):
-        yield "holder's file", one
+    found = examine(settings) if held is None else (("holder's file", one) for one in holders_file(held))
+    return [{"check": check, **dataclasses.asdict(one)} for check, one in found]
 
 
 def examine(settings: Settings) -> Iterator[tuple[str, Diagnosis]]:

@@ -9,10 +9,10 @@ import pytest
 from identity_bbs.holders import generation_of, name_of, root_of
 from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
 from identity_bound_credentials.use_cases.holder_secrets import RotateHolderSecret
+from identity_bound_credentials.wire import RotateHolderSecretRequest
 
 from identity_core.domain.callers import Caller
 from identity_core.errors import Conflict, CredentialRevoked, Forbidden
-from identity_core.wire import RotateHolderSecretRequest
 from tests.unit.use_cases.credentials.conftest import Keys, Office, context, key_caller
 
 
