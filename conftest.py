@@ -55,11 +55,15 @@ KNOWN_ANSWERS = (
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests on py_ecc, the reference backend. Unless ``-m`` selects them, run the known answers and one test in 20."""
+    """Mark the tests on py_ecc, the reference backend. Unless ``-m`` selects them, run the known answers and one test in 20, and
+    none of the mark ``nightly``."""
     selected: list[pytest.Item] = []
     deselected: list[pytest.Item] = []
     for item in items:
         callspec = getattr(item, "callspec", None)
+        if item.get_closest_marker("nightly") is not None and not config.option.markexpr:
+            deselected.append(item)
+            continue
         if callspec is None or "py_ecc" not in callspec.params.values():
             selected.append(item)
             continue

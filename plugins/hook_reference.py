@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from identity_core.extension.declaration import Contribution, Extension, Kernel
-from identity_core.plugin import BuildContext, Provider, hookspecs
+from identity_core.plugin import BuildContext, Provider, sockets
 from identity_core.plugin.conformity import members as members_of
 from identity_core.plugin.sockets import BEARER_HOOK, EXTEND_HOOK, SOCKETS, Socket
 
@@ -49,7 +49,7 @@ def _described(kind: type[Any]) -> Iterator[str]:
 
 
 def _hook(name: str) -> Iterator[str]:
-    function = getattr(hookspecs, name)
+    function = getattr(sockets, name)
     returned = inspect.signature(function).return_annotation
     yield f"### `{name}({', '.join(inspect.signature(function).parameters)})` → `{returned}`"
     yield ""

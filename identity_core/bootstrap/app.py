@@ -43,6 +43,7 @@ from identity_core.ports.suites import HolderKeeper, NoSuite, ProofSuite
 from identity_core.settings import Settings, SettingsError
 from identity_core.store.events import OpenSink
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
+from identity_core.throttle.token_bucket import TokenBucketRateLimiter
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
 from identity_core.use_cases.dids.witnesses import WitnessApprovals
@@ -96,7 +97,7 @@ def gate_of(opened: Runtime, challenges: ChallengeBook, own_tokens: Callable[[],
 def _policy(opened: Runtime) -> Policy:
     throttle = opened.settings.throttle
     return Policy(
-        opened.buckets,
+        TokenBucketRateLimiter(opened.buckets),
         key=Limit("key", throttle.key_per_second, throttle.key_burst),
         address=Limit("address", throttle.address_per_second, throttle.address_burst),
         challenge=Limit("challenge", throttle.challenge_per_second, throttle.challenge_burst),

@@ -45,6 +45,8 @@ data_dir_option = click.option(
 database_url_option = click.option("--database-url", help="A PostgreSQL server instead of SQLite files.")
 
 
+# Of a URL: before the last @ of the authority, or as a parameter.
+_PASSWORD: Final = re.compile(r"^[^/?#]*//[^/?#]*:[^/?#]+@|[?&]password=", re.ASCII)
 _WHOLE: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?", re.ASCII)
 
@@ -83,6 +85,9 @@ def configured(config: Path | None, overrides: Mapping[str, object] | None = Non
     """The settings in force; a file that the command line does not name is printed on stderr. Raises ``SettingsError``, which ends the
     command with place and remedy."""
     settings = load(file=config, overrides=overrides)
+    if _PASSWORD.search(str((overrides or {}).get("database_url", ""))):
+        remedy = "set IDENTITY_DATABASE_URL or IDENTITY_DATABASE_URL_FILE, or name a passfile in the URL"
+        click.echo(f"warning: other users of this machine can read the password in --database-url; {remedy}", err=True)
     context = click.get_current_context(silent=True)
     if config is None and settings.file is not None and context is not None and not prints_json():
         if "identity.settings" not in context.meta:
@@ -99,13 +104,7 @@ def several(flag: str, words: str, says: str, *, into: str | None = None) -> Cal
 
 def all_of(*options: Callable[[Any], Any]) -> Callable[[F], F]:
     """Several options as one decorator, in their order."""
-
-    def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    return lambda command: functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
 installation_options = all_of(config_option, data_dir_option, database_url_option)

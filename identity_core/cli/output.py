@@ -13,7 +13,6 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
-import orjson
 
 from identity_core.cli.terminal import Progress, is_terminal, painted, table_lines
 
@@ -86,6 +85,8 @@ def show(value: Any, text: Text | None = None, *, columns: Mapping[str, Text] | 
     if columns is not None and not prints_json() and is_terminal(sys.stdout) and _as_table(value, columns):
         return
     if text is None or prints_json():
+        import orjson
+
         shown = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()
     else:
         shown = text.format_map(value) if isinstance(text, str) else text(value)
@@ -179,7 +180,11 @@ def _escaped(line: str) -> str:
 
 def shown(value: JsonValue) -> str:
     """Return a JSON value as people read it: a text as it is, anything else as JSON."""
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
+    if isinstance(value, str):
+        return value
+    import orjson
+
+    return orjson.dumps(value).decode()
 
 
 def progress(items: Collection[Any], label: str) -> Progress:

@@ -62,9 +62,14 @@ class OpenGroup(click.Group):
         self.write_commands([(name, self.commands[name].get_short_help_str(width)) for name in names], formatter)
 
     def write_commands(self, own: list[tuple[str, str]], formatter: click.HelpFormatter) -> None:
-        """The rows of the group's own commands, then those of plugins."""
-        added = self._added()
-        summaries = _summaries()
+        """Write the rows of the group's own commands, then those of plugins."""
+        # Read once: each reading opens a file of each distribution.
+        installed = _installed()
+        added, summaries = self._added(installed), dict[str, str]()
+        for one in installed.select(group=SUMMARIES):
+            # The border: without its line, a command is still listed.
+            with contextlib.suppress(Exception):
+                summaries |= one.load()
         brought = [
             (name, summaries.get(f"{self._prefix}{name}") or _origin(added[name]))
             for name in sorted(added.keys() - dict(own).keys())
@@ -72,35 +77,27 @@ class OpenGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([*own, *brought])
 
-    def _added(self) -> dict[str, list[EntryPoint]]:
-        """By the word that follows here: the entry points of that place and of those below it."""
-        from importlib.metadata import entry_points
-
+    def _added(self, installed: Any = None) -> dict[str, list[EntryPoint]]:
+        """Return the entry points of each place below this group by the word that follows here."""
         added: dict[str, list[EntryPoint]] = {}
-        for one in entry_points(group=ENTRY_POINTS):
+        for one in (installed or _installed()).select(group=ENTRY_POINTS):
             if one.name.startswith(self._prefix):
                 added.setdefault(one.name.removeprefix(self._prefix).partition(".")[0], []).append(one)
         return added
 
 
-def _summaries() -> dict[str, str]:
-    """Return the line of help of each command by its place, from the plugins that bring one."""
+def _installed(**chosen: str) -> Any:
+    """Return entry points of the installed distributions. Its library takes longer to import than most commands need."""
     from importlib.metadata import entry_points
 
-    found: dict[str, str] = {}
-    for one in entry_points(group=SUMMARIES):
-        # The border: without its line, a command is still listed.
-        with contextlib.suppress(Exception):
-            found |= one.load()
-    return found
+    return entry_points(**chosen)
 
 
 def with_added_options(place: str) -> Callable[[F], F]:
     """Return a decorator with the options that installed distributions add to the command of the kernel at ``place``."""
-    from importlib.metadata import entry_points
 
     def decorate(command: F) -> F:
-        for one in entry_points(group=OPTIONS, name=place):
+        for one in _installed(group=OPTIONS, name=place):
             # The border: without its options, the command still works.
             with contextlib.suppress(Exception):
                 command = one.load()(command)
@@ -136,7 +133,5 @@ def _distributions(found: list[EntryPoint]) -> str:
 
 def installed_distributions() -> dict[str, str]:
     """Return the versions of the distributions that offer plugins, by name. None of them is imported."""
-    from importlib.metadata import entry_points
-
-    found = {one.dist.name: one.dist.version for one in entry_points(group="identity.plugins") if one.dist}
+    found = {one.dist.name: one.dist.version for one in _installed(group="identity.plugins") if one.dist}
     return dict(sorted(found.items()))

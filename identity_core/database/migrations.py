@@ -27,7 +27,7 @@ from identity_core.database.interface import (
 from identity_core.values import value_class
 
 _FILE = re.compile(r"([0-9]{4})_[a-z0-9_]+(?:\.(sqlite|postgresql))?\.sql", re.ASCII)
-_PREFIX = re.compile(r"[a-z]+_", re.ASCII)
+_PREFIX = re.compile(r"[a-z][a-z0-9_]*_", re.ASCII)
 
 
 @value_class

@@ -259,7 +259,7 @@ def _details(one: ChainedLine) -> dict[str, Any]:
         details: dict[str, Any] = said["details"] if said["operation"] == CUT else {"through": 0, "link": ""}
         bytes.fromhex(details["link"])
         hash(details["through"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ChainBroken(f"line {one.sequence} tells of a cut and does not say which") from error
     return details
 

@@ -148,7 +148,8 @@ class Extension(Struct, frozen=True, kw_only=True):
     operations answer 503; else it stops the startup. One whose ``default`` is False is off until the settings enable it.
     ``early``: it is opened before the handlers of the kernel are built, which use its services. ``guard`` is called before anything is
     opened, and compares the databases with what was written.
-    ``adopts``: its tables whose names do not begin with ``<name>_``. ``retention``: how those with records about people are kept.
+    ``migrations``: the package of the numbered SQL files of its tables, of which new ones run before ``open``; their tables begin with
+    ``<name>_``. ``adopts``: its tables that a step of the kernel made. ``retention``: how those with records about people are kept.
     ``checks`` and ``rows`` are its checks of an installation while no service is open: of ``identity doctor``, of ``identity fsck``.
     ``resources``: paths outside of its document that have access tokens of their own, each with the setting that serves it. Such a setting
     turns the extension on as well, so an upgrade keeps it on by the setting alone. ``paths``: its other paths outside of the document
@@ -166,6 +167,7 @@ class Extension(Struct, frozen=True, kw_only=True):
     default: bool = True
     early: bool = False
     guard: Callable[[Settings], RollbackGuard] | None = None
+    migrations: str | None = None
     adopts: tuple[str, ...] = ()
     retention: tuple[RetentionRule, ...] = ()
     checks: tuple[InstallationCheck, ...] = ()

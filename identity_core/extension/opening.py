@@ -14,6 +14,7 @@ import orjson
 
 from identity_core.codec.structs import python_name
 from identity_core.crypto.sealing import derive_key
+from identity_core.database import Database, migrate
 from identity_core.errors import IdentityError, Overloaded
 from identity_core.extension.compose import operations
 from identity_core.extension.declaration import Contribution
@@ -117,7 +118,7 @@ class InstallationState:
 async def open_extensions(
     installed: Sequence[InstalledExtension], kernel: Callable[[str], OpenKernel], stack: AsyncExitStack
 ) -> list[Contribution]:
-    """Open the extensions in their order, each with the ``kernel`` of its name; ``stack`` closes them in reverse.
+    """Open the extensions in their order, each with its tables and the ``kernel`` of its name; ``stack`` closes them in reverse.
 
     Raises ``PluginError``: when a vital one fails. ``StartError``: when two provide one service or gauge.
     """
@@ -125,6 +126,8 @@ async def open_extensions(
     for one in installed:
         given = kernel(one.declared.name)
         try:
+            if one.declared.migrations is not None:
+                migrate(given.need(Database), one.declared.migrations, f"{one.declared.name}_")
             contributions.append(await stack.enter_async_context(one.declared.open(given)))
         except Exception as error:
             if one.declared.vital and isinstance(error, StartError):

@@ -16,7 +16,7 @@ from identity_core.values import value_class
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 
 # What tables of the kernel and of other plugins begin with.
-_RESERVED: Final = frozenset(
+RESERVED: Final = frozenset(
     ["api", "audit", "credential", "custodian", "evm", "gap", "holder", "keys", "kept", "ledger", "limits", "store"]
 )
 
@@ -61,7 +61,7 @@ def _checked(source: PluginSource, declared: object) -> Extension:
         raise source.error(f"identity_extend returned a {type(declared).__name__}, not an Extension")
     if _NAME.fullmatch(declared.name) is None:
         raise source.error(f"its name is not of the form {_NAME.pattern}")
-    if declared.name in _RESERVED:
+    if declared.name in RESERVED:
         raise source.error(f"its name {declared.name} is what tables of the service begin with")
     try:
         fits = SpecifierSet(declared.kernel).contains(__version__, prereleases=True)

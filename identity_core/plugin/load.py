@@ -22,7 +22,7 @@ from typing import Any
 
 import pluggy
 
-from identity_core.plugin import hookspecs
+from identity_core.plugin import sockets
 from identity_core.plugin.provider import PluginError, Provider
 from identity_core.plugin.sockets import BEARER_HOOK, EXTEND_HOOK, PROVIDE_HOOKS
 from identity_core.settings import Settings, SettingsError
@@ -91,6 +91,10 @@ def load_within(source: PluginSource, seconds: float) -> object:
         failure = plugin.exception(seconds)
     except TimeoutError:
         raise ImportFailed(f"import took longer than {seconds:g} s") from None
+    if isinstance(failure, ModuleNotFoundError) and failure.name:
+        fix = f"install its distribution, or name {source.name} in plugins.disabled"
+        missing = f"it requires the module {failure.name.partition('.')[0]}, which is not installed"
+        raise ImportFailed(f"{missing}; {fix}") from failure
     if failure is not None:
         raise ImportFailed(f"import failed: {described(failure)}") from failure
     return plugin.result()
@@ -150,7 +154,7 @@ def collect(sources: Iterable[PluginSource], settings: Settings) -> Collection:
     plugins = settings.plugins
     collection = Collection()
     manager = pluggy.PluginManager("identity")
-    manager.add_hookspecs(hookspecs)
+    manager.add_hookspecs(sockets)
     registered: dict[str, PluginSource] = {}
     for source in sources:
         if source.name in plugins.disabled or source.distribution in plugins.disabled:
@@ -163,9 +167,8 @@ def collect(sources: Iterable[PluginSource], settings: Settings) -> Collection:
     for hook in (*PROVIDE_HOOKS, EXTEND_HOOK):
         for implementation in _implementations(manager, hook):
             _take_offer(collection, hook, implementation, registered[implementation.plugin_name])
-    for implementation in _implementations(manager, BEARER_HOOK):
-        source = registered[implementation.plugin_name]
-        collection.bearers.append(BearerOffer(implementation.function, tuple(implementation.argnames), source))
+    for one in _implementations(manager, BEARER_HOOK):
+        collection.bearers.append(BearerOffer(one.function, tuple(one.argnames), registered[one.plugin_name]))
     _refuse_duplicates(collection.offers)
     return collection
 
@@ -202,9 +205,7 @@ def _register(
 def _argument_fault(text: str) -> str:
     hook = re.search(r"for hook '?(\w+)", text)
     arguments = re.search(r"Argument\(s\) \{(.*?)\}", text)
-    if hook and arguments:
-        return f"its {hook[1]} takes {arguments[1]}, which the hook does not have"
-    return text
+    return f"its {hook[1]} takes {arguments[1]}, which the hook does not have" if hook and arguments else text
 
 
 def _refuse_misspelt(manager: pluggy.PluginManager, registered: dict[str, PluginSource]) -> None:
@@ -220,9 +221,8 @@ def _refuse_misspelt(manager: pluggy.PluginManager, registered: dict[str, Plugin
 
 
 def _implementations(manager: pluggy.PluginManager, hook: str) -> list[pluggy.HookImpl]:
-    found = getattr(manager.hook, hook).get_hookimpls()
     # Sorted, because the order of registration must decide nothing.
-    return sorted(found, key=lambda implementation: implementation.plugin_name)
+    return sorted(getattr(manager.hook, hook).get_hookimpls(), key=lambda implementation: implementation.plugin_name)
 
 
 def _take_offer(collection: Collection, hook: str, implementation: pluggy.HookImpl, source: PluginSource) -> None:

@@ -1,11 +1,15 @@
-"""The eight sockets: which hook fills which port, which setting chooses among its tenants, and what each port lets through.
+"""The hooks, and which port each fills: which setting chooses among those that fill it, and what the port lets through.
 
-A row here, a hookspec and a Protocol in ``ports`` make a socket; nothing else in the core knows their number.
+A row here, a hook and a Protocol in ``ports`` make a socket; nothing else in the core knows their number. Each hook hands over one
+object, once, at startup; settings choose by name, never registration order.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, Generic, TypeVar
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+import pluggy
 
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.state import LogInvalid
@@ -62,6 +66,10 @@ from identity_core.ports.panel import OperatorPanel
 from identity_core.ports.prover import BatchVerifier, Prover
 from identity_core.ports.securing import DerivingFormat, IssuingFormat, SecuringFormat
 from identity_core.values import value_class
+
+if TYPE_CHECKING:
+    from identity_core.extension.declaration import Extension
+    from identity_core.plugin.provider import Provider
 
 _AWAY = (PluginUnavailable, PluginTimeout, Overloaded)
 _OF_DIDS = (InvalidDid, InvalidDocument, DidDeactivated, DidNotFound, VersionConflict, LogInvalid)
@@ -150,3 +158,61 @@ BEARER_RESULT = Caller | None
 EXTEND_HOOK = "identity_extend"
 
 PROVIDE_HOOKS = {socket.hook: socket.kind for socket in SOCKETS}
+
+hookspec = pluggy.HookspecMarker("identity")
+
+
+@hookspec
+def identity_provide_did_method() -> Provider[DidMethod]:  # type: ignore[empty-body]
+    """Hand over a DID method. Called once at start-up; all methods of all plugins are installed side by side, and two
+    with one name stop the start-up."""
+
+
+@hookspec
+def identity_provide_ledger_backend() -> Provider[LedgerBackend]:  # type: ignore[empty-body]
+    """Hand over a ledger. Called once at start-up; the setting ``ledger.backend`` chooses exactly one by its name."""
+
+
+@hookspec
+def identity_provide_prover() -> Provider[Prover]:  # type: ignore[empty-body]
+    """Hand over a prover. Called once at start-up; the setting ``prover.backend`` chooses by name."""
+
+
+@hookspec
+def identity_provide_key_store() -> Provider[KeyStore]:  # type: ignore[empty-body]
+    """Hand over a store of API keys. Called once at start-up; the setting ``key_stores`` lists the stores in the order
+    in which they are asked."""
+
+
+@hookspec
+def identity_provide_custodian() -> Provider[Custodian]:  # type: ignore[empty-body]
+    """Hand over a custodian of private keys. Called once at start-up; the setting ``custodian.backend`` chooses by
+    name."""
+
+
+@hookspec
+def identity_provide_panel() -> Provider[OperatorPanel]:  # type: ignore[empty-body]
+    """Hand over a panel of the operator's pages. Called once at start-up; all panels of all plugins are shown side by side at
+    ``/ui/operator/panels``, and two with one name stop the start-up. One that cannot be built is listed as failed and stops
+    nothing."""
+
+
+@hookspec
+def identity_provide_securing() -> Provider[SecuringFormat]:  # type: ignore[empty-body]
+    """Hand over a format that secures credentials. Called once at start-up; all formats of all plugins are installed side by side, and
+    two with one name stop the start-up."""
+
+
+@hookspec
+def identity_extend() -> Extension:  # type: ignore[empty-body]
+    """Return the extension that this distribution provides. Called once at startup, before anything is opened; all extensions of all
+    plugins are installed side by side. Must not do I/O."""
+
+
+@hookspec(firstresult=True)
+def identity_verify_bearer(token: str, now: datetime) -> Caller | None:
+    """Verify a bearer token. Called for each request that carries one, until a plugin answers (first result).
+
+    Return None for a token that is not yours, raise ``AuthFailed`` for one that is yours and bad: asking stops there.
+    Must not be used for API keys; those come from key stores.
+    """

@@ -7,8 +7,9 @@ lost; the loss is counted and logged. Of several events each is tried alone then
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from operator import attrgetter
 from time import perf_counter
@@ -32,7 +33,7 @@ log = logging.getLogger("identity.events")
 class OpenSink:
     """A sink of the part ``name``. Unless it is vital, it has the number of events that it has ``lost``, and the ``seconds`` of its writes.
 
-    A loss counts again if the database repeats the transaction.
+    A loss counts once, also if the database repeats the transaction.
     """
 
     name: str
@@ -40,13 +41,13 @@ class OpenSink:
     is_vital: bool
     lost: int = 0
     seconds: float = 0.0
+    _counted: deque[EventRecord] = field(default_factory=lambda: deque(maxlen=1_024), init=False)
 
     def attempt(self, transaction: Transaction, records: Sequence[EventRecord]) -> None:
         """Write the rows of the events, or lose them. Raises ``DatabaseError`` or the driver's error: when the transaction is lost."""
         begun = perf_counter()
         self._attempt(transaction, records)
-        took = perf_counter() - begun
-        self.seconds += took
+        self.seconds += (took := perf_counter() - begun)
         if took > SLOW_SECONDS:
             log.error("the event sink of %s took %.1f s for %d events", self.name, took, len(records))
 
@@ -61,7 +62,8 @@ class OpenSink:
             if len(records) > 1:
                 for one in records:
                     self._attempt(transaction, (one,))
-            else:
+            elif not any(one is records[0] for one in self._counted):
+                self._counted.append(records[0])
                 self.lost += 1
                 # The 1st, 2nd, 4th time and so on. Not the text of the error, which may contain what no log may have.
                 if self.lost & (self.lost - 1) == 0:

@@ -20,7 +20,7 @@ from typing import Final, Literal
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import RateLimited
 from identity_core.settings.server import UNIX
-from identity_core.throttle.token_bucket import Decision, TokenBucketSupport
+from identity_core.throttle.token_bucket import Decision, TokenBucketRateLimiter
 from identity_core.values import value_class
 
 Headers = list[tuple[str, str]]
@@ -74,7 +74,7 @@ def limit_fields(limit: Limit, decision: Decision) -> Headers:
 class Policy:
     """The four kinds of bucket. ``key`` is for API keys that name no rate or burst of their own."""
 
-    buckets: TokenBucketSupport
+    limiter: TokenBucketRateLimiter
     key: Limit = Limit("key", 100.0, 200)
     address: Limit = Limit("address", 50.0, 100)
     challenge: Limit = Limit("challenge", 5.0, 20)
@@ -96,7 +96,7 @@ class Policy:
     async def require_address(self, address: str | None, tokens: int) -> Headers:
         """Raise ``RateLimited``: when the bucket of the address holds fewer tokens. Spends nothing."""
         limit, name, cost = self.address, f"address:{bucket_address(address)}", min(tokens, self.address.burst)
-        found = await self.buckets.acquire_token_bucket(name, limit.rate, limit.burst, 0)
+        found = await self.limiter.spend(name, limit.rate, limit.burst, 0)
         if found.remaining < cost:
             wait = found.reset_after_seconds + (cost - limit.burst) / limit.rate
             raise BucketEmpty(limit, Decision(False, found.remaining, wait, found.reset_after_seconds))
@@ -111,10 +111,7 @@ class Policy:
         return await self._spend(f"challenge:{bucket_address(address)}", self.challenge)
 
     async def _spend(self, name: str, limit: Limit, tokens: int = 1) -> Headers:
-        cost = min(tokens, limit.burst)
-        decision = self.buckets.spend_at_once(name, limit.rate, limit.burst, cost)
-        if decision is None:
-            decision = await self.buckets.acquire_token_bucket(name, limit.rate, limit.burst, cost)
+        decision = await self.limiter.spend(name, limit.rate, limit.burst, min(tokens, limit.burst))
         if not decision.allowed:
             raise BucketEmpty(limit, decision)
         return limit_fields(limit, decision)

@@ -1,8 +1,8 @@
 """The token bucket of this service, as a strategy of the ``limits`` library.
 
 ``limits`` 5.8 has windows but no bucket of "a sustained rate and a burst". The names follow the addition proposed there
-(a mixin ``TokenBucketSupport`` with ``acquire_token_bucket``, the strategy ``token-bucket``), so that ours can give way
-to it. Everything is in the asynchronous half of the library, because the edge is; a store in this process answers
+(a mixin ``TokenBucketSupport`` with ``acquire_token_bucket``), so that ours can give way to it. Nothing is added to the library's own
+table of strategies. Everything is in the asynchronous half of the library, because the edge is; a store in this process answers
 without suspending.
 
 The rule is the generic cell rate algorithm (ATM Forum TM 4.0, "virtual scheduling"): one timestamp a key, the moment
@@ -22,11 +22,11 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine
 from math import ceil
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from limits.aio.storage.base import Storage
-from limits.aio.strategies import STRATEGIES, RateLimiter
-from limits.limits import RateLimitItem, RateLimitItemPerSecond
+from limits.aio.strategies import RateLimiter
+from limits.limits import RateLimitItem
 from limits.util import WindowStats
 
 
@@ -106,28 +106,8 @@ class TokenBucketStorage(Storage, TokenBucketSupport):
         """Gives back connections and files."""
 
 
-class TokenBucketItem(RateLimitItemPerSecond):
-    """``amount`` requests every ``multiples`` seconds, and up to ``burst`` at once."""
-
-    __slots__ = ["burst"]
-
-    def __init__(self, amount: int, burst: int, multiples: int = 1, namespace: str = "LIMITER") -> None:
-        super().__init__(amount, multiples, namespace)
-        self.burst = burst
-
-    def key_for(self, *identifiers: bytes | str | int | float) -> str:
-        """The key of the bucket, which names rate and burst: a changed limit is a new bucket."""
-        return f"{super().key_for(*identifiers)}/{self.burst}"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TokenBucketItem) and super().__eq__(other) and self.burst == other.burst
-
-    def __hash__(self) -> int:
-        return hash((super().__hash__(), self.burst))
-
-
 class TokenBucketRateLimiter(RateLimiter):
-    """The strategy ``token-bucket`` of ``limits``."""
+    """The strategy of ``limits`` for token buckets. The server calls ``spend``; the other methods are those of every strategy."""
 
     def __init__(self, storage: Storage) -> None:
         if not isinstance(storage, TokenBucketSupport):
@@ -135,28 +115,23 @@ class TokenBucketRateLimiter(RateLimiter):
         super().__init__(storage)
         self._buckets: TokenBucketSupport = storage
 
-    async def acquire(self, item: RateLimitItem, *identifiers: str, cost: int = 1) -> Decision:
-        """As ``hit``, with all that header fields need, in one round trip."""
-        rate, burst = _rate_and_burst(item)
-        return await self._buckets.acquire_token_bucket(item.key_for(*identifiers), rate, burst, cost)
+    async def spend(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
+        """Spend ``cost`` tokens of the bucket ``key``, without waiting if it is on this machine. Raises ``ValueError`` as the storage."""
+        decision = self._buckets.spend_at_once(key, rate, burst, cost)
+        return await self._buckets.acquire_token_bucket(key, rate, burst, cost) if decision is None else decision
 
     async def hit(self, item: RateLimitItem, *identifiers: str, cost: int = 1) -> bool:
-        """Spends ``cost`` tokens if they are there, and says whether they were."""
-        return cost <= _rate_and_burst(item)[1] and (await self.acquire(item, *identifiers, cost=cost)).allowed
+        """Spend ``cost`` tokens if they are there, and return whether they were. The burst is the amount of the item, as for windows."""
+        return cost <= item.amount and (await self._spend(item, identifiers, cost)).allowed
 
     async def test(self, item: RateLimitItem, *identifiers: str, cost: int = 1) -> bool:
-        """Whether ``hit`` would pass now."""
-        return cost <= (await self.acquire(item, *identifiers, cost=0)).remaining
+        """Return whether ``hit`` would pass now."""
+        return cost <= (await self._spend(item, identifiers, 0)).remaining
 
     async def get_window_stats(self, item: RateLimitItem, *identifiers: str) -> WindowStats:
-        """When the bucket is full again (seconds since the epoch), and what is in it now."""
-        seen = await self.acquire(item, *identifiers, cost=0)
+        """Return when the bucket is full again (seconds since the epoch), and what is in it now."""
+        seen = await self._spend(item, identifiers, 0)
         return WindowStats(time.time() + seen.reset_after_seconds, seen.remaining)
 
-
-def _rate_and_burst(item: RateLimitItem) -> tuple[float, int]:
-    # An item without a burst may spend its whole amount at once, which is what windows allow too.
-    return item.amount / item.get_expiry(), cast(int, getattr(item, "burst", item.amount))
-
-
-STRATEGIES["token-bucket"] = TokenBucketRateLimiter  # type: ignore[assignment]
+    async def _spend(self, item: RateLimitItem, identifiers: tuple[str, ...], cost: int) -> Decision:
+        return await self.spend(item.key_for(*identifiers), item.amount / item.get_expiry(), item.amount, cost)

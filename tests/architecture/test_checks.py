@@ -38,7 +38,7 @@ OTHER_PROOFS = {"plugins/vcalm/identity_vcalm/verify.py"}
 TAGGED = {
     "identity_core/api/caching.py",
     "identity_core/api/credentials.py",
-    "identity_core/api/did_logs.py",
+    "identity_core/api/stored_answers.py",
     "identity_core/api/pages.py",
 }
 # Handlers of lists. A cursor is read by ``position`` or ``row_position`` with a pattern, and written by ``cursor`` or ``page_of``.
@@ -57,7 +57,7 @@ HOMES = {
     # A client names one audience (RFC 7523bis), which ``check_claims`` does not ask of every JWT.
     "claim": {"identity_core/domain/jose.py", "plugins/oauth/identity_oauth/domain/client_assertion.py"},
     "condition": {"identity_core/api/caching.py"},
-    "cursor": {"identity_core/api/request.py"},
+    "cursor": {"identity_core/api/decode.py"},
     "tag": {"identity_core/api/caching.py"},
 }
 OPENS = re.compile(r"\b(?:CompactJws|Envelope)\.open\(")

@@ -7,11 +7,11 @@ import pytest
 from tests.architecture import language
 
 CEILINGS = {
-    "wrong_docstrings": 680,
+    "wrong_docstrings": 672,
     "missing_docstrings": 55,
-    "bare_names": 192,
+    "bare_names": 189,
     "long_test_names": 496,
-    "refused_words": 4_281,
+    "refused_words": 4_265,
     "long_sentences": 27,
     "long_lines": 30,
 }

@@ -165,6 +165,30 @@ def test_statement_past_its_time_costs_its_row(tmp_path: Path, new_stored_databa
     asyncio.run(story())
 
 
+def test_repeated_transaction_counts_a_loss_once(tmp_path: Path, new_stored_database: Callable[[], str]) -> None:
+    """PostgreSQL undoes a group for another process, and it runs again."""
+    left = [2]
+    event = Event("did.seen", "did:ids:1", Parties(holder="did:ids:1"))
+    record = EventRecord(event, RequestContext("see", SERVICE), AT)
+
+    async def story() -> None:
+        store, sink = opened(tmp_path, new_stored_database(), Sink(raise_at("did:ids:1")), is_vital=False)
+
+        def undone(transaction: Transaction) -> None:
+            store.activity.insert(transaction, [record])
+            if left[0]:
+                left[0] -= 1
+                transaction.execute("DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40001'; END $$")
+
+        await store.database.write(undone)
+        assert (left, store.database.load().repeated, sink.lost) == ([0], 2, 1)
+        await store.activity.write([record, EventRecord(event, RequestContext("see", SERVICE), AT)])
+        assert sink.lost == 2
+        await store.close()
+
+    asyncio.run(story())
+
+
 @pytest.mark.parametrize("kinds", [frozenset[type[Event]](), frozenset[type[Event]]({DidChanged})])
 def test_sink_gets_the_events_of_its_kinds(tmp_path: Path, kinds: frozenset[type[Event]]) -> None:
     seen = list[type[Event]]()

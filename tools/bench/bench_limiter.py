@@ -27,7 +27,7 @@ from identity_core.throttle.fallback import FallbackStorage
 from identity_core.throttle.memory import TokenBucketMemoryStorage
 from identity_core.throttle.policy import Policy
 from identity_core.throttle.sqlite import TokenBucketSqliteStorage
-from identity_core.throttle.token_bucket import TokenBucketStorage
+from identity_core.throttle.token_bucket import TokenBucketRateLimiter, TokenBucketStorage
 from tests.attack.test_limiter import attack
 from tests.postgres_server import PostgresServer, programs
 from tests.redis_server import RedisServer, redis_server
@@ -70,7 +70,7 @@ def guarded(shared: TokenBucketStorage, deadline: float | None) -> FallbackStora
 async def decisions(directory: Path, redis_url: str, postgres_url: str | None, rounds: int) -> None:
     measured = partial(cost, rounds=rounds)
     memory = TokenBucketMemoryStorage(monotonic=time.monotonic)
-    policy = Policy(memory)
+    policy = Policy(TokenBucketRateLimiter(memory))
     key = ApiKey("a", "a", "0" * 64, None, None, 1e6, 1_000_000, datetime.now(UTC))
     line("memory, allowed", await measured(lambda: memory.acquire_token_bucket("a", 1e6, 1_000_000), 50_000))
     line("memory, refused", await measured(lambda: memory.acquire_token_bucket("b", 0.001, 1), 50_000))

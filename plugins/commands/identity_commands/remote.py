@@ -26,17 +26,15 @@ from identity_commands.profiles import (
     profile_option,
     signed_in,
 )
+from identity_commands.remedies import as_options, given, remedy
 from identity_commands.secret_input import secret_option
 from identity_commands.wallet import Wallet
-from identity_core.cli.failures import given, remedy
 from identity_core.cli.options import FILE, Whole, all_of
 from identity_core.cli.output import Text, fail, on_one_line, prints_json, show, working
 from identity_core.client import Client, Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Signer
 from identity_core.client.operations import served_operations
 from identity_core.values import value_class
 
-# What commands call otherwise than the members of the requests that they send.
-_OPTIONS: Final = {"autonomyLevel": "--level", "send anchor: false": "leave --anchor out"}
 F = TypeVar("F", bound=Callable[..., Any])
 Option = Callable[[F], F]
 
@@ -125,16 +123,6 @@ def explained(error: Exception, url: str) -> tuple[str, str, str]:
     # The number of an error says nothing to people that its words do not.
     what = re.sub(r"\[Errno -?[0-9]+\] ", "", str(error))
     return what, url, "start it with `identity serve`, or name another place with --url"
-
-
-def as_options(text: str) -> str:
-    """``text`` with the options of this command in place of the members of a request that they fill."""
-    context = click.get_current_context(silent=True)
-    options = {} if context is None else {one.name: one.opts[0] for one in context.command.params if one.name}
-    members = {name: option for name, option in options.items() if not name.islower()}
-    for member, option in {**members, **_OPTIONS}.items():
-        text = text.replace(member, option)
-    return text
 
 
 @value_class

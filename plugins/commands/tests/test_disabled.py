@@ -20,7 +20,10 @@ def kernel(identity: Commands, monkeypatch: pytest.MonkeyPatch) -> Commands:
     absent = ("identity_commands.", "identity_transparency.", "identity_wallets.")
 
     def read_others(**chosen: str) -> Any:
-        return [one for one in read(**chosen) if not one.value.startswith(absent)]
+        every = read()
+        found = [one for group in every.groups for one in every.select(group=group)]
+        others = importlib.metadata.EntryPoints(one for one in found if not one.value.startswith(absent))
+        return others.select(**chosen)
 
     monkeypatch.setattr(importlib.metadata, "entry_points", read_others)
     return identity

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.remedies import remedy
 from identity_commands.remote import explained
 
-from identity_core.cli.failures import remedy
 from identity_core.client import Client, ServiceError, ServiceUnreachable
 from tests.unit.cli.conftest import Commands
 

@@ -26,8 +26,9 @@ KINDS: Final = {
     "custodian": "custodian",
     "securing": "securing",
     "panel": "panel",
+    "extension": "",
 }
-"""What a plugin can provide, and the word for it in the name of a distribution."""
+"""The kinds of plugins, each with the word for it in the name of a distribution; that of an extension is its name alone."""
 
 MOST_CHARACTERS: Final = 32
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", re.ASCII)
@@ -39,12 +40,12 @@ class CannotMake(StartError):
 
 
 def new_plugin(kind: str, name: str, into: Path) -> Path:
-    """Makes the distribution ``identity-<kind>-<name>`` in a new folder of this name below ``into`` and returns the folder.
+    """Make the distribution ``identity-<kind>-<name>`` in a new folder of this name below ``into`` and returns the folder.
 
     ``kind`` is a key of ``KINDS``, ``name`` what operators will write. Raises ``CannotMake``; then nothing was written.
     """
     _check_name(kind, name)
-    distribution = f"identity-{KINDS[kind]}-{name}"
+    distribution = "-".join(filter(None, ("identity", KINDS[kind], name)))
     folder = into / distribution
     if folder.exists():
         raise CannotMake(f"{distribution} is there already", str(folder), "choose another name or another --into")
@@ -70,16 +71,20 @@ def new_plugin(kind: str, name: str, into: Path) -> Path:
 
 
 def _check_name(kind: str, name: str) -> None:
+    from identity_core.cli import main
+    from identity_core.extension.order import RESERVED
     from identity_core.settings.tree import Plugins
 
-    # A method name has no hyphen (DID Core §3.1).
-    form = _METHOD if kind == "did-method" else _NAME
+    # A method name has no hyphen (DID Core §3.1), and tables begin with the name of an extension.
+    form = _METHOD if kind in ("did-method", "extension") else _NAME
     if len(name) > MOST_CHARACTERS or form.fullmatch(name) is None:
         hyphens = "" if form is _METHOD else " and single hyphens"
         what = f"a name is at most {MOST_CHARACTERS} lower-case letters, digits{hyphens}, a letter first"
         raise CannotMake(what, name[:64], "choose another name")
     if name in {field.name for field in dataclasses.fields(Plugins)}:
         raise CannotMake(f"[plugins] {name} is a setting of the service itself", name, "choose another name")
+    if kind == "extension" and (name in RESERVED or name in main.list_commands(click.Context(main))):
+        raise CannotMake(f"{name} is a command of the service, or its tables begin so", name, "choose another name")
 
 
 def _refuse_installed(distribution: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,9 +66,9 @@ def _check_the_page(project: Path, module: str) -> None:
 
 
 @contextmanager
-def served(environment: Environment, settings: Mapping[str, str]) -> Iterator[LocalServer]:
+def served(environment: Environment, settings: Mapping[str, str], *options: str) -> Iterator[LocalServer]:
     """A server that finds the plugin where it is installed, before everything else."""
-    with local_server(environment=settings, path=environment.packages) as server:
+    with local_server(*options, environment=settings, path=environment.packages) as server:
         yield server
 
 
@@ -179,3 +181,37 @@ def test_a_prover(make: Callable[[str, str], Made]) -> None:
     calls = re.search(r'^identity_plugin_calls_total\{plugin="prover:tape"\} (\S+)', counted, re.MULTILINE)
     assert calls is not None
     assert float(calls[1]) >= 2, "the proofs of the story are its own"
+
+
+def test_extension(make: Callable[[str, str], Made], tmp_path: Path) -> None:
+    """An extension is made, served, observed, disabled and removed; nothing of the kernel changes."""
+    project, environment = make("extension", "identity-tape")
+    assert states(environment, {}) == {"identity_extend": "active"}
+    # The template must not hide how much an extension needs.
+    assert sum(len(path.read_text().splitlines()) for path in (project / "identity_tape").rglob("*.py")) <= 170
+    (folder := tmp_path / "installation").mkdir()
+    (config := folder / "identity.toml").write_text("")
+    place = ("--config", str(config), "--data-dir", str(folder / "data"))
+    with served(environment, {}, *place) as server, httpx.Client(base_url=server.url, timeout=60) as http:
+        http.headers["X-API-Key"] = server.api_key
+        refused = http.post("/api/v1/tape/notes", json={"text": ""})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (400, "INVALID_REQUEST")
+        stored = http.post("/api/v1/tape/notes", json={"text": "a note"})
+        assert stored.status_code == 201, stored.text
+        assert "<p>1 notes are stored." in http.get("/tape").text
+        assert re.search(r"^identity_tape_notes_total 1\.0$", http.get("/metrics").text, re.MULTILINE)
+        assert environment.identity("tape", "notes", *place) == {"notes": 1}
+    with contextlib.closing(sqlite3.connect(folder / "data" / "identity.sqlite")) as database:
+        assert database.execute("SELECT id, text FROM tape_notes").fetchall() == [(stored.json()["id"], "a note")]
+
+    assert environment.identity("extensions", "disable", "tape", "--config", str(config))["on"] is False
+    with served(environment, {}, *place) as server, httpx.Client(base_url=server.url, timeout=60) as http:
+        for answer in (http.post("/api/v1/tape/notes", json={"text": "a note"}), http.get("/tape")):
+            details = answer.json()["error"]["details"]
+            assert (answer.status_code, details["extension"]) == (404, "tape")
+            assert "identity extensions enable tape" in details["remedy"]
+
+    removed = environment.identity("extensions", "remove", "tape", "--purge", "--yes", *place)
+    assert removed["dropped"] == ["tape_migrations", "tape_notes"]
+    with contextlib.closing(sqlite3.connect(folder / "data" / "identity.sqlite")) as database:
+        assert database.execute("SELECT name FROM sqlite_master WHERE name LIKE 'tape%'").fetchall() == []

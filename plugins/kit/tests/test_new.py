@@ -21,8 +21,10 @@ def invoke(*arguments: str) -> Result:
 
 
 def test_there_is_a_kind_for_every_socket_that_hands_something_over() -> None:
-    assert len(KINDS) == len(PROVIDE_HOOKS)
-    handed_over = {kind.lower().removesuffix(" format").replace(" ", "-") for kind in PROVIDE_HOOKS.values()}
+    assert len(KINDS) == len(PROVIDE_HOOKS) + 1
+    handed_over = {"extension"} | {
+        kind.lower().removesuffix(" format").replace(" ", "-") for kind in PROVIDE_HOOKS.values()
+    }
     assert set(KINDS) == handed_over
 
 
@@ -43,6 +45,9 @@ def test_there_is_a_kind_for_every_socket_that_hands_something_over() -> None:
         ("ledger", "disabled"),
         ("ledger", "modules"),
         ("did-method", "my-method"),
+        ("extension", "my-notes"),
+        ("extension", "ledger"),
+        ("extension", "serve"),
     ],
 )
 def test_a_name_that_would_not_do(tmp_path: Path, kind: str, name: str) -> None:

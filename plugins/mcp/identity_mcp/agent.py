@@ -228,7 +228,7 @@ def _value(answer: httpx.Response) -> Any:
             code = error if error == INVALID_TARGET else value.get("code", error)
             raise Refused(code, value.get("error_description", error))
         raise _refused(error)
-    except (ValueError, KeyError, TypeError) as error:
+    except (AttributeError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise Refused("UNREADABLE", f"The service answered {answer.status_code} with something unreadable.") from error
 
 

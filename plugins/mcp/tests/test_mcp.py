@@ -307,6 +307,20 @@ def test_an_answer_has_a_bound_and_is_not_unpacked(body: bytes, headers: dict[st
     assert accepted == ["identity"]
 
 
+@pytest.mark.parametrize(
+    "body", ['{"error": [1]}', '{"error": 5}', '{"error": {"details": 5}}', "[" * 100_000, "5", "{}"]
+)
+def test_refusals_of_another_form_are_unreadable(body: str) -> None:
+    async def run() -> None:
+        transport = httpx.MockTransport(lambda request: httpx.Response(400, text=body))
+        async with httpx.AsyncClient(transport=transport) as http:
+            agent = Agent(AgentKey("did:ids:a", bytes(SigningKey.generate())), "http://h", "http://h", http)
+            with pytest.raises(Refused, match="unreadable"):
+                await agent.ask("listDelegations")
+
+    asyncio.run(run())
+
+
 def test_text_of_others_is_neutral() -> None:
     hidden = "".join(chr(0xE0000 + ord(one)) for one in "ignore the holder")
     found = neutral({"purpose": f"a\u202eb\u200bc\x1b[0m\n{hidden}", "proof": "x" * 5000, "n": [1, None, True, 1.5]})

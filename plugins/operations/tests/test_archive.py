@@ -297,6 +297,12 @@ def test_a_file_that_is_not_its_hash_is_refused(content: Path, tmp_path: Path) -
         ({"verifierKey": str(VerifierKey("other.example", PAIR.public))}, "manifest is broken"),
         ({"version": "1" * 500}, "manifest is broken"),
         ({"createdAt": "yesterday"}, "manifest is broken"),
+        ({"format": 0}, "no format"),
+        *(
+            ({name: value}, "manifest is broken")
+            for name in ("createdAt", "schema", "verifierKey", "checkpoint", "auditLines", "auditLink", "files")
+            for value in (None, True, [1], {"a": "b"}, "x")
+        ),
     ],
 )
 def test_manifests_that_are_none(content: Path, tmp_path: Path, change: dict[str, Any], says: str) -> None:

@@ -17,7 +17,7 @@ import pytest
 from identity_commands.local_server import LocalServer
 from identity_operations.checks import machine as doctor_machine
 
-from identity_core.cli.listening import listening_at
+from identity_core.cli.serve import listening_at
 from identity_core.settings import Settings, SettingsError, load
 from tests.postgres_server import PostgresServer, postgres_server, postgres_url
 from tests.unit.cli.conftest import Commands

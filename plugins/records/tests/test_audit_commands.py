@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from identity_commands.local_server import LocalServer
@@ -131,3 +132,36 @@ def test_a_running_service(remote: Commands, server: LocalServer, wallet: Path) 
     assert exported[-1]["sequence"] >= body["lines"]
     assert exported[body["lines"] - 1]["link"] == body["head"]
     assert "AUTH_REQUIRED" in Commands({}).refused("audit", "verify", "--url", server.url)[0]
+
+
+NESTED = '{"sequence":1,"operation":' + "[" * 100_000
+ITEMS = (
+    {"sequence": 1, "line": 5, "link": "00" * 32},
+    {"sequence": "1", "line": "{}", "link": "00" * 32},
+    {"sequence": 1, "line": "{}", "link": 5},
+    {"sequence": 1, "line": "{}", "link": "x"},
+    {"sequence": 1, "line": "\ud800", "link": ""},
+    {"sequence": 1},
+    [],
+    5,
+    None,
+)
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_items_of_another_form_are_refused(identity: Commands, here: Path, item: Any) -> None:
+    (here / "audit.jsonl").write_text(json.dumps(item) + "\n")
+    assert (
+        "line 1 of the file is not one of an export" in identity.refused("audit", "verify", "--file", "audit.jsonl")[0]
+    )
+
+
+def test_deeply_nested_line_is_refused(identity: Commands, here: Path) -> None:
+    """A line that may tell of a cut is read."""
+    line = NESTED.replace("1", "2", 1) + '"operation":"cutAuditLog"'
+    items = [{"sequence": 2, "line": line, "link": next_link(bytes(32), line.encode()).hex()}]
+    following = line.replace("2", "3", 1)
+    link = next_link(bytes.fromhex(items[0]["link"]), following.encode()).hex()
+    items.append({"sequence": 3, "line": following, "link": link})
+    (here / "audit.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
+    assert "cut and does not say which" in identity.refused("audit", "verify", "--file", "audit.jsonl")[0]

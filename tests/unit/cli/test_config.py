@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from identity_core.cli.options import configured
 from identity_core.settings import load
 from tests.unit.cli.conftest import Commands
 
@@ -97,3 +98,25 @@ def test_the_file_of_the_system_is_read_where_there_is_no_other(
     named = tmp_path / "named.toml"
     named.write_text("[server]\nport = 3\n")
     assert load(environment={"IDENTITY_CONFIG": str(named)}).server.port == 3
+
+
+@pytest.mark.parametrize(
+    ("url", "is_warned"),
+    [
+        ("postgresql://id:secret@db.example/id", True),
+        ("postgresql://db.example/id?user=id&password=secret", True),
+        ("postgresql://id@[::1]:5432/id?passfile=/etc/identity/passfile", False),
+        (None, False),
+    ],
+)
+def test_password_on_the_command_line_is_warned_of(
+    url: str | None,
+    is_warned: bool,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    configured(None, {"database_url": url})
+    assert ("password in --database-url" in (said := capsys.readouterr().err)) is is_warned
+    assert "secret" not in said

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.cli.listening import listening_at
+from identity_core.cli.serve import listening_at
 from identity_core.settings.server import Server
 from identity_core.throttle.policy import client_address, is_trusted, parse_proxies
 from tests.fault.service_process import kept_port
@@ -104,7 +104,7 @@ def test_where_none_can_be_made_the_place_is_named(path: Path, name: str, capsys
 
 HANDED = """
 import os, socket, sys
-from identity_core.cli.listening import listening_at
+from identity_core.cli.serve import listening_at
 from identity_core.settings.server import Server
 descriptor, count, is_ours = map(int, sys.argv[1:])
 os.dup2(descriptor, 3)

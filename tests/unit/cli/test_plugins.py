@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from identity_operations.commands.plugins_check import check_plugins
 
 from identity_core.cli import main
-from identity_core.cli import plugins as plugins_group
 from identity_core.cli.options import installed_plugins
 from identity_core.settings import StartError, load
 
@@ -54,7 +54,7 @@ def test_list_builds_nothing(toys: Path) -> None:
 
 
 def test_check_builds_what_is_chosen_and_leaves_nothing(toys: Path) -> None:
-    check = plugins_group.check_plugins(load(file=toys))
+    check = check_plugins(load(file=toys))
     assert check.problems == []
     assert {row.state for row in check.plugins if row.name == "toy"} == {"active"}
     assert not (toys.parent / "identity-data").exists()
@@ -62,7 +62,7 @@ def test_check_builds_what_is_chosen_and_leaves_nothing(toys: Path) -> None:
 
 def test_check_names_every_problem(toys: Path) -> None:
     settings = load(file=toys, overrides={"ledger.backend": "gone", "custodian.backend": "gone"})
-    problems = plugins_group.check_plugins(settings).problems
+    problems = check_plugins(settings).problems
     assert [str(problem).split(" ")[0] for problem in problems] == ["ledger.backend", "custodian.backend"]
 
 

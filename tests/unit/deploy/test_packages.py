@@ -5,106 +5,25 @@ from __future__ import annotations
 
 import email
 import json
-import os
 import re
-import site
-import subprocess
-import sys
-import tomllib
-import venv
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from identity_commands.local_server import local_server
 
-from features.specification.dids import build_request
-from features.specification.plain_client import PlainClient, did_path
-from features.specification.proofs import build_proof_request, create_parties
-from features.specification.story import PlainStory
-from tests.once import once
-
-ROOT = Path(__file__).parents[3]
-PROJECTS = [ROOT, *sorted(path.parent for path in ROOT.glob("p*/*/pyproject.toml"))]
-BUILD = Path(__file__).with_name("build_all.py")
-
-
-def project(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
-    return found
-
-
-def plugins() -> set[str]:
-    """The names of those that the service loads."""
-    found = map(project, PROJECTS)
-    return {one["name"] for one in found if "identity.plugins" in one.get("entry-points", {})}
-
-
-SERVICE = project(ROOT / "packages" / "identity_service")
-
-
-@pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    def make(folder: Path) -> None:
-        done = subprocess.run([sys.executable, BUILD, folder, *PROJECTS], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr[-3000:]
-
-    return once(tmp_path_factory, "packages", make)
-
-
-@pytest.fixture(scope="module")
-def others(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the tests' environment has of other authors, and nothing of ours."""
-
-    def make(folder: Path) -> None:
-        for place in map(Path, site.getsitepackages()):
-            for path in place.iterdir():
-                if not path.name.startswith(("identity_", "__editable__")):
-                    (folder / path.name).symlink_to(path)
-
-    return once(tmp_path_factory, "packages-of-others", make)
-
-
-@dataclass(frozen=True)
-class Empty:
-    """An environment in which nothing of ours is installed but what a test installs."""
-
-    folder: Path
-    variables: dict[str, str]
-
-    def ran(self, program: str, *arguments: str | Path) -> str:
-        """What the program of the environment prints. It must succeed."""
-        command = [self.folder / "bin" / program, *arguments]
-        done = subprocess.run(
-            command, env=self.variables, cwd=self.folder, capture_output=True, text=True, check=False, timeout=300
-        )
-        assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-2000:]
-        return done.stdout
-
-    def install(self, *names: str | Path) -> None:
-        """By pip, which takes ours from the folder of packages and what they require from what is there; anything else fails."""
-        pip = ("-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--no-index", "--no-build-isolation")
-        self.ran("python", *pip, "--no-compile", *names)
-
-    def distributions(self) -> set[str]:
-        """Ours, by name."""
-        asked = "import importlib.metadata as m; print(*(one.name for one in m.distributions(path=[{!r}])))"
-        (own,) = self.folder.glob("lib/python*/site-packages")
-        return set(self.ran("python", "-P", "-c", asked.format(str(own))).split())
-
-
-@pytest.fixture
-def empty(others: Path, tmp_path: Path) -> Empty:
-    folder = tmp_path / "environment"
-    venv.EnvBuilder(symlinks=True).create(folder)
-    (own,) = folder.glob("lib/python*/site-packages")
-    (own / "others.pth").write_text(f"{others}\n")
-    dropped = ("IDENTITY_", "API_KEY", "PYTHONPATH", "PIP_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-    return Empty(folder, kept | {"HOME": str(tmp_path), "PIP_CONFIG_FILE": os.devnull})
+from identity_core.extension.compose import operations
+from tests.unit.deploy.packages import (
+    PROJECTS,
+    ROOT,
+    SERVICE,
+    Empty,
+    plugins,
+    project,
+    run_the_story_of_the_specification,
+)
 
 
 def test_there_is_an_sdist_and_a_wheel_of_each(wheels: Path) -> None:
@@ -190,20 +109,78 @@ def test_the_kernel_alone_serves_the_specification(wheels: Path, empty: Empty) -
     """Only the plugins of the embedded default are beside it, and none of the extensions."""
     plugins_of_default = ["custodian-sealed", "did-ids", "keys-env", "keys-sql", "ledger-sql", "prover-bbs"]
     empty.install("--find-links", wheels, "identity-kernel", *(f"identity-{name}" for name in plugins_of_default))
-
-    def start(command: list[str], env: dict[str, str], **named: Any) -> subprocess.Popen[bytes]:
-        python = empty.folder / "bin" / "python"
-        return subprocess.Popen([python, *command[1:]], env=empty.variables | env, cwd=empty.folder, **named)
-
-    with local_server(popen=start) as server, httpx.Client(timeout=120) as http:
+    with empty.server() as server, httpx.Client(timeout=120) as http:
         assert http.get(f"{server.url}/version").json()["extensions"] == ""
-        client = PlainClient(f"{server.url}/api/v1", server.api_key, http)
-        parties = create_parties(client, 5)
-        proof = client.request(
-            "POST", "/zkp/delegated-proofs", build_proof_request(parties, "gte"), X_API_Key=client.api_key
-        )
-        assert proof.status_code == 201, proof.text
-        for name, subject in (("update", parties.holder), ("rotate", parties.holder), ("deactivate", parties.agent)):
-            changed = client.send_signed(*build_request(PlainStory(client, subject=subject), name), subject)
-            assert changed.is_success, (name, changed.text)
-        assert client.request("GET", did_path(parties.agent.did)).status_code == 410
+        run_the_story_of_the_specification(server, http)
+
+
+def extensions() -> dict[str, str]:
+    """Return the distribution of each extension, by the name of its plugin."""
+    projects = (project(folder) for folder in PROJECTS)
+    found = {one["name"]: one.get("entry-points", {}).get("identity.plugins", {}) for one in projects}
+    return {name: each for each, entries in found.items() for name, at in entries.items() if at.endswith(".extension")}
+
+
+def operation_ids(extension: str) -> set[str]:
+    """Return those of the extension's part of the document."""
+    (folder,) = (one for one in PROJECTS if project(one)["name"] == extensions()[extension])
+    return {
+        operation["operationId"]
+        for part in folder.glob("identity_*/document.json")
+        for *_, operation in operations(json.loads(part.read_text()))
+    }
+
+
+def sample(names: Iterable[str], default: set[str]) -> list[Any]:
+    """Return the names as parameters; those that are not in ``default`` are for the nightly run."""
+    found = sorted(names)
+    assert default <= {*found}
+    return [pytest.param(each, marks=() if each in default else pytest.mark.nightly) for each in found]
+
+
+@pytest.mark.parametrize("deleted", sample(extensions(), {"consents", "records"}))
+def test_service_starts_without_an_extension(wheels: Path, empty: Empty, deleted: str) -> None:
+    """Each extension that imports it is off, with one line in the log, and everything else is served."""
+    distribution = extensions()[deleted]
+    empty.install("--find-links", wheels, "identity-service[all]")
+    empty.uninstall(distribution)
+    left = {one["name"]: one for one in map(project, PROJECTS) if one["name"] != distribution}
+    dependent = {
+        name
+        for name, each in extensions().items()
+        if each != deleted
+        and any(re.match(rf"{distribution}\b", needed) for needed in left.get(each, {}).get("dependencies", ()))
+    }
+    with empty.server() as server, httpx.Client(timeout=120) as http:
+        on = http.get(f"{server.url}/version").json()["extensions"].split(", ")
+        assert {*on}.isdisjoint({deleted, *dependent})
+        log = server.log.read_text()
+        assert "Traceback" not in log
+        module = distribution.replace("-", "_")
+        for name in dependent:
+            remedy = f"install its distribution, or name {name} in plugins.disabled"
+            assert f"failed: it requires the module {module}, which is not installed; {remedy}" in log
+        served = {one["operationId"] for *_, one in operations(http.get(f"{server.url}/openapi.json").json())}
+        assert served.isdisjoint(operation_ids(deleted))
+        assert served >= operation_ids(next(iter({"observability", "oauth"} - {deleted})))
+        run_the_story_of_the_specification(server, http)
+    assert "serve" in empty.ran("identity", "--help")
+    listed = json.loads(empty.ran("identity", "extensions", "list", "--json"))
+    assert deleted not in {row["name"] for row in listed}
+
+
+@pytest.mark.parametrize(
+    "name",
+    sample((str(project(folder)["name"]) for folder in PROJECTS), {"identity-kernel", "identity-bbs", "identity-ui"}),
+)
+def test_wheel_alone_imports_what_it_declares(wheels: Path, empty: Empty, name: str) -> None:
+    """An editable install hides a dependency that is missing in ``pyproject.toml``."""
+    empty.install("--find-links", wheels, name)
+    program = (
+        "import importlib, pkgutil, sys; package = importlib.import_module(sys.argv[1]); "
+        "names = [one.name for one in pkgutil.walk_packages(getattr(package, '__path__', []), sys.argv[1] + '.')]; "
+        "[importlib.import_module(one) for one in names if '__main__' not in one and 'templates' not in one]; print(len(names))"
+    )
+    if name != "identity-service":
+        module = "identity_core" if name == "identity-kernel" else name.replace("-", "_")
+        assert empty.ran("python", "-c", program, module)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.cli.settings_file import edit_settings, require_from_file, write_settings
+from identity_core.cli.extensions import edit_settings, require_from_file, write_settings
 from identity_core.extension.choice import (
     BY_UPGRADE,
     choose_extensions,

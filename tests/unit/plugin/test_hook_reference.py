@@ -9,13 +9,13 @@ from types import ModuleType
 
 import pytest
 
-from identity_core.plugin import hookspecs
+from identity_core.plugin import sockets
 from identity_core.settings import Settings
 from identity_core.settings.fields import keys_of
 
 PLUGINS = Path(__file__).parents[3] / "plugins"
 PAGE = (PLUGINS / "README.md").read_text(encoding="utf-8")
-HOOKS = [name for name in vars(hookspecs) if name.startswith("identity_")]
+HOOKS = [name for name in vars(sockets) if name.startswith("identity_")]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_the_generated_part_is_fresh(generator: ModuleType) -> None:
 
 @pytest.mark.parametrize("hook", HOOKS)
 def test_every_hook_stands_there_with_its_arguments(hook: str) -> None:
-    arguments = ", ".join(inspect.signature(getattr(hookspecs, hook)).parameters)
+    arguments = ", ".join(inspect.signature(getattr(sockets, hook)).parameters)
     assert f"### `{hook}({arguments})`" in PAGE
 
 

@@ -311,6 +311,11 @@ def _raises(error: BaseException) -> Any:
     ("importing", "reason"),
     [
         (_raises(ImportError("No module named 'hvac'")), "import failed: ImportError: No module named 'hvac'"),
+        (
+            _raises(ModuleNotFoundError("No module named 'identity_tape.notes'", name="identity_tape.notes")),
+            "it requires the module identity_tape, which is not installed; "
+            "install its distribution, or name vault in plugins.disabled",
+        ),
         (_raises(SystemExit(3)), "import failed: SystemExit: 3"),
         (_raises(SyntaxError("line one\nline two")), "import failed: SyntaxError: line one line two"),
     ],

@@ -20,7 +20,7 @@ from identity_core.throttle.policy import (
     limit_fields,
     parse_proxies,
 )
-from identity_core.throttle.token_bucket import Decision
+from identity_core.throttle.token_bucket import Decision, TokenBucketRateLimiter
 from tests.unit.throttle.promises import Ticking, run
 
 
@@ -30,7 +30,7 @@ def api_key(key_id: str = "key_1", rate: float | None = None, burst: int | None 
 
 
 def policy(**limits) -> Policy:
-    return Policy(TokenBucketMemoryStorage(monotonic=Ticking()), **limits)
+    return Policy(TokenBucketRateLimiter(TokenBucketMemoryStorage(monotonic=Ticking())), **limits)
 
 
 async def spend(action, times: int) -> int:

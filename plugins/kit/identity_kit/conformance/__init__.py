@@ -23,6 +23,7 @@ the same, with faults  ``ledger_faults``, beside the former   ``reopen`` [``outa
 ``Custodian``          ``custodian.CustodianConformance``     ``custodian`` [``reopen``]
 ``SecuringFormat``     ``securing.SecuringConformance``       ``securing``, ``unsecured`` or ``secured``
 ``OperatorPanel``      ``panel.PanelConformance``             ``panel``
+``Extension``          ``extension.ExtensionConformance``     ``declared``
 ``verify_bearer``      ``bearer.BearerConformance``           ``verify``, ``tokens``
 =====================  =====================================  ==========================================
 

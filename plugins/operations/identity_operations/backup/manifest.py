@@ -78,14 +78,14 @@ class BackupManifest:
             read = strict_json.loads(octets)
         except strict_json.JsonRefused as error:
             raise BackupInvalid(f"its manifest is broken: {error.reason}") from error
-        if not isinstance(read, dict) or type(read.get("format")) is not int:
+        if not isinstance(read, dict) or type(read.get("format")) is not int or read["format"] < 1:
             raise BackupInvalid("its manifest has no format")
         if read["format"] > FORMAT:
             raise BackupInvalid("it was made by a newer version")
         try:
             manifest = _manifest(read)
             open_checkpoint(manifest.remembered.note, manifest.key)
-        except (KeyError, TypeError, ValueError, Refuted) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, Refuted) as error:
             raise BackupInvalid(f"its manifest is broken: {type(error).__name__} {error}") from error
         return manifest
 

@@ -175,7 +175,7 @@ def _server(settings: Settings) -> Iterator[Diagnosis]:
 
 
 def _plugins(settings: Settings) -> Iterator[Diagnosis]:
-    from identity_core.cli.plugins import check_plugins
+    from identity_operations.commands.plugins_check import check_plugins
 
     check = check_plugins(settings)
     off = set[tuple[str, str]]()

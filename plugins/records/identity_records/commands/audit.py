@@ -22,7 +22,7 @@ from identity_commands.profiles import signed_in
 from identity_commands.remote import api_key_option, named_service_option, session
 
 from identity_core.cli.options import FILE, Whole, of_installation, opened_part, refuse_absent
-from identity_core.cli.output import fail, prints_json, show
+from identity_core.cli.output import fail, failing, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.domain.activity import (
     ChainBroken,
@@ -117,7 +117,8 @@ def rekey(settings: Settings) -> None:
 @of_installation
 def export(settings: Settings, after: int, output: Any, url: str | None, api_key: str | None) -> None:
     """Write the lines as JSON lines of `sequence`, `line` (exactly as it was hashed) and `link`; with --json as one array."""
-    with _read(settings, url, api_key, after) as lines:
+    where, remedy = url or str(settings.data_dir), "check that the URL is that of the service"
+    with _read(settings, url, api_key, after) as lines, failing((ChainBroken,), where, remedy):
         items = ({"sequence": one.sequence, "line": one.line.decode(), "link": one.link.hex()} for one in lines)
         if prints_json():
             output.write(orjson.dumps([*items], option=orjson.OPT_INDENT_2) + b"\n")
@@ -202,13 +203,18 @@ def _exported(file: Any) -> Lines:
     for number, line in enumerate(file, 1):
         try:
             one = _line(orjson.loads(line))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, ChainBroken) as error:
             raise ChainBroken(f"line {number} of the file is not one of an export") from error
         yield one
 
 
-def _line(item: dict[str, Any]) -> ChainedLine:
-    return ChainedLine(item["sequence"], item["line"].encode(), bytes.fromhex(item["link"]))
+def _line(item: Any) -> ChainedLine:
+    """Return the line of an item of an export. Raises ``ChainBroken``."""
+    match item:
+        case {"sequence": int(sequence), "line": str(line), "link": str(link)}:
+            with contextlib.suppress(ValueError):
+                return ChainedLine(sequence, line.encode(), bytes.fromhex(link))
+    raise ChainBroken("an item is not one of an export")
 
 
 def _remembered(path: Path) -> ChainHead | None:

@@ -197,5 +197,5 @@ class CutAuditLog(Repeating):
 def _at(one: ChainedLine) -> datetime:
     try:
         return times.parse(json.loads(one.line)["at"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ChainBroken(f"line {one.sequence} says no time") from error

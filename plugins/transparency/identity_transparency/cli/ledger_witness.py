@@ -167,7 +167,7 @@ def serve(
 
     POST /add-checkpoint takes submissions; GET /<SHA-256 of the origin>/checkpoint shows the last checkpoint that was cosigned.
     """
-    from identity_core.cli.listening import listen
+    from identity_core.cli.serve import listen
     from identity_core.settings.server import Server
 
     if not logs and policy is None:

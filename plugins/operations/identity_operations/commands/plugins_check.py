@@ -1,0 +1,87 @@
+"""``identity plugins check``: whether what the settings choose can be built.
+
+It builds and closes again: over the installation, read-only, what can look at one, and all else in a temporary directory, so that it
+leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import click
+
+from identity_core.cli.options import config_option
+from identity_core.cli.output import Command, show, working
+from identity_core.cli.plugins import as_table, read_plugins
+from identity_core.plugin.choose import InstalledPlugin
+from identity_core.settings import Settings, StartError
+from identity_core.values import value_class
+
+
+@value_class
+class PluginCheck:
+    """``problems`` holds each thing that would stop a start; none means that it can be had."""
+
+    plugins: list[InstalledPlugin]
+    problems: list[StartError]
+
+
+def check_plugins(settings: Settings) -> PluginCheck:
+    """Builds everything that the settings choose. Raises ``StartError`` like ``installed_plugins``."""
+    with tempfile.TemporaryDirectory() as folder:
+        return asyncio.run(_check(settings, Path(folder)))
+
+
+async def _check(settings: Settings, scratch: Path) -> PluginCheck:
+    from identity_core.bootstrap.read_only import looking_plugins
+    from identity_core.plugin.build import LookOnly
+
+    manager = looking_plugins(settings, LookOnly(scratch))
+    choices: tuple[Callable[[], object], ...] = (
+        manager.did_methods,
+        lambda: manager.ledger(settings.ledger.backend),
+        lambda: manager.key_stores(settings.key_stores),
+        *(partial(manager.custodian, name) for name in settings.custodian.names),
+        lambda: manager.prover(settings.prover.backend),
+        manager.securing_formats,
+        manager.panels,
+    )
+    problems: list[StartError] = []
+    for choose in choices:
+        try:
+            choose()
+        except StartError as error:
+            problems.append(error)
+    plugins = manager.installed()
+    await manager.close()
+    return PluginCheck(plugins, problems)
+
+
+@click.command(name="check", cls=Command)
+@config_option
+def command(config: Path | None) -> None:
+    """Build what the settings choose, as a start would, and say what is wrong."""
+    with working("building the plugins"):
+        check = read_plugins(check_plugins, config)
+    body = {
+        "plugins": [dataclasses.asdict(one) for one in check.plugins],
+        "problems": [" ".join(str(problem).split()) for problem in check.problems],
+    }
+    show(body, text=lambda _: _report(check))
+    if check.problems:
+        raise SystemExit(1)
+
+
+def _report(check: PluginCheck) -> str:
+    problems = "\n".join(f"problem: {_problem(problem)}" for problem in check.problems)
+    return f"{as_table(check.plugins)}\n\n{problems or 'Everything that the settings choose can be had.'}"
+
+
+def _problem(problem: StartError) -> str:
+    """A wrong setting knows its place and remedy."""
+    return f"{problem.what}\n  at: {problem.where}\n  do: {problem.fix}" if problem.where else str(problem)
