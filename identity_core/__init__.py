@@ -1,8 +1,12 @@
 """An identity service: DID lifecycle, delegated zero-knowledge proofs, and a plugin for every part."""
 
 import functools
+import sys
+
+from identity_core.old_names import OldNames
 
 __version__ = "1.0.0"
+sys.meta_path.append(OldNames())
 
 
 @functools.cache

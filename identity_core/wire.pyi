@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from identity_core.codec.structs import Types
+from identity_codec.structs import Types
 
 TYPES: Types
 

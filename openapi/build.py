@@ -24,7 +24,7 @@ from typing import Any, Final
 
 import yaml
 
-from identity_core.codec.structs import Types
+from identity_codec.structs import Types
 from identity_core.extension.compose import CompositionError, compose
 from openapi.error_classes import write_errors
 from openapi.served_operations import operations_of

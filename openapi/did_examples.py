@@ -13,11 +13,10 @@ from typing import Any, Final
 from identity_transparency.approval_handlers import approvals_shown
 from identity_transparency.use_cases.approvals import Approvals, Waiting
 
+from identity_codec import ed25519, multibase, multikey
+from identity_codec.structs import plain
+from identity_codec.times import printed
 from identity_core.api import dids
-from identity_core.codec import multibase, multikey
-from identity_core.codec.structs import plain
-from identity_core.codec.times import printed
-from identity_core.crypto import ed25519
 from identity_core.domain.dids import evidence, keys
 from identity_core.domain.dids.changes import (
     AddService,

@@ -8,11 +8,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from identity_bbs.bls12381 import select
-from identity_bbs.consent import consent
-from identity_bbs.frames import scalar
-from identity_bbs.holders import HolderConsent
-from identity_bbs.suite import ciphersuite
 from identity_bound_credentials.domain.bound_credential import BoundHeader
 from identity_bound_credentials.domain.bound_format import particulars_of
 from identity_bound_credentials.domain.gap_shards import Manifest, SignedGap
@@ -34,8 +29,13 @@ from identity_bound_credentials.domain.presented import presentation_signals
 from identity_bound_credentials.domain.question import AskedCredential, Question
 from identity_prover_bbs import BbsProver
 
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_encode
+from identity_bbs.bls12381 import select
+from identity_bbs.consent import consent
+from identity_bbs.frames import scalar
+from identity_bbs.holders import HolderConsent
+from identity_bbs.suite import ciphersuite
+from identity_codec import multikey
+from identity_codec.multibase import base64url_encode
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.delegations.ibct import Capability
 from identity_core.domain.proofs.asked import parse_asked

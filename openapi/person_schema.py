@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from identity_core.errors import JsonValue
+from identity_codec.strict_json import JsonValue
 from openapi.story import Json
 
 ATTRIBUTES: Final[list[Json]] = [

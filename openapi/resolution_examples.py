@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import orjson
 
+from identity_codec.structs import plain
 from identity_core.api import caching
 from identity_core.api.request import Request
-from identity_core.codec.structs import plain
 from identity_core.domain.dids import foreign
 from identity_core.domain.dids.did import Did
 from identity_core.ports.repositories import IndexedVersion

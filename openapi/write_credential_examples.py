@@ -13,12 +13,6 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 import orjson
-from identity_bbs import interface
-from identity_bbs.blind import IssueRequest, blind_sign, commit
-from identity_bbs.bls12381 import select
-from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
-from identity_bbs.openings import HolderSecret
-from identity_bbs.suite import ciphersuite
 from identity_bound_credentials.domain import status_gaps
 from identity_bound_credentials.domain.bound_credential import (
     BoundHeader,
@@ -30,10 +24,15 @@ from identity_bound_credentials.domain.bound_credential import (
 from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS
 from identity_bound_credentials.use_cases.issue import GAP_PERIOD
 
+from identity_bbs import interface
+from identity_bbs.blind import IssueRequest, blind_sign, commit
+from identity_bbs.bls12381 import select
+from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
+from identity_bbs.openings import HolderSecret
+from identity_bbs.suite import ciphersuite
+from identity_codec import ed25519, multibase, times
+from identity_codec.structs import plain
 from identity_core.api.credentials import credentials, record, schema, schemas, shown
-from identity_core.codec import multibase, times
-from identity_core.codec.structs import plain
-from identity_core.crypto import ed25519
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.credentials import status_list

@@ -12,9 +12,6 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from identity_tlog.note import VerifierKey
-from identity_tlog.tiles import TileKey, grown
-from identity_tlog.tree import Frontier
 from identity_transparency import wire
 from identity_transparency.ledger_handlers import LedgerHandlers
 from identity_transparency.use_cases.read import (
@@ -27,16 +24,18 @@ from identity_transparency.use_cases.read import (
     GetLedgerTransaction,
 )
 
+from identity_codec import ed25519, multikey
+from identity_codec.structs import plain
 from identity_core.api.request import Answer, Request
 from identity_core.bootstrap.ports import SystemClock
-from identity_core.codec import multikey
-from identity_core.codec.structs import plain
-from identity_core.crypto import ed25519
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, EarlierKey, succession_text
 from identity_core.ports.anchoring import Growth
 from identity_core.ports.ledger import LedgerEntry, LedgerHead
 from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger, TransparencyLog
+from identity_tlog.note import VerifierKey
+from identity_tlog.tiles import TileKey, grown
+from identity_tlog.tree import Frontier
 from openapi.did_examples import Telling, approvals
 from openapi.story import dice
 from openapi.write_examples import write

@@ -11,13 +11,13 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Final
 
-from identity_bbs.bls12381 import select
 from identity_prover_bbs import BbsProver
 
+from identity_bbs.bls12381 import select
+from identity_codec import ed25519
+from identity_codec.structs import plain
 from identity_core.api.proofs import checked, result
 from identity_core.client import Signer, ibct
-from identity_core.codec.structs import plain
-from identity_core.crypto import ed25519
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.delegations.ibct import Capability
 from identity_core.domain.dids.changes import Create

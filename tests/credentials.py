@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
+from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS
+
 from identity_bbs import interface
 from identity_bbs.bls12381 import select
 from identity_bbs.suite import ciphersuite
-from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS
-
+from identity_codec import multibase
+from identity_codec.structs import plain
 from identity_core.api.credentials import verifiable_credential
-from identity_core.codec import multibase
-from identity_core.codec.structs import plain
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, canonical_values
 from identity_core.domain.credentials.credential_schema import CredentialSchema

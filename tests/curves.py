@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+
 from identity_bbs.bls12381 import BackendUnavailable, Curve, available, select
 
 BACKENDS = ("blst", "pyblst", "py_ecc")

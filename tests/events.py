@@ -9,16 +9,16 @@ from typing import Any
 
 import orjson
 
-from identity_core.codec.times import parse
+from identity_codec.strict_json import JsonValue
+from identity_codec.times import parse
+from identity_codec.values import value_class
 from identity_core.database import Transaction
 from identity_core.domain.activity import SERVICE, Event, EventRecord, RequestContext
-from identity_core.errors import JsonValue
 from identity_core.ports.activity import TimelineEntry, Verification
 from identity_core.ports.repositories import AuditLog
 from identity_core.store import Store
 from identity_core.store.audit import to_line
 from identity_core.store.events import ActivityRows
-from identity_core.values import value_class
 
 
 @value_class

@@ -12,9 +12,9 @@ OPTIONAL = ("identity_bbs.bls12381.",)
 
 OLD = (
     "identity_core.conformance",
-    "identity_core.crypto.bbs",
-    "identity_core.crypto.bls12381",
-    "identity_core.crypto.frames",
+    "identity_bbs",
+    "identity_bbs.bls12381",
+    "identity_bbs.frames",
 )
 """Old import paths, which warn."""
 

@@ -26,10 +26,10 @@ from identity_bound_credentials.worker_calls import Present
 from identity_kit.conformance.prover_cases import BbsIssuer
 from identity_kit.conformance.transparent_prover import TransparentProver
 
+from identity_codec import ed25519, jcs, multibase, multikey
+from identity_codec.strict_json import JsonValue
+from identity_codec.structs import convert
 from identity_core.client import Signer, ibct
-from identity_core.codec import jcs, multibase, multikey
-from identity_core.codec.structs import convert
-from identity_core.crypto import ed25519
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
@@ -42,7 +42,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.domain.proofs.stored import DelegatedProof
-from identity_core.errors import JsonValue, PredicateNotSatisfied
+from identity_core.errors import PredicateNotSatisfied
 from identity_core.plugin.processes.channel import decode_call, encode_call
 from identity_core.plugin.processes.extended import Extended
 from identity_core.ports.credentials import RegisteredSchema

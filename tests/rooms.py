@@ -9,11 +9,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.structs import UNSET
-from identity_core.codec.times import printed_exactly
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multikey
+from identity_codec.multibase import base64url_encode
+from identity_codec.structs import UNSET
+from identity_codec.times import printed_exactly
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids import challenge, keys

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from identity_securing_bbs2023 import Bbs2023
+
 from identity_bbs import interface
 from identity_bbs.bls12381 import keys, select
 from identity_bbs.suite import ciphersuite
-from identity_securing_bbs2023 import Bbs2023
-
-from identity_core.codec import multikey
+from identity_codec import multikey
 from identity_core.ports.securing import UnsecuredCredential
 
 

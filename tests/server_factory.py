@@ -199,7 +199,7 @@ PRELOADED = ("alembic.command", "psycopg", "uvloop")
 PACKAGES = (
     "identity_bbs",
     "identity_core.cli",
-    "identity_core.crypto",
+    "identity_codec",
     "identity_core.database",
     "identity_core.plugin.processes",
     "identity_core.store.tables",

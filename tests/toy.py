@@ -13,12 +13,12 @@ from urllib.parse import unquote
 import orjson
 from msgspec import structs
 
+from identity_codec.structs import plain
 from identity_core.api.app import build_app
 from identity_core.api.contract import OpenApiDocument, parse_document
 from identity_core.api.dispatch import Wiring
 from identity_core.api.guard import Guard, request_ids
 from identity_core.api.request import Answer, Handler, Headers, Operation, Request
-from identity_core.codec.structs import plain
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import AuthFailed, AuthRequired, DidNotFound, InternalError, RateLimited

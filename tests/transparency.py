@@ -9,16 +9,15 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
-from identity_tlog.tiles import TileKey, bundled, edge_of, grown, levels_of, tiles_of
-from identity_tlog.tree import Frontier, leaf_hash
-
-from identity_core.crypto import ed25519
+from identity_codec import ed25519
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.plugin.provider import BuildContext
 from identity_core.store import Store
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger
+from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
+from identity_tlog.tiles import TileKey, bundled, edge_of, grown, levels_of, tiles_of
+from identity_tlog.tree import Frontier, leaf_hash
 from tests.rooms import MovableClock
 
 ORIGIN = "id.example/api/v1/ledger"

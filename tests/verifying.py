@@ -8,13 +8,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from identity_bbs.bls12381 import keys as bls
 from identity_kit.conformance.prover_cases import BbsIssuer
 from identity_records.store import StoredVerifications
 from identity_records.use_cases.verifications import ListVerificationHistory
 
-from identity_core.codec import multikey
-from identity_core.codec.structs import convert
+from identity_bbs.bls12381 import keys as bls
+from identity_codec import multikey
+from identity_codec.strict_json import JsonValue
+from identity_codec.structs import convert
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
@@ -24,7 +25,6 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.domain.proofs.verification import ProofVerification
-from identity_core.errors import JsonValue
 from identity_core.ports.proofs import Anchoring
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys

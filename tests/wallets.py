@@ -8,12 +8,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from identity_bbs import blind, consent
-from identity_bbs.bls12381 import keys, select
-from identity_bbs.holders import HolderConsent
-from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
-from identity_bbs.openings import HolderSecret
-from identity_bbs.suite import ciphersuite
 from identity_bound_credentials.domain import status_gaps
 from identity_bound_credentials.domain.bound_credential import (
     BoundHeader,
@@ -25,8 +19,14 @@ from identity_bound_credentials.domain.bound_credential import (
 from identity_bound_credentials.domain.presentation import DELEGATION_COVER, REQUEST_COVER, ConsentTerms, Cover
 from identity_bound_credentials.domain.question import AskedCredential, Question
 
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_encode
+from identity_bbs import blind, consent
+from identity_bbs.bls12381 import keys, select
+from identity_bbs.holders import HolderConsent
+from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
+from identity_bbs.openings import HolderSecret
+from identity_bbs.suite import ciphersuite
+from identity_codec import multikey
+from identity_codec.multibase import base64url_encode
 from identity_core.domain.credentials import credential_schema
 from identity_core.domain.credentials.credential import canonical_values
 from identity_core.domain.credentials.credential_schema import CredentialSchema, digest

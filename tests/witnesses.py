@@ -13,7 +13,6 @@ from typing import Any
 from identity_tlog.proofs import consistency_spans, span_hash
 from identity_tlog.tiles import node_from
 from identity_tlog.witness import Submission
-
 from tests.servers import PROGRAM, popen
 from tests.transparency import LogKey, tiles_over
 

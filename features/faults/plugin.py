@@ -16,13 +16,13 @@ import identity_custodian_sealed
 import identity_did_ids
 import identity_keys_sql
 import identity_ledger_sql
-from identity_bbs.blind import IssueRequest
 from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
 from identity_transparency.use_cases.watch import WatchStorage
 
 from features.faults import index_plugin  # noqa: F401 - for what it does
 from features.faults.words import Broken, faults, is_hung
 from features.formats import BREAKING_FORMAT
+from identity_bbs.blind import IssueRequest
 from identity_core.api.security import Gate
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import InvalidCredential

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from identity_codec.structs import UNSET
+from identity_codec.times import printed, printed_or_none
+from identity_codec.values import value_class
 from identity_core import wire
 from identity_core.api.decode import page_of, position
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.codec.structs import UNSET
-from identity_core.codec.times import printed, printed_or_none
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.use_cases.api_keys.manage import CreateApiKey, RevokeApiKey, RotateApiKey, UpdateApiKey
 from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
-from identity_core.values import value_class
 
 _ID: Final = "key_[A-Za-z0-9_-]+"
 

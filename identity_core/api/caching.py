@@ -12,16 +12,17 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, Literal
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.structs import UNSET, UnsetType, encode, plain, raw
+from identity_codec.times import printed, printed_or_none
+from identity_codec.values import value_class
 from identity_core.api.errors import error_answer, negotiate
 from identity_core.api.request import Answer, Headers, Request
 from identity_core.cache import BoundedCache
-from identity_core.codec.structs import UNSET, UnsetType, encode, plain, raw
-from identity_core.codec.times import printed, printed_or_none
-from identity_core.errors import DidDeactivated, InvalidRequest, JsonValue
+from identity_core.errors import DidDeactivated, InvalidRequest
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import DocumentIndex
 from identity_core.use_cases.dids.read import Resolution
-from identity_core.values import value_class
 from identity_core.wire import (
     DeactivatedDidResolution,
     DidDocumentMetadata,

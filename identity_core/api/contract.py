@@ -14,13 +14,13 @@ from typing import Any
 
 import orjson
 
+from identity_codec.structs import python_name
+from identity_codec.values import value_class
 from identity_core.api.request import Handler
 from identity_core.api.transport import READ
-from identity_core.codec.structs import python_name
 from identity_core.extension.compose import compose
 from identity_core.extension.compose import operations as operations
 from identity_core.settings import StartError
-from identity_core.values import value_class
 
 
 class ContractError(StartError):

@@ -7,15 +7,16 @@ from functools import partial
 from typing import Final
 from urllib.parse import quote
 
+from identity_codec.multibase import base64url_encode
+from identity_codec.structs import UNSET, convert
+from identity_codec.times import printed, printed_or_none
+from identity_codec.values import value_class
 from identity_core import wire
 from identity_core.api.api_keys import author
 from identity_core.api.caching import unless_known
 from identity_core.api.decode import URI, cursor, page_of, position, row_position
 from identity_core.api.errors import negotiate
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.structs import UNSET, convert
-from identity_core.codec.times import printed, printed_or_none
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.credentials.credential import Credential
@@ -44,7 +45,6 @@ from identity_core.use_cases.credentials.schemas import (
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
 from identity_core.use_cases.credentials.verify import VerifyCredential
-from identity_core.values import value_class
 
 _PREFIX: Final = "/api/v1"
 _JSON: Final = "application/json"

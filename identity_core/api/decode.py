@@ -18,14 +18,14 @@ from typing import Any, Final, TypeVar
 
 from jsonschema_rs import Draft202012Validator
 
+from identity_codec import multibase
+from identity_codec.strict_json import JsonRefused
+from identity_codec.structs import ValidationError, convert, python_name
+from identity_codec.times import micros, moment
 from identity_core.api.request import NOTHING, Request
 from identity_core.api.routes import percent_decode
 from identity_core.api.schemas import Schemas, check
 from identity_core.api.transport import Receive, read_body
-from identity_core.codec import multibase
-from identity_core.codec.strict_json import JsonRefused
-from identity_core.codec.structs import ValidationError, convert, python_name
-from identity_core.codec.times import micros, moment
 from identity_core.errors import InvalidRequest, UnsupportedMediaType
 from identity_core.ports.repositories import RowPosition
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.times import printed, printed_or_none
+from identity_codec.values import value_class
 from identity_core import wire
 from identity_core.api.api_keys import author, revoker
 from identity_core.api.decode import cursor, row_position
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.codec.times import printed, printed_or_none
 from identity_core.domain.callers import Caller
-from identity_core.errors import JsonValue
 from identity_core.use_cases.delegations.change import (
     DeleteDelegation,
     IbctRevocation,
@@ -23,7 +24,6 @@ from identity_core.use_cases.delegations.change import (
 )
 from identity_core.use_cases.delegations.create import CreateDelegation
 from identity_core.use_cases.delegations.read import GetDelegation, ListDelegations, ShownDelegation
-from identity_core.values import value_class
 
 _ID: Final = "[0-9a-f-]{36}"
 

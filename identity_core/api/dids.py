@@ -6,14 +6,15 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
+from identity_codec.structs import UNSET, raw
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core import wire
 from identity_core.api import caching
 from identity_core.api.caching import AnswerCache, if_match
 from identity_core.api.decode import URI, cursor, page_of, position
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.api.stored_answers import StoredReads, did_log_answer
-from identity_core.codec.structs import UNSET, raw
-from identity_core.codec.times import printed
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.errors import InternalError
@@ -23,7 +24,6 @@ from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Recov
 from identity_core.use_cases.dids.create import Created, CreateDid
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, ListDids, ResolveDid
-from identity_core.values import value_class
 
 _VERSION: Final = "[1-9][0-9]{0,9}"
 _NAMED: Final = {

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import orjson
 
+from identity_codec.structs import pascal_name
 from identity_core.api import contract
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
 from identity_core.api.decode import Parse, Query, RequestBody, parser, refuse_body
@@ -23,7 +24,6 @@ from identity_core.api.routes import Routes
 from identity_core.api.schemas import Promises, Schemas, verified
 from identity_core.api.transport import Origins, Receive, Run, Scope, Send, deliver
 from identity_core.api.writing import AuditRefusals
-from identity_core.codec.structs import pascal_name
 from identity_core.errors import MethodNotAllowed, NotFound
 
 REALM: Final = "identity"

@@ -15,16 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from identity_codec.strict_json import JsonValue
 from identity_core import wire
 from identity_core.api.request import Answer, Operation
 from identity_core.domain.callers import is_scope
-from identity_core.errors import (
-    CODES,
-    IdentityError,
-    InternalError,
-    JsonValue,
-    NotAcceptable,
-)
+from identity_core.errors import CODES, IdentityError, InternalError, NotAcceptable
 
 # RFC 9110 §11.6.1 asks every 401 for a challenge, also that of an operation which takes strangers.
 ANY_CHALLENGE: Final = 'ApiKey realm="identity", Bearer realm="identity", DIDAuth realm="identity"'

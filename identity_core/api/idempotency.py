@@ -32,10 +32,11 @@ from dataclasses import field
 from datetime import datetime
 from typing import Any
 
+from identity_codec import jcs, sealing
+from identity_codec.strict_json import JsonValue
+from identity_codec.structs import encode
+from identity_codec.values import value_class
 from identity_core.api.request import Answer, Request
-from identity_core.codec import jcs
-from identity_core.codec.structs import encode
-from identity_core.crypto import sealing
 from identity_core.domain.callers import Caller
 from identity_core.errors import (
     AuthFailed,
@@ -43,13 +44,11 @@ from identity_core.errors import (
     IdentityError,
     InternalError,
     InvalidRequest,
-    JsonValue,
     RequestInProgress,
 )
 from identity_core.ports.activity import IdempotencyKeys, IdempotencyRecord, StoredAnswer
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.expiry import erasing_time
-from identity_core.values import value_class
 
 REPLAYED = ("Idempotent-Replayed", "true")
 _KEY = re.compile(r"[!-~]{1,255}", re.ASCII)

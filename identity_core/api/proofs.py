@@ -6,25 +6,26 @@ from collections.abc import Iterable, Mapping
 
 import orjson
 
+from identity_codec.multibase import base64url_encode
+from identity_codec.strict_json import JsonValue
+from identity_codec.structs import UNSET, UnsetType
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core import wire
 from identity_core.api.idempotency import REPLAYED
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.structs import UNSET, UnsetType
-from identity_core.codec.times import printed
 from identity_core.domain.proofs.anchor import Anchor, proof_commitment
 from identity_core.domain.proofs.asked import Asked
 from identity_core.domain.proofs.expected import AnyPresented, KeptQuestion
 from identity_core.domain.proofs.proof import PresentedProof, ZkProof
 from identity_core.domain.proofs.stored import DelegatedProof, StoredProof
 from identity_core.domain.proofs.verification import ProofVerification, issuer_of
-from identity_core.errors import IdentityError, JsonValue
+from identity_core.errors import IdentityError
 from identity_core.ports.proofs import RefusedInvocation
 from identity_core.use_cases.proofs.dry_run import CheckDelegatedProof, DryRun
 from identity_core.use_cases.proofs.generate import Answered, CreateDelegatedPresentation, GenerateDelegatedProof
 from identity_core.use_cases.proofs.stored import VERIFY_SCOPE, GetProof, RevokeProof
 from identity_core.use_cases.proofs.verify import VerifyProof, VerifyStoredProof
-from identity_core.values import value_class
 
 
 @value_class

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
-from identity_core.codec import strict_json
+from identity_codec import strict_json
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.changes import Authorization
-from identity_core.errors import AuthFailed, AuthRequired, IdentityError, JsonValue
-from identity_core.values import value_class
+from identity_core.errors import AuthFailed, AuthRequired, IdentityError
 
 Headers = Sequence[tuple[str, str]]
 NO_STORE: Final = ("Cache-Control", "no-store")

@@ -16,13 +16,14 @@ from typing import Any, Final
 import orjson
 from jsonschema_rs import Draft202012Validator, ValidationError
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.structs import Types, checked_now, encode
 from identity_core import wire
 from identity_core.api.contract import dereference
 from identity_core.api.errors import error_answer
 from identity_core.api.request import Answer, Operation, Parts, Request
 from identity_core.api.transport import Receive, Run, Scope
-from identity_core.codec.structs import Types, checked_now, encode
-from identity_core.errors import IdentityError, InvalidRequest, JsonValue
+from identity_core.errors import IdentityError, InvalidRequest
 
 MAX_VIOLATIONS: Final = 20
 # Of a body that does not fit: up to so many values every violation is listed, up to so many the first one.

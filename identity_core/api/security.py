@@ -14,6 +14,7 @@ from functools import partial
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
+from identity_codec.values import value_class
 from identity_core.api.auth import API_KEY, BEARER, HeaderCredential, credential_of
 from identity_core.api.idempotency import Idempotency
 from identity_core.api.request import Answer, Handler, Headers, Operation, Request
@@ -34,7 +35,6 @@ from identity_core.throttle.policy import BucketEmpty, Network, Policy, bucket_a
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer
 from identity_core.use_cases.auth.challenge import AuthenticateDid, Payer
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.values import value_class
 
 # The schemes of the document, and the schemes of the header that satisfy them.
 DOCUMENT_SCHEMES: Final = {

@@ -6,9 +6,9 @@ import asyncio
 import logging
 from typing import Final
 
+from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.use_cases.service import GetHealth, GetReadiness, GetVersion, Probe
-from identity_core.values import value_class
 
 PROBE_SECONDS: Final = 2.0
 

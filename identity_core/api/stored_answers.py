@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
+from identity_codec.structs import encode
+from identity_codec.times import moment, printed
+from identity_codec.values import value_class
 from identity_core.api.caching import (
     HEAD_SECONDS,
     IMMUTABLE,
@@ -24,14 +27,11 @@ from identity_core.api.caching import (
 from identity_core.api.decode import cursor
 from identity_core.api.errors import negotiate
 from identity_core.api.request import Answer, Parts, Request
-from identity_core.codec.structs import encode
-from identity_core.codec.times import moment, printed
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.errors import IdentityError, NotAcceptable, PluginUnavailable
 from identity_core.use_cases.dids.read import DidLog, GetDidLog
 from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHistory, StoredResolution
-from identity_core.values import value_class
 from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery
 
 T = TypeVar("T")

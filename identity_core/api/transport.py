@@ -10,10 +10,10 @@ import re
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any, Final
 
+from identity_codec.structs import encode
+from identity_codec.values import value_class
 from identity_core.api.request import Answer, Headers, Parts, Request
-from identity_core.codec.structs import encode
 from identity_core.errors import HeadersTooLarge, InvalidRequest, PayloadTooLarge
-from identity_core.values import value_class
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

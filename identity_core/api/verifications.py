@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core import wire
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.codec.times import printed
 from identity_core.use_cases.verifications import CreateVerifierChallenge
-from identity_core.values import value_class
 
 
 @value_class

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 
+from identity_codec.values import value_class
 from identity_core.bootstrap.ports import SystemClock, fingerprints, log, make_answers_key, origin_of, store_beside
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
@@ -26,7 +27,6 @@ from identity_core.use_cases.dids.service_log import find_service
 from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger, TransparencyLog
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 
 
 async def open_log(settings: Settings, ledger: LedgerBackend, store: Store, custodian: Custodian) -> TransparencyLog:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+from identity_codec.values import value_class
 from identity_core.api.caching import AnswerCache
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.dashboard import DashboardHandlers
@@ -54,7 +55,6 @@ from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.verifications import LIFETIME, CreateVerifierChallenge
-from identity_core.values import value_class
 
 
 def did_handlers(opened: Runtime, places: LogPlaces, approvals: WitnessApprovals) -> DidHandlers:

@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack
 from datetime import timedelta
 from typing import Any, Final
 
+from identity_codec.values import value_class
 from identity_core.bootstrap.beside import ApiKeyAdministration, has_api_keys, tagged_keys, with_tagged
 from identity_core.bootstrap.jobs import begin_jobs
 from identity_core.bootstrap.ports import (
@@ -51,7 +52,6 @@ from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.ledger.guard import RollbackGuard
 from identity_core.use_cases.proofs.no_prover import NoProver
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_core.wire import CreateApiKeyRequest
 
 # More than a start makes; and then what a process that serves may make. A request makes hundreds of objects and hardly a cycle: Python's

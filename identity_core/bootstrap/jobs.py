@@ -6,6 +6,7 @@ import secrets
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
+from identity_codec.values import value_class
 from identity_core.bootstrap.beside import followed, open_log
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.storage import check_of
@@ -21,7 +22,6 @@ from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
 from identity_core.use_cases.ledger.guard import RollbackGuard, StorageWatch
 from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 
 
 @value_class

@@ -16,7 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from identity_core.codec import multikey
+from identity_codec import multikey
+from identity_codec.values import value_class
 from identity_core.domain import callers as key_text
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.plugin.manager import PluginManager
@@ -27,7 +28,6 @@ from identity_core.store import Store
 from identity_core.use_cases.auth.challenge import CLOCK_SET_BACK
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.log_keys import LogSigner
-from identity_core.values import value_class
 
 # Counts on while the machine sleeps, where the system has it.
 _COUNTER: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)

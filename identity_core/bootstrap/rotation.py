@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
+from identity_codec import jose
+from identity_codec.values import value_class
 from identity_core.bootstrap.beside import followed, open_log
 from identity_core.bootstrap.ports import SystemClock, origin_of, store_beside
-from identity_core.domain import jose
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.domain.dids.log import service_keys
 from identity_core.ports.clock import Clock
@@ -28,7 +29,6 @@ from identity_core.use_cases.dids.service_log import SERVICE_METHOD, ServiceLog
 from identity_core.use_cases.ledger.checkpoint_keys import OVERLAP, SignSuccession
 from identity_core.use_cases.ledger.checkpoint_keys import name_of as checkpoint_key_name
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 
 
 @contextlib.asynccontextmanager

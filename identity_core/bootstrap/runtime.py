@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Final
 
+from identity_codec.values import value_class
 from identity_core.bootstrap.beside import ApiKeyAdministration
 from identity_core.bootstrap.jobs import Jobs
 from identity_core.bootstrap.ports import SystemClock
@@ -24,7 +25,6 @@ from identity_core.use_cases.api_keys.tagged import KeyStoreWatch
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.log_keys import LogSigner
-from identity_core.values import value_class
 
 RESOURCES: Final = ("mcp.enabled", "a2a.enabled")
 """Settings of the kernel that only an extension fulfils."""

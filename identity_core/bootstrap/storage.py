@@ -8,8 +8,6 @@ import contextlib
 import re
 from collections.abc import Awaitable, Callable, Iterator
 
-from identity_tlog.tree import Malformed
-
 from identity_core.bootstrap.ports import checkpoint_file_of
 from identity_core.database import (
     DatabaseDamaged,
@@ -28,6 +26,7 @@ from identity_core.settings import NAME_OF_LOG, Settings, StartError
 from identity_core.store import Store
 from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.ledger.storage import CheckStorage
+from identity_tlog.tree import Malformed
 
 PUT_BACK = (
     "put the right databases back, all of one backup; if this is the backup that you want, run `identity ledger accept-rollback`, "

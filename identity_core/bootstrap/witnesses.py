@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import field
 from urllib.parse import urlsplit
 
-from identity_tlog.note import Note, cosigned_at
-from identity_tlog.policy import NONE, PolicyWitness, WitnessPolicy, label
-from identity_tlog.tree import Malformed, Refuted
-
+from identity_codec.values import value_class
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, SignedByAnother
 from identity_core.ports.witnesses import WitnessFailed
 from identity_core.settings import StartError
-from identity_core.values import value_class
+from identity_tlog.note import Note, cosigned_at
+from identity_tlog.policy import NONE, PolicyWitness, WitnessPolicy, label
+from identity_tlog.tree import Malformed, Refuted
 
 
 def is_prefix(url: str) -> bool:

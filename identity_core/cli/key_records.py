@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from identity_codec.times import printed
 from identity_core.cli.output import Text
-from identity_core.codec.times import printed
 
 if TYPE_CHECKING:
     from identity_core.domain.callers import ApiKey

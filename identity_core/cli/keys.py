@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from identity_codec.structs import UNSET, member_names
+from identity_codec.times import printed_exactly
 from identity_core.cli.key_records import COLUMNS, line_of, members_of, minted_text, record_of
 from identity_core.cli.log_key import log_key_options
 from identity_core.cli.options import (
@@ -26,8 +28,6 @@ from identity_core.cli.options import (
 from identity_core.cli.output import agreed, fail, fail_start, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.service_key import rotate_own_key
-from identity_core.codec.structs import UNSET, member_names
-from identity_core.codec.times import printed_exactly
 from identity_core.domain.callers import ApiKey, require_targets
 from identity_core.errors import IdentityError, InvalidRequest
 from identity_core.settings import Settings, StartError

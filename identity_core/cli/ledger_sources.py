@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from identity_commands.remote import named_service_option, session
-from identity_tlog.note import Checkpoint, VerifierKey
-from identity_tlog.tiles import WIDTH, Tile, bundled, tiles_of, unbundled
-from identity_tlog.tree import HASH_BYTES, Malformed, Refuted
 
+from identity_codec.multibase import base64url_decode
 from identity_core.cli.options import (
     FILE_THERE,
     Whole,
@@ -31,12 +29,14 @@ from identity_core.cli.options import (
 )
 from identity_core.cli.output import fail, failing
 from identity_core.client import Client, ServiceError
-from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.ledger.checkpoint_keys import no_growth
 from identity_core.domain.ledger.history import read_transaction
 from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import DidDeactivated
 from identity_core.settings import Settings
+from identity_tlog.note import Checkpoint, VerifierKey
+from identity_tlog.tiles import WIDTH, Tile, bundled, tiles_of, unbundled
+from identity_tlog.tree import HASH_BYTES, Malformed, Refuted
 
 if TYPE_CHECKING:
     from identity_core.use_cases.ledger.project import TransparencyLog

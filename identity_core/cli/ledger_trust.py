@@ -8,10 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from identity_tlog.anchored import AnchoredCheckpoint
-from identity_tlog.note import Checkpoint, SignedCheckpoint, VerifierKey
-from identity_tlog.policy import WitnessPolicy
-from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.cli.ledger_sources import LocalSource, LogSource, Missing, verifier_key
 from identity_core.cli.options import FILE_THERE
@@ -21,6 +17,10 @@ from identity_core.domain.ledger.history import LoggedHistory
 from identity_core.domain.ledger.leaf import Recorded
 from identity_core.errors import IdentityError
 from identity_core.files import read_regular
+from identity_tlog.anchored import AnchoredCheckpoint
+from identity_tlog.note import Checkpoint, SignedCheckpoint, VerifierKey
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.tree import Malformed, Refuted
 
 PRESENT: Final = (
     "fetch it anew, or give --url and a --service-history of now: who stole a replaced key signs any tree with it"

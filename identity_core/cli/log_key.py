@@ -12,9 +12,9 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from identity_codec import multikey
 from identity_core.cli.options import FILE_THERE, Number, opened_part, refuse_absent
 from identity_core.cli.output import fail, fail_start, misused, show
-from identity_core.codec import multikey
 from identity_core.domain.dids.log.entry import HASH
 from identity_core.errors import IdentityError
 from identity_core.settings import Settings, StartError

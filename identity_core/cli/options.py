@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from identity_codec.structs import UNSET, UnsetType
 from identity_core.cli.output import fail, prints_json
-from identity_core.codec.structs import UNSET, UnsetType
 from identity_core.domain.callers import KNOWN, require_known
 from identity_core.errors import InvalidRequest
 from identity_core.settings import Settings, load, shown_hosts

@@ -17,7 +17,7 @@ import click
 from identity_core.cli.terminal import Progress, is_terminal, painted, table_lines
 
 if TYPE_CHECKING:
-    from identity_core.errors import JsonValue
+    from identity_codec.strict_json import JsonValue
     from identity_core.settings import StartError
 
 Text = str | Callable[[Any], str]

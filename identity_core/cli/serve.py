@@ -16,6 +16,7 @@ from typing import Final
 
 import click
 
+from identity_codec.values import value_class
 from identity_core.cli import fork_server
 from identity_core.cli.options import (
     FILE,
@@ -30,7 +31,6 @@ from identity_core.cli.output import Command, fail, show
 from identity_core.files import locked_folder
 from identity_core.settings import Settings, require_extras
 from identity_core.settings.server import Server
-from identity_core.values import value_class
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # What listens everywhere, and where it can be reached from this machine.

@@ -7,12 +7,11 @@ from dataclasses import field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
-from identity_core.crypto.ed25519 import Ed25519KeyPair
+from identity_codec import ed25519, multikey
+from identity_codec.ed25519 import Ed25519KeyPair
+from identity_codec.values import value_class
 from identity_core.domain.dids.challenge import CHANGES, Challenge, build_header, origin_field
 from identity_core.domain.dids.evidence import DID_AUTH
-from identity_core.values import value_class
 
 _UNBOUND: Final = "the challenge is not bound to a purpose and a body: request one with purpose, and for a change of a DID with bodyHash"
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})

@@ -13,15 +13,15 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from identity_codec import multibase
+from identity_codec.strict_json import JsonValue
+from identity_codec.times import parse, printed
+from identity_codec.values import value_class
 from identity_core.client.did_auth import Signer
-from identity_core.codec import multibase
-from identity_core.codec.times import parse, printed
 from identity_core.domain.delegations.action import CREDENTIAL, PSEUDONYM, SAME, Action, check_type, pin_of
 from identity_core.domain.delegations.ibct import PROOF_VALUE, SIGNED, TYPE, Capability, signing_input_of
 from identity_core.domain.dids.did import Did
 from identity_core.domain.proofs.predicate import NOT_EQUAL
-from identity_core.errors import JsonValue
-from identity_core.values import value_class
 
 NONCE_OCTETS: Final = 16
 

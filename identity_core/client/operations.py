@@ -8,7 +8,7 @@ from importlib import resources
 
 import orjson
 
-from identity_core.values import value_class
+from identity_codec.values import value_class
 
 
 @value_class

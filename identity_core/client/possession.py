@@ -7,7 +7,7 @@ The key and its DID are all that it says (``domain/dids/changes.py`` has the oct
 
 from __future__ import annotations
 
-from identity_core.codec import multibase, multikey
+from identity_codec import multibase, multikey
 from identity_core.domain.dids import evidence
 
 

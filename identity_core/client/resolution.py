@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from identity_core.codec import times
-from identity_core.values import value_class
+from identity_codec import times
+from identity_codec.values import value_class
 
 
 class PlaceUnknown(Exception):

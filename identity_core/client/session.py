@@ -14,11 +14,11 @@ from urllib.parse import quote
 import httpx
 import orjson
 
+from identity_codec.values import value_class
 from identity_core.client.did_auth import Signer
 from identity_core.domain.dids.challenge import hash_body
 from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
 from identity_core.errors import IdempotencyMismatch
-from identity_core.values import value_class
 
 PREFIX = "/api/v1"
 _STRICT_EVIDENCE = "strictEvidence"

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from identity_core.codec import multibase
+from identity_codec import multibase
 from identity_core.domain.credentials.status_list import ENTRIES, GZIP, StatusListRefused
 from identity_core.domain.dids.log import LogInvalid
 from identity_core.domain.dids.log.entry import check_proof

@@ -11,10 +11,10 @@ import re
 from typing import Final
 
 import httpx
-from identity_tlog.note import MAX_NOTE
-from identity_tlog.witness import Stale
 
 from identity_core.ports.witnesses import WitnessFailed
+from identity_tlog.note import MAX_NOTE
+from identity_tlog.witness import Stale
 
 MAX_ANSWER: Final = 16 * 1024
 """Octets: four cosignatures of ML-DSA-44."""

@@ -20,6 +20,7 @@ from itertools import groupby
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
+from identity_codec.values import value_class
 from identity_core.database.interface import (
     DatabaseClosed,
     DatabaseError,
@@ -29,7 +30,6 @@ from identity_core.database.interface import (
     T,
     Transaction,
 )
-from identity_core.values import value_class
 
 ItemT = TypeVar("ItemT")
 

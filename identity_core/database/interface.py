@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar
 
+from identity_codec.values import value_class
 from identity_core.errors import InvalidRequest, Overloaded, PluginUnavailable, StorageMismatch
-from identity_core.values import value_class
 
 T = TypeVar("T")
 

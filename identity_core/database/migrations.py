@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from importlib import resources
 
+from identity_codec.values import value_class
 from identity_core.database.interface import (
     Database,
     DatabaseAbsent,
@@ -24,7 +25,6 @@ from identity_core.database.interface import (
     MigrationPending,
     Transaction,
 )
-from identity_core.values import value_class
 
 _FILE = re.compile(r"([0-9]{4})_[a-z0-9_]+(?:\.(sqlite|postgresql))?\.sql", re.ASCII)
 _PREFIX = re.compile(r"[a-z][a-z0-9_]*_", re.ASCII)

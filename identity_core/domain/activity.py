@@ -23,10 +23,10 @@ from dataclasses import field
 from datetime import datetime
 from typing import Any, Final, NamedTuple, Protocol
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.verification import ProofVerification
-from identity_core.errors import JsonValue
-from identity_core.values import value_class
 
 
 class RequestAttempt(Protocol):

@@ -20,11 +20,11 @@ from dataclasses import field
 from datetime import datetime
 from typing import Final
 
-from identity_core.codec.multibase import base64url_encode
+from identity_codec.multibase import base64url_encode
+from identity_codec.values import value_class
 from identity_core.domain.dids.changes import Authorization
 from identity_core.domain.dids.did import Did
 from identity_core.errors import Forbidden, InvalidRequest
-from identity_core.values import value_class
 
 
 @value_class

@@ -20,7 +20,7 @@ TERM: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}\Z", re.ASCII)
 PUBLIC_KEY: Final = re.compile(r"z(?:6Mk|6LS|UC7)", re.ASCII)
 URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,31}:[^@]*\Z", re.ASCII)
 
-# Private multikeys (codec/multikey.py), API keys (domain/callers.py) and JSON web tokens.
+# Private multikeys (identity_codec.multikey), API keys (domain/callers.py) and JSON web tokens.
 _SECRET: Final = re.compile(r"z(?:3u2|3we|48[89])[1-9A-HJ-Za-km-z]{8}|idk_[a-z]+_|eyJ", re.ASCII)
 
 

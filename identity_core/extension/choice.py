@@ -13,6 +13,7 @@ from importlib import resources
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
+from identity_codec.values import value_class
 from identity_core.database import Database, Transaction, look_at, open_database
 from identity_core.extension.declaration import Extension
 from identity_core.extension.order import InstalledExtension, in_order
@@ -21,7 +22,6 @@ from identity_core.ports.retention import RetentionRule
 from identity_core.settings import Settings, SettingsError, StartError
 from identity_core.settings.sources import did_you_mean
 from identity_core.store.retention import RULES
-from identity_core.values import value_class
 
 T = TypeVar("T")
 

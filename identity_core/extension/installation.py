@@ -8,8 +8,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from identity_codec.values import value_class
 from identity_core.settings import Settings, StartError
-from identity_core.values import value_class
 
 SHOWN: Final = 5
 

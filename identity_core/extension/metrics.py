@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol
 
-from identity_core.values import value_class
+from identity_codec.values import value_class
 
 Mode = Literal["counter", "livesum", "livemax", "livemin"]
 

@@ -12,8 +12,9 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import orjson
 
-from identity_core.codec.structs import python_name
-from identity_core.crypto.sealing import derive_key
+from identity_codec.sealing import derive_key
+from identity_codec.structs import python_name
+from identity_codec.values import value_class
 from identity_core.database import Database, migrate
 from identity_core.errors import IdentityError, Overloaded
 from identity_core.extension.compose import operations
@@ -30,7 +31,6 @@ from identity_core.ports.retention import RetentionRule
 from identity_core.ports.securing import SecuringFormat
 from identity_core.settings import Settings, ShownSetting, StartError
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.values import value_class
 
 S = TypeVar("S")
 

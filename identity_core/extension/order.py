@@ -8,10 +8,10 @@ from typing import Final
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from identity_codec.values import value_class
 from identity_core import __version__
 from identity_core.extension.declaration import Extension
 from identity_core.plugin.load import PluginSource
-from identity_core.values import value_class
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 

@@ -25,12 +25,12 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
+from identity_codec.values import value_class
 from identity_core.errors import IdentityError, Overloaded, PluginTimeout, PluginUnavailable
 from identity_core.plugin.conformity import Check, Member, members
 from identity_core.plugin.limits import Circuit, Deadline, DeadlineExceeded, Limits, State, rest
 from identity_core.ports.clock import Clock
 from identity_core.tracing import Tracing
-from identity_core.values import value_class
 
 T = TypeVar("T")
 

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from identity_codec.values import value_class
 from identity_core.database import DatabaseAbsent, MigrationPending
 from identity_core.domain.callers import Caller
 from identity_core.errors import PluginUnavailable
@@ -24,7 +25,6 @@ from identity_core.plugin.provider import BuildContext, NotConfigured, PluginErr
 from identity_core.plugin.sockets import BEARER_CONTRACT, BEARER_HOOK, BEARER_RESULT, Socket
 from identity_core.ports.clock import Clock
 from identity_core.settings import PluginTables, SettingsError, StartError
-from identity_core.values import value_class
 
 if TYPE_CHECKING:
     from identity_core.plugin.processes.pool import Pool

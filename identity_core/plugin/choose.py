@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from identity_codec.values import value_class
 from identity_core.plugin.border import Bulkhead
 from identity_core.plugin.build import Built
 from identity_core.plugin.load import Collection, Offer, PluginSource
@@ -21,7 +22,6 @@ from identity_core.plugin.sockets import (
     Socket,
 )
 from identity_core.settings import Settings, SettingsError, places_of
-from identity_core.values import value_class
 
 if TYPE_CHECKING:
     from identity_core.plugin.processes.pool import WorkerTable

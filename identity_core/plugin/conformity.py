@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from identity_core.values import value_class
+from identity_codec.values import value_class
 
 Check = Callable[[Any], bool]
 

@@ -19,9 +19,9 @@ from collections.abc import Coroutine, Generator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
+from identity_codec.values import value_class
 from identity_core.errors import Overloaded, PluginUnavailable
 from identity_core.ports.clock import Clock
-from identity_core.values import value_class
 
 T = TypeVar("T")
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import pluggy
 
+from identity_codec.values import value_class
 from identity_core.ports.clock import Clock
 from identity_core.settings import StartError
-from identity_core.values import value_class
 
 if TYPE_CHECKING:
     from identity_core.database import Database

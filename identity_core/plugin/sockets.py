@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import pluggy
 
+from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.domain.proofs.proof import WitnessInvalid
@@ -65,7 +66,6 @@ from identity_core.ports.ledger import (
 from identity_core.ports.panel import OperatorPanel
 from identity_core.ports.prover import BatchVerifier, Prover
 from identity_core.ports.securing import DerivingFormat, IssuingFormat, SecuringFormat
-from identity_core.values import value_class
 
 if TYPE_CHECKING:
     from identity_core.extension.declaration import Extension

@@ -16,10 +16,10 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol
 
+from identity_codec.values import value_class
 from identity_core.database import Transaction
 from identity_core.domain.activity import Event, EventRecord
 from identity_core.domain.proofs.checks import BoundPart, compared_of
-from identity_core.values import value_class
 
 
 @value_class

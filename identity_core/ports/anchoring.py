@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from identity_codec.values import value_class
 from identity_tlog.tiles import TileKey
 from identity_tlog.tree import Frontier
-
-from identity_core.values import value_class
 
 
 @value_class

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from identity_codec.values import value_class
 from identity_core.domain.callers import ApiKey
-from identity_core.values import value_class
 
 
 @value_class

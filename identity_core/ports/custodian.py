@@ -13,9 +13,8 @@ from typing import Protocol, runtime_checkable
 
 from identity_bbs.blind import IssueRequest
 from identity_bbs.holders import HolderConsent, NameRefused
-
+from identity_codec.values import value_class
 from identity_core.errors import IdentityError
-from identity_core.values import value_class
 
 
 class KeyNotHeld(IdentityError):

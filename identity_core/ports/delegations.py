@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, Protocol
 
+from identity_codec.values import value_class
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import Delegation
 from identity_core.domain.dids.did import Did
 from identity_core.ports.repositories import RowPosition
-from identity_core.values import value_class
 
 
 @value_class

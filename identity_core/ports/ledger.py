@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, Literal, Protocol, runtime_checkable
 
-from identity_core.errors import JsonValue, LedgerUnavailable, PluginUnavailable
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
+from identity_core.errors import LedgerUnavailable, PluginUnavailable
 from identity_core.ports.clock import Clock
-from identity_core.values import value_class
 
 
 @value_class

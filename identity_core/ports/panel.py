@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Protocol, runtime_checkable
 
-from identity_core.values import value_class
+from identity_codec.values import value_class
 
 MOST_COLUMNS: Final = 12
 MOST_ROWS: Final = 100

@@ -17,13 +17,14 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.activity import EventRecord
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.stored import DelegatedProof, ProofRevocation, StoredProof
-from identity_core.errors import CODES, AnchoringDisabled, IdentityError, InternalError, JsonValue
-from identity_core.values import value_class
+from identity_core.errors import CODES, AnchoringDisabled, IdentityError, InternalError
 
 
 @value_class

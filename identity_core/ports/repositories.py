@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
+from identity_codec.values import value_class
 from identity_core.domain.activity import ChainedLine, ChainHead, EventRecord, KeyedHead
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.ports.ledger import Receipt
-from identity_core.values import value_class
 
 
 @value_class

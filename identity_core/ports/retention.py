@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from identity_core.values import value_class
+from identity_codec.values import value_class
 
 ERASED_HOLDER: Final = "did:erased:holder"
 """Stands in the place of the holder of an erased credential: its row keeps the issuer's place in the status list."""

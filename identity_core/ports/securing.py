@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
-from identity_core.values import value_class
+from identity_codec.values import value_class
 
 Secured = str | Mapping[str, Any]
 """A secured credential as it travels: a text (SD-JWT) or a JSON object with its proof (data integrity)."""

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NoReturn, Protocol
 
-from identity_core.codec.structs import UnsetType
+from identity_codec.strict_json import JsonValue
+from identity_codec.structs import UnsetType
+from identity_codec.values import Hidden, value_class
 from identity_core.domain.credentials.credential import Binding, Credential
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.credentials.verifiable_credential import BoundFormat
@@ -24,10 +26,9 @@ from identity_core.domain.proofs.expected import AnyPresented, KeptQuestion
 from identity_core.domain.proofs.predicate import unsupported
 from identity_core.domain.proofs.proof import Context, ReceivedProof, Witness, ZkProof
 from identity_core.domain.proofs.verification import Expectation
-from identity_core.errors import InvalidCredential, JsonValue, ProofInvalid
+from identity_core.errors import InvalidCredential, ProofInvalid
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.prover import ProofWorkers
-from identity_core.values import Hidden, value_class
 from identity_core.wire import HolderConsent, ImportedBinding
 
 

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Final
 
+from identity_codec.values import value_class
 from identity_core.settings.fields import setting
-from identity_core.values import value_class
 
 UNIX: Final = "unix"
 """In ``trusted_proxies``: the peer on the other side of a Unix socket."""

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
+from identity_codec.values import value_class
 from identity_core.files import read_regular, require_own
 from identity_core.settings.fields import Given, Origin, SettingsError, build, keys_of, setting, variable
-from identity_core.values import value_class
 
 T = TypeVar("T")
 

@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from identity_codec.values import value_class
 from identity_core.settings.fields import DEFAULT, Origin, setting
 from identity_core.settings.server import A2a, ChallengesSettings, Mcp, Quota, Retention, Server, TokensSettings
 from identity_core.settings.sources import ExtensionSettings, PluginTables, check_url, may_be_handed_on
-from identity_core.values import value_class
 
 PLUGIN_NAME = r"[a-z][a-z0-9_-]{0,63}"
 NAME_OF_LOG = r"[!-*,-~]{1,200}"

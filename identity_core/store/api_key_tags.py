@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.database import Database, Transaction
 from identity_core.domain.callers import ApiKey
 from identity_core.ports.api_keys import PendingTag

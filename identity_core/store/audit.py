@@ -19,7 +19,8 @@ from typing import Any
 
 import orjson
 
-from identity_core.codec.times import parse, printed_exactly
+from identity_codec.times import parse, printed_exactly
+from identity_codec.values import value_class
 from identity_core.database import Database, Transaction
 from identity_core.domain.activity import (
     EVERY_EVENT,
@@ -33,7 +34,6 @@ from identity_core.domain.activity import (
 )
 from identity_core.store.records import Repository, delete_first
 from identity_core.store.row_mac import RowMac
-from identity_core.values import value_class
 
 _HEAD = """
 SELECT sequence, link, keyed_from, mac, (SELECT max(sequence) FROM audit_lines) FROM audit_head WHERE id = 1

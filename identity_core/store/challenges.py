@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.database import Database, Transaction
 from identity_core.errors import Overloaded
 from identity_core.ports.activity import VerifierChallenge

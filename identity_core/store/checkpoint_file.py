@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from identity_tlog.tree import Malformed
-
+from identity_codec.values import value_class
 from identity_core.domain.ledger.remembered import Remembered
 from identity_core.files import durable_draft, open_regular
-from identity_core.values import value_class
+from identity_tlog.tree import Malformed
 
 # Two kilobytes are usual; whatever has more is another file.
 MOST_BYTES = 65_536

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import orjson
 
+from identity_codec.times import micros, moment
 from identity_core.cache import BoundedCache
-from identity_core.codec.times import micros, moment
 from identity_core.database import Database, Transaction
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.credentials import status_list

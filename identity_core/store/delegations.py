@@ -8,7 +8,7 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
-from identity_core.codec.times import micros, moment
+from identity_codec.times import micros, moment
 from identity_core.database import Transaction
 from identity_core.domain.delegations.chain import MAX_CHAIN, DelegationChain
 from identity_core.domain.delegations.delegation import Delegation

@@ -16,8 +16,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 
+from identity_codec.times import micros
 from identity_core.cache import BoundedCache
-from identity_core.codec.times import micros
 from identity_core.database import BatchJob, Database, Transaction, followed_by
 from identity_core.domain.activity import EventRecord
 from identity_core.domain.dids.state import EARLIER_FORM, is_earlier_form

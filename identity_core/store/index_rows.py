@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.codec.times import micros, moment
+from identity_codec.times import micros, moment
 from identity_core.database import Database, Dialect, Transaction
 from identity_core.domain.dids.state import (
     FORM,

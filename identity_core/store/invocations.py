@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import orjson
 
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.database import Database, Job, Transaction
 from identity_core.domain.activity import EventRecord
 from identity_core.domain.proofs.anchor import Anchor, AnchorStatus

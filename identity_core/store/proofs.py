@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from identity_core.codec.times import micros, moment
+from identity_codec.times import micros, moment
 from identity_core.database import Database, Transaction
 from identity_core.domain.activity import EventRecord
 from identity_core.domain.credentials.credential import CredentialStatus

@@ -19,9 +19,9 @@ from typing import Any, Final, Generic, TypeVar, Union, cast, get_args, get_orig
 
 import orjson
 
-from identity_core.codec.times import micros, moment
+from identity_codec.times import micros, moment
+from identity_codec.values import value_class
 from identity_core.database import Database, Dialect
-from identity_core.values import value_class
 
 DOCUMENTS_KEPT: Final = 256
 MOST_KEPT_OCTETS: Final = 4_096

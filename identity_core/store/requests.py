@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.database import Database, Transaction, followed_by
 from identity_core.errors import QuotaExceeded, RequestInProgress
 from identity_core.ports.activity import IdempotencyRecord, StoredAnswer

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any, Final
 
-from identity_core.crypto.sealing import derive_key
+from identity_codec.sealing import derive_key
 
 TAG_BYTES: Final = 32
 _VERSION: Final = struct.Struct(">5q7I")

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from identity_core.codec.times import micros
+from identity_codec.strict_json import JsonValue
+from identity_codec.times import micros
 from identity_core.database import Transaction
 from identity_core.domain.delegations.delegation import Suspension, no_delegation
 from identity_core.errors import (
@@ -25,7 +26,6 @@ from identity_core.errors import (
     DisclosureLimit,
     IbctRevoked,
     IdentityError,
-    JsonValue,
 )
 from identity_core.ports.proofs import Consumption, Disclosure, Invocation
 

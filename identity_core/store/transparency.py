@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 import orjson
-from identity_tlog.tiles import TileKey, edge_of, grown
-from identity_tlog.tree import Frontier, Malformed
 
 from identity_core.database import Database, DatabaseMismatch, Transaction
 from identity_core.ports.anchoring import Growth
 from identity_core.store.records import Repository
+from identity_tlog.tiles import TileKey, edge_of, grown
+from identity_tlog.tree import Frontier, Malformed
 
 _HEAD = "SELECT size, peaks FROM transparency_head WHERE id = 1"
 _MOVE_HEAD = "UPDATE transparency_head SET size = :size, peaks = :peaks WHERE id = 1"

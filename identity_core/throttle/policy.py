@@ -17,11 +17,11 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from math import ceil
 from typing import Final, Literal
 
+from identity_codec.values import value_class
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import RateLimited
 from identity_core.settings.server import UNIX
 from identity_core.throttle.token_bucket import Decision, TokenBucketRateLimiter
-from identity_core.values import value_class
 
 Headers = list[tuple[str, str]]
 Network = IPv4Network | IPv6Network | Literal["unix"]

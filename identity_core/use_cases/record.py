@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from datetime import datetime
 
+from identity_codec.values import value_class
 from identity_core.domain.activity import Event, EventRecord, RequestContext
 from identity_core.ports.activity import EventLog
-from identity_core.values import value_class
 
 
 @value_class

@@ -15,9 +15,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from identity_core.codec.structs import UNSET
+from identity_codec.structs import UNSET
+from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
-from identity_core.values import value_class
 from identity_core.wire import Health, PluginCondition, Readiness
 
 OK: Final = "ok"

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
-from identity_core.codec.multibase import base64url_encode
+from identity_codec.multibase import base64url_encode
+from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.errors import InvalidRequest
 from identity_core.ports.activity import VerifierChallenge, VerifierChallenges
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.proofs.stored import PREFIX, VERIFY_SCOPE
-from identity_core.values import value_class
 from identity_core.wire import CreateVerifierChallengeRequest
 
 LIFETIME: Final = timedelta(hours=1)

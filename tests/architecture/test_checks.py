@@ -52,10 +52,13 @@ LISTS = {
 RESOLVER = "plugins/universal/identity_universal/did_url.py"
 # The modules in which one check is implemented, by the kind of violation that they may contain.
 HOMES = {
-    "time": {"identity_core/codec/times.py"},
+    "time": {"packages/identity_codec/identity_codec/times.py"},
     "reference": {RESOLVER},
     # A client names one audience (RFC 7523bis), which ``check_claims`` does not ask of every JWT.
-    "claim": {"identity_core/domain/jose.py", "plugins/oauth/identity_oauth/domain/client_assertion.py"},
+    "claim": {
+        "packages/identity_codec/identity_codec/jose.py",
+        "plugins/oauth/identity_oauth/domain/client_assertion.py",
+    },
     "condition": {"identity_core/api/caching.py"},
     "cursor": {"identity_core/api/decode.py"},
     "tag": {"identity_core/api/caching.py"},

@@ -1,4 +1,4 @@
-"""What ``identity_core.values.value_class`` leaves to mypy, mypy does."""
+"""What ``identity_codec.values.value_class`` leaves to mypy, mypy does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ api = pytest.importorskip("mypy.api")
 
 ASSIGNS = """
 from dataclasses import replace
-from identity_core.values import value_class
+from identity_codec.values import value_class
 
 @value_class
 class Place:

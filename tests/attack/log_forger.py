@@ -9,7 +9,8 @@ from typing import Any
 
 from identity_kit.conformance.controller import BIRTH, Controller, Life, WalletSigner
 
-from identity_core.codec import multibase, multikey
+from identity_codec import multibase, multikey
+from identity_codec.values import replace
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
@@ -27,7 +28,6 @@ from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.log import change_json, entry
 from identity_core.domain.dids.log.chain import Chain
 from identity_core.domain.dids.state import DidState
-from identity_core.values import replace
 
 LOG_KEY = WalletSigner("log key")
 MINUTE = timedelta(minutes=1)

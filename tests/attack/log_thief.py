@@ -50,8 +50,8 @@ async def make_the_key(folder: Path) -> None:
     """The first log key of the installation that will be in ``folder`` is the one of which somebody has a copy."""
     from identity_custodian_sealed import SealedSettings, build
 
+    from identity_codec import multikey
     from identity_core.bootstrap import SystemClock
-    from identity_core.codec import multikey
     from identity_core.plugin import BuildContext
 
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

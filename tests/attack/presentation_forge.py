@@ -7,10 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from identity_bbs.bls12381 import ORDER
-from identity_bbs.bls12381.backend import G1_OCTETS
-from identity_bbs.holders import HolderConsent
-from identity_bbs.octets import calculate_domain, octets_to_public_key, octets_to_signature
 from identity_bound_credentials.domain.presentation import PresentationWitness
 from identity_prover_bbs.plan import decompose
 from identity_prover_bbs.range_argument import check_value
@@ -19,6 +15,10 @@ from identity_prover_bbs.set_argument import check_value as set_value
 from identity_prover_bbs.suite2 import PresentationProver, prover, relation
 from identity_prover_bbs.suite2.argument import VectorArgumentProver
 
+from identity_bbs.bls12381 import ORDER
+from identity_bbs.bls12381.backend import G1_OCTETS
+from identity_bbs.holders import HolderConsent
+from identity_bbs.octets import calculate_domain, octets_to_public_key, octets_to_signature
 from tests.attack.prover_forge import interpolated
 from tests.presenting import Scene, seeded
 

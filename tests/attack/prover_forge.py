@@ -9,6 +9,15 @@ from __future__ import annotations
 import base64
 import random
 
+from identity_kit.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer, context, statement
+from identity_prover_bbs import BbsProver, labels, range_argument
+from identity_prover_bbs.committed_vector import evaluate
+from identity_prover_bbs.dice import Dice
+from identity_prover_bbs.envelope import Envelope
+from identity_prover_bbs.generators import generators
+from identity_prover_bbs.prover import Proving, predicate_type
+from identity_prover_bbs.relation import Relation
+
 from identity_bbs import core
 from identity_bbs.bls12381 import ORDER, select
 from identity_bbs.octets import (
@@ -19,15 +28,6 @@ from identity_bbs.octets import (
     proof_to_octets,
 )
 from identity_bbs.suite import RandomScalars, ciphersuite
-from identity_kit.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer, context, statement
-from identity_prover_bbs import BbsProver, labels, range_argument
-from identity_prover_bbs.committed_vector import evaluate
-from identity_prover_bbs.dice import Dice
-from identity_prover_bbs.envelope import Envelope
-from identity_prover_bbs.generators import generators
-from identity_prover_bbs.prover import Proving, predicate_type
-from identity_prover_bbs.relation import Relation
-
 from identity_core.domain.proofs.proof import PresentedProof, ZkProof, public_signals
 from identity_core.errors import ProofInvalid
 

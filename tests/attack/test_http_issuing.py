@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
-from identity_core.codec import multibase
+from identity_codec import multibase
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.dids import keys
 from tests.attack.conftest import Target

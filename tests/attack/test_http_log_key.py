@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
-from identity_tlog.proofs import TlogProof
 
+from identity_codec import ed25519, multikey
 from identity_core.bootstrap import log_key_rotation
 from identity_core.cli import main
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
 from identity_core.domain.dids.changes import AddService, Authorization, NewService, Update
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.log import verify
@@ -27,6 +25,7 @@ from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.ledger.history import LoggedHistory
 from identity_core.settings import load
 from identity_core.use_cases.dids.rotate_log_key import Rotation
+from identity_tlog.proofs import TlogProof
 from tests.attack.log_thief import STOLEN_SEED, appended, make_the_key
 from tests.attack.stranger import PREFIX, Holder, public, service
 from tests.fault.creators import PAUSE_SECONDS
@@ -145,11 +144,11 @@ def offline(
     folder: Path, running: Running, did: str, transactions: list[str], key: dict[str, Any], honest: Path
 ) -> None:
     """A file with everything in it that the thief's entry needs: proofs, checkpoint, and the service's own log."""
-    from identity_tlog.note import Checkpoint, Note
     from identity_transparency.cli.ledger import _recorded
 
     from identity_core.cli.ledger_sources import read_transaction
     from identity_core.client import Client
+    from identity_tlog.note import Checkpoint, Note
 
     note = running.wire.call("GET", f"{PREFIX}/ledger/checkpoint").body
     size = Checkpoint.parse(Note.parse(note).text).size

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from nacl.signing import SigningKey
 
+from identity_codec import multibase
 from identity_core.client.possession import proof_of_possession
-from identity_core.codec import multibase
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.log import verify
 from tests.attack.conftest import Target

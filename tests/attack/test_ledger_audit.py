@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from identity_tlog.tiles import Tile, bundled
-from identity_tlog.tree import leaf_hash
 
 from identity_core.cli import main
 from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.use_cases.ledger.project import leaf_of
+from identity_tlog.tiles import Tile, bundled
+from identity_tlog.tree import leaf_hash
 from tests.rooms import Rooms
 from tests.transparency import LoggedLedger, LogKey, run, some_leaves, tiles_over, write_log
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from identity_kit.conformance.controller import BIRTH, Life, WalletSigner
 
-from identity_core.codec import times
+from identity_codec import times
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import AddService, Deactivate, Expire, NewService, Rotate, Update

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from identity_bbs import consent, core
 from identity_bound_credentials.domain import presentation
 from identity_bound_credentials.domain.presentation import Acceptance, ConsentTerms, Cover
 from identity_bound_credentials.domain.presented import sign_as_agent
@@ -18,7 +17,8 @@ from identity_prover_bbs.committed_vector import VerifierVector
 from identity_prover_bbs.suite2 import PresentationEnvelope, argument, prover, relation, verifier
 from identity_prover_bbs.suite2.layout import VectorLayout
 
-from identity_core.crypto import ed25519
+from identity_bbs import consent, core
+from identity_codec import ed25519
 from tests.attack.presentation_forge import CheatingVector, PresentationForger, material, points_of
 from tests.attack.test_presentation_soundness import (
     CREDENTIAL,

@@ -4,9 +4,9 @@ import os
 import random
 
 import pytest
+
 from identity_bbs.bls12381 import ORDER
 from identity_bbs.bls12381.backend import G1_GENERATOR, InvalidPoint
-
 from tests.attack.prover_forge import CURVE, Forger, ask, honest, parts, verdict, wrap
 from tests.curves import every_curve
 

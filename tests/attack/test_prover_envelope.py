@@ -4,13 +4,13 @@ import json
 from dataclasses import replace
 
 import pytest
-from identity_bbs.bls12381 import select
 from identity_kit.conformance.prover_cases import HANA, NOW, SCHEMA, context
 from identity_prover_bbs import BbsProver
 from identity_prover_bbs.envelope import MAX_SUB_PROOFS, Envelope
 from identity_prover_bbs.verifier import Verifying
 
-from identity_core.codec import jcs
+from identity_bbs.bls12381 import select
+from identity_codec import jcs
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.proof import ZkProof

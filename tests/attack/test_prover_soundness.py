@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from identity_bbs.bls12381 import ORDER
 from identity_kit.conformance.prover_cases import HANA, SCHEMA, BbsIssuer
 from identity_prover_bbs import set_argument
 from identity_prover_bbs.dice import Dice
@@ -15,6 +14,7 @@ from identity_prover_bbs.plan import decompose
 from identity_prover_bbs.range_argument import RangeProver
 from identity_prover_bbs.set_argument import SetProver
 
+from identity_bbs.bls12381 import ORDER
 from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, OFFSET, Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported

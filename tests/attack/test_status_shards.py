@@ -12,26 +12,26 @@ from itertools import pairwise
 from time import monotonic
 
 import pytest
-from identity_bbs import interface
-from identity_bbs.bls12381 import keys, select
-from identity_bbs.suite import ciphersuite
 from identity_bound_credentials.domain import gap_shards, status_gaps
 from identity_bound_credentials.domain.gap_log import record_of
 from identity_bound_credentials.domain.gap_shards import Manifest, Shard, SignedGap
 from identity_bound_credentials.domain.status_gaps import LAST_END, Gap, HandleListed, StatusEpoch
 from identity_bound_credentials.published_gaps import PublishedGaps
+
+from identity_bbs import interface
+from identity_bbs.bls12381 import keys, select
+from identity_bbs.suite import ciphersuite
+from identity_codec.multibase import base64url_encode
+from identity_core.client.session import ServiceError, ServiceUnreachable
+from identity_core.domain.credentials.status_list import StatusListRefused
+from identity_core.domain.ledger import gap_record
+from identity_core.domain.ledger.audit import Audit
+from identity_core.domain.ledger.leaf import LogLeaf
 from identity_tlog.note import Checkpoint
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.proofs import TlogProof, inclusion_spans, span_hash
 from identity_tlog.tiles import node_from
 from identity_tlog.tree import Frontier, leaf_hash
-
-from identity_core.client.session import ServiceError, ServiceUnreachable
-from identity_core.codec.multibase import base64url_encode
-from identity_core.domain.credentials.status_list import StatusListRefused
-from identity_core.domain.ledger import gap_record
-from identity_core.domain.ledger.audit import Audit
-from identity_core.domain.ledger.leaf import LogLeaf
 from tests.credentials import NOW
 from tests.transparency import LogKey, some_leaves, tiles_over
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_bbs.bls12381 import select
 from identity_records.queries import TimelineQuery, VerificationQuery
 from identity_records.store import StoredTimeline, StoredVerifications
 
-from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_bbs.bls12381 import select
+from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.proofs.checks import CheckCode

@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from identity_bbs import core
-from identity_bbs.bls12381 import select
 from identity_bound_credentials.domain.presentation import Acceptance
 from identity_bound_credentials.worker_calls import read_presentation, verify_presentation
 from identity_kit.conformance import prover_cases as first
 from identity_prover_bbs import BbsProver
 
+from identity_bbs import core
+from identity_bbs.bls12381 import select
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.domain.proofs.proof import ZkProof
 from identity_core.errors import IdentityError, PluginUnavailable, ProofInvalid

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from identity_kit.conformance.controller import Controller, Life, WalletSigner
 
-from identity_core.codec import jcs, multibase
+from identity_codec import jcs, multibase
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.changes import Create, NewService
 from identity_core.domain.dids.contexts import SERVICE_CONTEXTS

@@ -14,8 +14,8 @@ from unittest.mock import patch
 
 from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
 
-from identity_core.codec import jcs
-from identity_core.codec.times import parse, printed
+from identity_codec import jcs
+from identity_codec.times import parse, printed
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from identity_codec import jcs, multikey
 from identity_core.client import ibct
-from identity_core.codec import jcs, multikey
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.challenge import parse_header
 from identity_core.domain.dids.log import verify

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from identity_kit.conformance.controller import WalletSigner
 
-from identity_core.codec import multibase
+from identity_codec import multibase
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import StatusPurpose
 from identity_core.domain.dids.did import Did

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
+from identity_codec.structs import python_name
 from identity_core.api.contract import dereference, operations
-from identity_core.codec.structs import python_name
 from openapi import clients
 from openapi.clients import PACKAGE
 from tests.reference import DOCUMENT

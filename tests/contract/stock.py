@@ -16,9 +16,9 @@ from connexion.options import SwaggerUIOptions
 from connexion.resolver import Resolution, Resolver
 from connexion.security import NO_VALUE, AbstractSecurityHandler
 
+from identity_codec.structs import python_name
 from identity_core.api.contract import OpenApiDocument, bind, operations
 from identity_core.api.request import Admission, Handler, Operation, Request
-from identity_core.codec.structs import python_name
 from identity_core.errors import IdentityError
 
 Names = Mapping[str, set[str]]

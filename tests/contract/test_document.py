@@ -12,10 +12,10 @@ from connexion.exceptions import InvalidSpecification
 from jsonschema_rs import Draft202012Validator
 from openapi_spec_validator import OpenAPIV30SpecValidator
 
+from identity_codec.structs import Types, python_name
 from identity_core import errors, wire
 from identity_core.api.contract import dereference
 from identity_core.api.schemas import Schemas
-from identity_core.codec.structs import Types, python_name
 from identity_core.domain.dids.log import chain as verifier
 from openapi import build
 from tests.reference import DOCUMENT

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from identity_codec.structs import python_name
 from identity_core.api.app import ALWAYS_ANSWERED
 from identity_core.api.contract import bind, operations
 from identity_core.api.security import DOCUMENT_SCHEMES
-from identity_core.codec.structs import python_name
 from tests.reference import DOCUMENT, handlers_modules
 
 TAGS = sorted({operation["tags"][0] for _, _, operation in operations(DOCUMENT)})

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 import yaml
-from identity_bbs.bls12381 import select
 from identity_bound_credentials.use_cases.suite import check_presentation
 
+from identity_bbs.bls12381 import select
+from identity_codec import multikey
+from identity_codec.multibase import base64url_encode
+from identity_codec.structs import convert
 from identity_core.client import ibct
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.structs import convert
 from identity_core.domain.delegations.ibct import Capability
 from identity_core.domain.dids import state as history
 from identity_core.domain.proofs.proof import ReceivedProof, capability_digest

@@ -12,9 +12,9 @@ from typing import Any, get_args, get_type_hints
 import pytest
 from msgspec import Struct
 
+from identity_codec.structs import pascal_name
 from identity_core import wire
 from identity_core.api.contract import operations
-from identity_core.codec.structs import pascal_name
 from tests.reference import DOCUMENT, handlers_modules, use_cases_packages
 
 # It answers with the octets that are signed.

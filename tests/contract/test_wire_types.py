@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from identity_codec.structs import plain
 from identity_core import wire
 from identity_core.api.contract import operations
 from identity_core.api.decode import RequestBody
 from identity_core.api.schemas import Schemas
-from identity_core.codec.structs import plain
 from identity_core.errors import InvalidRequest
 from tests.reference import DOCUMENT
 

@@ -16,18 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_tlog.note import VerifierKey
-from identity_tlog.policy import WitnessPolicy
 
 from features.steps.theft import read
+from identity_codec import ed25519, multikey
 from identity_core.bootstrap import log_key_rotation
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
 from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.dids.log.log_keys import key_hash
 from identity_core.settings import load
 from identity_core.use_cases.dids.rotate_log_key import Rotation
+from identity_tlog.note import VerifierKey
+from identity_tlog.policy import WitnessPolicy
 from plugins.operations.tests import test_backup_faults as test_backup
 from tests.attack.log_thief import STOLEN, make_the_key, sealed
 from tests.attack.stranger import PREFIX, Holder, service

@@ -21,7 +21,7 @@ from typing import Any
 import psycopg
 from nacl.signing import SigningKey
 
-from identity_core.codec.times import printed
+from identity_codec.times import printed
 from tests import servers
 from tests.attack.stranger import (
     ACTS,

@@ -8,10 +8,10 @@ from math import inf
 from typing import Any
 
 import pytest
+
 from identity_tlog.proofs import consistency_spans, span_hash
 from identity_tlog.tiles import node_from
 from identity_tlog.tree import Frontier, leaf_hash
-
 from tests.fault import tlog_check
 from tests.fault.histories import Change, Read, Recorded, problems
 from tests.transparency import tiles_over

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_tlog.note import VerifierKey
 
 from identity_core.bootstrap import (
     checkpoint_key_replacement,
@@ -25,6 +24,7 @@ from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed
 from identity_core.ports.custodian import Resealed
 from identity_core.settings import Settings, load
+from identity_tlog.note import VerifierKey
 from tests import servers
 from tests.attack.stranger import PREFIX, Answer
 from tests.fault.creators import PAUSE_SECONDS, Acknowledged, check_all_are_there, creating

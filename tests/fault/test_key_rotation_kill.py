@@ -19,10 +19,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from identity_tlog.note import VerifierKey
 
+from identity_codec import multikey
 from identity_core.bootstrap import checkpoint_key_replacement, log_key_rotation, token_key_replacement
-from identity_core.codec import multikey
 from identity_core.domain.dids.log import service_keys
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.dids.log.service_log import LogKeyHistory
@@ -30,6 +29,7 @@ from identity_core.domain.ledger.checkpoint_keys import keys_followed
 from identity_core.settings import Settings, load
 from identity_core.use_cases.dids import log_keys, replace_key, rotate_log_key, service_log
 from identity_core.use_cases.ledger import checkpoint_keys
+from identity_tlog.note import VerifierKey
 from tests.attack.stranger import PREFIX, base64url, rounds
 from tests.fault.creators import Acknowledged, creating, whole_feed
 from tests.fault.killed_before_a_line import KilledBeforeALine, die

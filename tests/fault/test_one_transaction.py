@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from nacl.signing import SigningKey
 
-from identity_core.codec.times import printed
+from identity_codec.times import printed
 from tests.attack.stranger import ACTS, LEAVE, PREFIX, Answer, Holder, public, recovery_body, rotation, service
 from tests.fault import service_process
 from tests.fault.service_process import Running

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from identity_tlog.note import Checkpoint, Note
-
 from tests.attack.stranger import PREFIX, Wire, rounds
 from tests.fault.creators import Acknowledged, check_all_are_there, creating
 from tests.fault.service_process import Running, eventually, kept_port, start

@@ -9,22 +9,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from identity_bbs.bls12381.choice import select
-from identity_bbs.octets import octets_to_proof, octets_to_public_key, octets_to_signature
-from identity_bbs.suite import BbsProofInvalid, BbsSignatureInvalid, ciphersuite
 from identity_bound_credentials.domain.bound_format import parse_credential
 from identity_oauth.domain import tokens as token
 from identity_prover_bbs.envelope import Envelope
-from identity_tlog import proofs as proof_text
-from identity_tlog import tiles
-from identity_tlog.note import Checkpoint, Note, VerifierKey
-from identity_tlog.policy import WitnessPolicy
-from identity_tlog.tiles import Tile
-from identity_tlog.tree import Malformed
-from identity_tlog.witness import Submission
 
+from identity_bbs.bls12381.choice import select
+from identity_bbs.octets import octets_to_proof, octets_to_public_key, octets_to_signature
+from identity_bbs.suite import BbsProofInvalid, BbsSignatureInvalid, ciphersuite
+from identity_codec import jcs, multibase, multikey, strict_json, times
 from identity_core.api.errors import negotiate
-from identity_core.codec import jcs, multibase, multikey, strict_json, times
 from identity_core.domain.credentials import status_list
 from identity_core.domain.delegations.action import Action, Grant, literal_of
 from identity_core.domain.delegations.ibct import Capability, delegation_id
@@ -38,6 +31,13 @@ from identity_core.domain.ledger.history import LoggedHistory
 from identity_core.domain.ledger.leaf import LogLeaf, read_head
 from identity_core.errors import IdentityError, NotAcceptable
 from identity_core.throttle.policy import client_address, parse_proxies
+from identity_tlog import proofs as proof_text
+from identity_tlog import tiles
+from identity_tlog.note import Checkpoint, Note, VerifierKey
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.tiles import Tile
+from identity_tlog.tree import Malformed
+from identity_tlog.witness import Submission
 
 HANA = "did:ids:QmPZ9gcCEpqKTo6aq61g2nXGUhM4iCL3ewB6LDXZCtioEB"
 KEY = "z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"

@@ -11,16 +11,12 @@ from typing import Any
 import pytest
 from identity_commands.unnamed_keys import unnamed_keys
 from identity_kit.conformance.controller import WalletSigner
-from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_line, cosignature_message, sign_checkpoint
-from identity_tlog.policy import WitnessPolicy
-from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans
-from identity_tlog.tree import Malformed, Refuted, leaf_hash, node_hash
 from nacl.signing import SigningKey
 from playwright.sync_api import Page, expect
 
+from identity_codec import jcs, multibase, multikey
+from identity_codec.times import printed
 from identity_core.api.contract import load_document
-from identity_core.codec import jcs, multibase, multikey
-from identity_core.codec.times import printed
 from identity_core.domain.dids.changes import RetireLogKey, RotateLogKey
 from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.dids.log.entry import multihash, proof_config, proof_input, proof_value
@@ -29,6 +25,10 @@ from identity_core.domain.dids.log.service_log import check_not_retired
 from identity_core.domain.dids.log.service_log import read as read_service_log
 from identity_core.domain.ledger.history import verify_entry
 from identity_core.domain.ledger.leaf import LogLeaf
+from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_line, cosignature_message, sign_checkpoint
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans
+from identity_tlog.tree import Malformed, Refuted, leaf_hash, node_hash
 from tests.attack.log_forger import signed_by_nobody
 from tests.client.mutated_logs import log_of, mutated_logs
 from tests.client.own_logs import EVE, NEXT, SIGNER, RandomLife, is_good, own_logs, rewritten

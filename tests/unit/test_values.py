@@ -1,5 +1,5 @@
 """Values do not change: every dataclass of the rules, the cryptography, the limits and the prover is frozen and has slots. Those of the
-core are frozen for mypy alone (``identity_core.values``)."""
+core are frozen for mypy alone (``identity_codec.values``)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 
 import pytest
 
+from identity_codec.values import replace as value_replace
+from identity_codec.values import value_class
 from identity_core.domain.dids.did import Did
-from identity_core.values import replace as value_replace
-from identity_core.values import value_class
 from tests.modules import modules_of
 
 PACKAGES = (
     "identity_core.domain",
-    "identity_core.crypto",
+    "identity_codec",
     "identity_core.throttle",
     "identity_bbs",
     "identity_prover_bbs",

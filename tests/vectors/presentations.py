@@ -24,8 +24,8 @@ from identity_bound_credentials.domain.question import HolderForm, Question
 from identity_kit.conformance.prover_cases import HANA, SCHEMA
 from identity_prover_bbs.suite2 import relation
 
-from identity_core.crypto import ed25519
-from identity_core.values import replace
+from identity_codec import ed25519
+from identity_codec.values import replace
 from plugins.prover_bbs.tests.presentation_vectors import SMALL
 from tests.presenting import DAY, LIST, NOW, Holder, Issuer, Scene, about, ask, context
 from tests.random_presentations import Case, packed, unpacked

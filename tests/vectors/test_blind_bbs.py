@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
 from identity_bbs import core
 from identity_bbs.bls12381 import ORDER, Curve, select
 from identity_bbs.bls12381.keys import expand_message_xmd, hash_to_scalar, secret_scalar
@@ -24,7 +25,6 @@ from identity_bbs.octets import (
     signature_to_octets,
 )
 from identity_bbs.suite import CIPHERSUITE_ID, P1, BbsProofInvalid, ciphersuite
-
 from tests.vectors.files import found, vector_json
 
 FOLDER = "bbs-blind-2025-02/bls12-381-sha-256"

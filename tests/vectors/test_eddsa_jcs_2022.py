@@ -6,8 +6,7 @@ import hashlib
 
 import pytest
 
-from identity_core.codec import multibase, multikey
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multibase, multikey
 from identity_core.domain.dids.log import LogInvalid, entry
 from tests.vectors.files import ROOT, vector, vector_json
 

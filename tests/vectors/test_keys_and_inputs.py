@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from identity_core.codec import multibase, multikey, times
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multibase, multikey, times
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument

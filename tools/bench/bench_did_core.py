@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 from identity_kit.conformance.controller import Controller, WalletSigner
 
-from identity_core.codec import jcs, strict_json
+from identity_codec import jcs, strict_json
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import AddService, Create, NewService, Update
 from identity_core.domain.dids.evolution import Rules

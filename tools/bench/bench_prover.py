@@ -25,9 +25,9 @@ from typing import Any
 
 from identity_kit.conformance.prover_cases import NOW, BbsIssuer, context, statement
 
-from identity_core.codec import jcs
-from identity_core.codec.multibase import base64url_decode
-from identity_core.codec.strict_json import loads
+from identity_codec import jcs
+from identity_codec.multibase import base64url_decode
+from identity_codec.strict_json import loads
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.proof import ZkProof
@@ -88,8 +88,9 @@ class Bench:
     """One backend, with its tables built."""
 
     def __init__(self, backend: str) -> None:
-        from identity_bbs.bls12381 import select
         from identity_prover_bbs import BbsProver
+
+        from identity_bbs.bls12381 import select
 
         curve = select(backend)
         self.prover = BbsProver(curve, os.urandom)

@@ -32,7 +32,7 @@ from identity_operations.kinds import KINDS
 from identity_operations.retention import StoredRecords
 from identity_records.use_cases.audit import CutAuditLog
 
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.ports.proofs import Invocation, RefusedInvocation
 from identity_core.store import Store
 from identity_core.store.records import row_id

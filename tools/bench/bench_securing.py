@@ -24,8 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from identity_bbs.bls12381 import select
-from identity_bbs.suite import ciphersuite
 from identity_kit.conformance.loops import run
 from identity_kit.conformance.securing_keys import KitIssuer
 from identity_securing_bbs2023 import Bbs2023, suite
@@ -33,8 +31,10 @@ from identity_securing_bbs2023.proof_values import decode_derived
 from identity_securing_bbs2023.statements import Statements
 from nacl.signing import SigningKey
 
-from identity_core.codec import multibase, multikey, times
-from identity_core.codec.multibase import base64url_encode
+from identity_bbs.bls12381 import select
+from identity_bbs.suite import ciphersuite
+from identity_codec import multibase, multikey, times
+from identity_codec.multibase import base64url_encode
 from identity_core.domain.delegations.ibct import signing_input
 from identity_core.ports.securing import UnsecuredCredential
 from tests.attack.flood import Flood

@@ -19,16 +19,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from identity_tlog.note import Checkpoint
-from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans, span_hash, verify_inclusion
-from identity_tlog.tiles import Tile, bundled, levels_of, needed, node_from, tiles_of
-from identity_tlog.tree import leaf_hash
 from identity_transparency.cli.ledger_audit import examine
 
 from identity_core.cli.ledger_sources import FolderSource
 from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.ports.anchoring import Growth
 from identity_core.store import Store
+from identity_tlog.note import Checkpoint
+from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans, span_hash, verify_inclusion
+from identity_tlog.tiles import Tile, bundled, levels_of, needed, node_from, tiles_of
+from identity_tlog.tree import leaf_hash
 from tests.rooms import MovableClock
 from tests.transparency import LoggedLedger, LogKey
 

@@ -25,18 +25,18 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from identity_transparency.cosigned import StoredCosignedCheckpoints
+from identity_transparency.use_cases.feed import CosignedLog, FedWitness, WitnessFeeder
+
+from identity_codec import ed25519
+from identity_core.bootstrap.ports import SystemClock
+from identity_core.client.witness import HttpWitness
+from identity_core.domain.ledger.history import verify_entry
+from identity_core.domain.ledger.leaf import LogLeaf
 from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_line, cosignature_message, sign_checkpoint
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.proofs import TlogProof, inclusion_spans, span_hash
 from identity_tlog.tree import complete_root, leaf_hash
-from identity_transparency.cosigned import StoredCosignedCheckpoints
-from identity_transparency.use_cases.feed import CosignedLog, FedWitness, WitnessFeeder
-
-from identity_core.bootstrap.ports import SystemClock
-from identity_core.client.witness import HttpWitness
-from identity_core.crypto import ed25519
-from identity_core.domain.ledger.history import verify_entry
-from identity_core.domain.ledger.leaf import LogLeaf
 from tests.lying_witness import lying_witness, whole
 from tests.transparency import LoggedLedger, LogKey
 from tests.witnesses import witness

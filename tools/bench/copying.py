@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, Self
 import psycopg
 from identity_ledger_sql import chain
 
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.ports.ledger import Receipt
 from identity_core.store.index_rows import NAMES, VERSIONS, row_of
 from identity_core.store.row_mac import RowMac, version_octets

@@ -9,8 +9,7 @@ from typing import Final
 from identity_did_ids import DidIds, DidIdsSettings
 from identity_kit.conformance.controller import Controller
 
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multikey
 from identity_core.domain.dids import differences
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Create, NewService, Update, UpdateService

@@ -16,13 +16,6 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from identity_bbs import blind, consent, core
-from identity_bbs.bls12381 import ORDER, Curve, keys, select
-from identity_bbs.bls12381.hedged import HedgedScalars
-from identity_bbs.frames import scalar
-from identity_bbs.octets import mixed_messages_to_scalars, octets_to_public_key
-from identity_bbs.openings import HolderSecret
-from identity_bbs.suite import ciphersuite
 from identity_bound_credentials.domain.presentation import Acceptance
 from identity_prover_bbs.set_argument import SetLayout, SetProver
 from identity_prover_bbs.suite2 import (
@@ -34,6 +27,13 @@ from identity_prover_bbs.suite2 import (
 from identity_prover_bbs.suite2.generators import presentation_generators
 from identity_prover_bbs.suite2.received import own_statement
 
+from identity_bbs import blind, consent, core
+from identity_bbs.bls12381 import ORDER, Curve, keys, select
+from identity_bbs.bls12381.hedged import HedgedScalars
+from identity_bbs.frames import scalar
+from identity_bbs.octets import mixed_messages_to_scalars, octets_to_public_key
+from identity_bbs.openings import HolderSecret
+from identity_bbs.suite import ciphersuite
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from tests.presenting import AUDIENCE, HANDLE, NONCE, NOW, PLAIN, Holder, Issuer, Scene, ask

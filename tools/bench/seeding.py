@@ -28,9 +28,9 @@ import uvloop
 from identity_custodian_sealed import SealedSettings, build
 from identity_ledger_sql import SqlLedger
 
+from identity_codec import multikey
 from identity_core.bootstrap import SystemClock
 from identity_core.bootstrap.ports import make_rows_key, rows_secret
-from identity_core.codec import multikey
 from identity_core.plugin import BuildContext
 from identity_core.store import Store
 from identity_core.use_cases.dids.log_keys import LOG_KEY

@@ -23,9 +23,9 @@ from importlib import resources
 
 import orjson
 
-from identity_core.codec import times
-from identity_core.errors import JsonValue
-from identity_core.values import value_class
+from identity_codec import times
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 
 OFFSET = 1 << 63
 """A signed value v is signed as the scalar v + 2^63, which lies in [0, 2^64)."""

@@ -17,14 +17,15 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from identity_core.codec import multibase
-from identity_core.codec.times import printed
+from identity_codec import multibase
+from identity_codec.strict_json import JsonValue
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core.domain.activity import Event, Parties
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.dids.did import Did
-from identity_core.errors import Conflict, CredentialExpired, CredentialRevoked, InvalidCredential, JsonValue
-from identity_core.values import value_class
+from identity_core.errors import Conflict, CredentialExpired, CredentialRevoked, InvalidCredential
 
 
 class CredentialStatus(StrEnum):

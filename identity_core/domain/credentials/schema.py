@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from identity_core.codec import jcs, strict_json
+from identity_codec import jcs, strict_json
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import (
     NULL_OCTETS,
     NULL_SCALAR,
@@ -19,8 +21,6 @@ from identity_core.domain.credentials.attributes import (
     TypedValue,
     ValueRefused,
 )
-from identity_core.errors import JsonValue
-from identity_core.values import value_class
 
 HEADER_TAG = b"IDENTITY-SERVICE-CREDENTIAL-V1:"
 MAX_HEADER_OCTETS = 16_384

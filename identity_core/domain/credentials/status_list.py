@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
-from identity_core.codec import multibase, times
+from identity_codec import multibase, times
 from identity_core.domain.credentials.credential import StatusPurpose
 from identity_core.domain.dids.did import Did
 

@@ -11,15 +11,16 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, Protocol
 
-from identity_core.codec import times
+from identity_codec import times
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import Binding, Credential, check_signature, parse_signature
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log.entry import check_proof_options
 from identity_core.domain.proofs.proof import Witness
-from identity_core.errors import InvalidCredential, InvalidDid, JsonValue
-from identity_core.values import value_class
+from identity_core.errors import InvalidCredential, InvalidDid
 
 CONTEXTS: Final = (status_list.VC_CONTEXT, "https://www.w3.org/ns/credentials/undefined-terms/v2")
 TYPES: Final = ("VerifiableCredential",)

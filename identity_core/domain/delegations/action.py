@@ -25,11 +25,12 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from identity_core.codec import jcs, multibase
+from identity_codec import jcs, multibase
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import exact, is_assigned
 from identity_core.domain.proofs.predicate import MAX_SET_SIZE, PREDICATE_NAMES, PredicateType
-from identity_core.errors import JsonValue, ScopeMismatch
-from identity_core.values import value_class
+from identity_core.errors import ScopeMismatch
 
 MAX_TEXT: Final = 1024
 MAX_ACTIONS: Final = 64

@@ -10,6 +10,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.delegations.action import Action, literal_of
 from identity_core.domain.delegations.delegation import (
     MAX_DEPTH,
@@ -27,10 +29,8 @@ from identity_core.errors import (
     DelegationNotNarrower,
     DelegationRevoked,
     InvalidRequest,
-    JsonValue,
     ScopeMismatch,
 )
-from identity_core.values import value_class
 
 MAX_CHAIN: Final = MAX_DEPTH + 1
 

@@ -16,11 +16,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.activity import DelegationChanged, Event, Parties
 from identity_core.domain.delegations.action import Action, Grant
 from identity_core.domain.dids.did import Did
-from identity_core.errors import AutonomyTooLow, DelegationInvalid, DelegationNotNarrower, JsonValue
-from identity_core.values import value_class
+from identity_core.errors import AutonomyTooLow, DelegationInvalid, DelegationNotNarrower
 
 MAX_DEPTH: Final = 8
 MAX_GRANTS: Final = 64

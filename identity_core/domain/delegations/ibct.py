@@ -23,13 +23,13 @@ from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Final
 
-from identity_core.codec import jcs, multibase, times
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, jcs, multibase, times
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.log.entry import CRYPTOSUITE, PROOF_TYPE, check_proof_options
-from identity_core.errors import DelegationInvalid, IbctExpired, IbctInvalid, InvalidDocument, JsonValue
-from identity_core.values import value_class
+from identity_core.errors import DelegationInvalid, IbctExpired, IbctInvalid, InvalidDocument
 
 TYPE: Final = "InvocationBoundCapabilityToken"
 SIGNED: Final = frozenset(

@@ -27,10 +27,11 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
-from identity_core.codec import jcs, multibase, times
+from identity_codec import jcs, multibase, times
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.dids.did import Did
-from identity_core.errors import AuthFailed, InvalidDid, JsonValue
-from identity_core.values import value_class
+from identity_core.errors import AuthFailed, InvalidDid
 
 LABEL: Final = "didauth:v1"
 UPDATE: Final = "update"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import field
 from datetime import datetime, timedelta
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.dids.keys import Key
-from identity_core.errors import JsonValue
-from identity_core.values import value_class
 
 
 @value_class

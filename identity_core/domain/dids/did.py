@@ -16,9 +16,9 @@ from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import Final
 
+from identity_codec.values import value_class
 from identity_core.domain.echo import DID, TERM, URI, echoed
 from identity_core.errors import InvalidDid, InvalidDocument
-from identity_core.values import value_class
 
 MAX_LENGTH = 512
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from identity_core.codec import times
+from identity_codec import times
 from identity_core.domain.dids.state import KEY_EXPIRED, DidState
 
 

@@ -13,12 +13,13 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.codec import times
+from identity_codec import times
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.contexts import SERVICE_CONTEXTS, listed
-from identity_core.errors import InvalidDocument, JsonValue
-from identity_core.values import value_class
+from identity_core.errors import InvalidDocument
 
 MAX_KEYS: Final = 20
 MAX_SERVICES: Final = 20

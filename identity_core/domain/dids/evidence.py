@@ -22,8 +22,8 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
-from identity_core.codec import jcs, multikey
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, jcs, multikey
+from identity_codec.values import replace
 from identity_core.domain.dids import challenge, requests
 from identity_core.domain.dids.challenge import Challenge
 from identity_core.domain.dids.changes import (
@@ -44,7 +44,6 @@ from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.state import DidState, SpentChallenge, authentication_keys, digest
 from identity_core.errors import AuthFailed, Forbidden, InvalidDocument
-from identity_core.values import replace
 
 DID_AUTH: Final = "DIDAuth"
 RECOVERY_KEY: Final = "RecoveryKey"

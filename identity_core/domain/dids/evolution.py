@@ -10,6 +10,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final
 
+from identity_codec.values import replace, value_class
 from identity_core.domain.dids import document as documents
 from identity_core.domain.dids import evidence, keys, past
 from identity_core.domain.dids import state as history
@@ -43,7 +44,6 @@ from identity_core.domain.dids.keys import Key, PublicKey
 from identity_core.domain.dids.revision import Revision
 from identity_core.domain.dids.state import DidState, digest
 from identity_core.errors import DidDeactivated, DidExists, DidNotFound, InvalidDocument, VersionConflict
-from identity_core.values import replace, value_class
 
 MAX_UPDATE_KEYS: Final = 10
 MAX_OPERATIONS: Final = 50

@@ -13,13 +13,15 @@ from typing import Final
 
 import orjson
 
-from identity_core.domain.dids import jwk, keys
+from identity_codec import jwk
+from identity_codec.strict_json import JsonValue
+from identity_core.domain.dids import keys
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.log.entry import multihash
 from identity_core.domain.dids.state import DidState
-from identity_core.errors import InvalidDocument, JsonValue
+from identity_core.errors import InvalidDocument
 
 _Forms = Mapping[str, tuple[tuple[type, ...], tuple[type, ...]]]
 """The types that a member may have, and those of its items where it is a list."""

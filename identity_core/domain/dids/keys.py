@@ -12,12 +12,12 @@ from dataclasses import field
 from functools import lru_cache
 from typing import Any, Final
 
+from identity_codec import ed25519, jwk, multikey, p256, x25519
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519, p256, x25519
 from identity_core.domain.echo import PUBLIC_KEY, TERM, echoed
 from identity_core.errors import InvalidDocument
-from identity_core.values import value_class
 
 AUTHENTICATION: Final = "authentication"
 ASSERTION_METHOD: Final = "assertionMethod"
@@ -138,6 +138,15 @@ class PublicKey:
                 "The key is not of the type that it is said to be.", details={"type": name, "keyType": known.type}
             )
         return known
+
+    @classmethod
+    def from_jwk(cls, value: JsonValue) -> PublicKey:
+        """Return the key of a public JWK. Raises ``InvalidDocument``, for a weak key too."""
+        try:
+            text = jwk.public_multikey(value)
+        except ValueError as error:
+            raise InvalidDocument(str(error), details={"member": "publicKeyJwk"}) from error
+        return cls.parse(multikey.decode_public(text)[0], text)
 
 
 @value_class

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from identity_codec.values import replace
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.revision import Revision
 from identity_core.domain.dids.state import DidState, HistoryNeeded, PastVersion
 from identity_core.errors import DidNotFound, InvalidDocument
-from identity_core.values import replace
 
 
 def restorable(state: DidState, version_id: int, at: datetime) -> PastVersion:

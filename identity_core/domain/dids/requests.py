@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from identity_core.codec import multibase, times
+from identity_codec import multibase
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import (
     AddService,
@@ -31,6 +31,7 @@ from identity_core.domain.dids.changes import (
 )
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.echo import DID, echoed
+from identity_core.domain.member_times import optional_time
 from identity_core.errors import InvalidDocument, InvalidRequest
 
 Body = Mapping[str, Any]
@@ -88,7 +89,7 @@ def asks_for(body: Body, change: Update | Rotate | Recover, did: str) -> bool:
 
 
 def _asks_to_rotate(body: Body, change: Rotate, did: str) -> bool:
-    new, end = change.new_key, times.optional(body.get("revokeOldAfter"), "revokeOldAfter")
+    new, end = change.new_key, optional_time(body.get("revokeOldAfter"), "revokeOldAfter")
     return (
         absolute_key_id(body["oldKeyId"], did) == change.old_key_id
         and keys.key_type(body["newKeyType"]).name == new.type

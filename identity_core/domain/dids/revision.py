@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
+from identity_codec.values import replace
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import NewService
@@ -17,7 +18,6 @@ from identity_core.domain.dids.contexts import SERVICE_CONTEXTS
 from identity_core.domain.dids.document import DidDocument, ServiceEntry, VerificationMethod
 from identity_core.domain.dids.keys import Key
 from identity_core.errors import InvalidDocument
-from identity_core.values import replace
 
 
 @dataclass(slots=True)

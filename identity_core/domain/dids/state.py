@@ -15,13 +15,13 @@ from typing import Any, Final, cast
 
 import orjson
 
-from identity_core.codec import multibase, times
+from identity_codec import multibase, times
+from identity_codec.values import replace, value_class
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
 from identity_core.domain.dids.revision import Revision
 from identity_core.errors import IdentityError
-from identity_core.values import replace, value_class
 
 CREATE: Final = "create"
 UPDATE: Final = "update"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from identity_core.values import value_class
+from identity_codec.values import value_class
 
 
 @value_class

@@ -15,17 +15,15 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from identity_tlog.note import Checkpoint, Note, SignedCheckpoint, VerifierKey, open_checkpoint
-from identity_tlog.proofs import verify_consistency
-from identity_tlog.tree import Malformed, Refuted
-
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multikey
+from identity_codec.values import value_class
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement, of_use
 from identity_core.domain.dids.log.service_log import LogKeyHistory
 from identity_core.domain.ledger.leaf import LogLeaf, Recorded, check_recorded
-from identity_core.values import value_class
+from identity_tlog.note import Checkpoint, Note, SignedCheckpoint, VerifierKey, open_checkpoint
+from identity_tlog.proofs import verify_consistency
+from identity_tlog.tree import Malformed, Refuted
 
 FIRST_LINE: Final = "identity-ledger-key-succession/v1"
 

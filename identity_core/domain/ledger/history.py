@@ -12,19 +12,19 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import orjson
-from identity_tlog.note import SignedCheckpoint, VerifierKey
-from identity_tlog.policy import WitnessPolicy
-from identity_tlog.proofs import TlogProof, verify_inclusion
-from identity_tlog.tree import Malformed, Refuted, leaf_hash
 
-from identity_core.codec import multibase, strict_json, times
+from identity_codec import multibase, strict_json, times
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.dids import log
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.ledger.checkpoint_keys import TrustedLog, no_growth, read_service_log
 from identity_core.domain.ledger.leaf import LogLeaf, Recorded, check_recorded
-from identity_core.errors import JsonValue
-from identity_core.values import value_class
+from identity_tlog.note import SignedCheckpoint, VerifierKey
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.proofs import TlogProof, verify_inclusion
+from identity_tlog.tree import Malformed, Refuted, leaf_hash
 
 FORMAT: Final = "identity-ledger-history/v1"
 IMMUTABLE: Final = "did:key:"

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from identity_codec import times
+from identity_codec.values import value_class
 from identity_tlog.note import SignedCheckpoint
 from identity_tlog.proofs import verify_inclusion
 from identity_tlog.tree import Malformed, Refuted, leaf_hash
-
-from identity_core.codec import times
-from identity_core.values import value_class
 
 TAG: Final = b"identity-ledger-leaf/v1"
 MAX_LEAF: Final = 65_535

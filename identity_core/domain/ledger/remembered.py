@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 
+from identity_codec.values import value_class
 from identity_tlog.note import Checkpoint, Note
 from identity_tlog.tree import Malformed
-
-from identity_core.values import value_class
 
 LINK_BYTES = 32
 

@@ -6,10 +6,10 @@ import hashlib
 from enum import StrEnum
 from typing import Final
 
-from identity_core.codec import jcs
+from identity_codec import jcs
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.proofs.proof import ZkProof
-from identity_core.errors import JsonValue
-from identity_core.values import value_class
 
 _LABEL: Final = b"identity-anchor-proof v1\0"
 

@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
-from identity_core.codec.multibase import base64url_encode
-from identity_core.values import value_class
+from identity_codec.multibase import base64url_encode
+from identity_codec.values import value_class
 
 
 class CheckCode(StrEnum):

@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, TypeAlias
 
-from identity_core.codec import jcs
+from identity_codec import jcs
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.asked import Asked, parse_asked
 from identity_core.domain.proofs.proof import Context, PresentedProof
-from identity_core.errors import JsonValue, PredicateUnsupported, ProofInvalid
-from identity_core.values import value_class
+from identity_core.errors import PredicateUnsupported, ProofInvalid
 
 AttributeOf = tuple[int, str]
 """The number of a credential in the question, and the name of one of its attributes."""

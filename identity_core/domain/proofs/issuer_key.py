@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from identity_core.codec import multikey, times
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multikey, times
+from identity_codec.jose import JoseKey
+from identity_codec.strict_json import JsonValue
 from identity_core.domain.dids.did import Did
-from identity_core.domain.jose import JoseKey
-from identity_core.errors import InvalidDid, JsonValue
+from identity_core.errors import InvalidDid
 
 MANY_KEYS: Final = 4
 """More keys than this in force at once deserve a warning: a successor or two is what rotation leaves."""

@@ -13,6 +13,8 @@ from enum import StrEnum
 from hmac import compare_digest
 from typing import Final, NoReturn
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import (
     NULL_OCTETS,
     NULL_SCALAR,
@@ -23,8 +25,7 @@ from identity_core.domain.credentials.attributes import (
     ValueRefused,
 )
 from identity_core.domain.credentials.schema import Message, Schema
-from identity_core.errors import JsonValue, PredicateNotSatisfied, PredicateUnsupported
-from identity_core.values import value_class
+from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported
 
 MAX_SET_SIZE = 4096
 """Elements of one set, and of all sets of a statement together."""

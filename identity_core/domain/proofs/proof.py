@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from identity_core.codec import jcs
-from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_codec import jcs
+from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import Hidden, value_class
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.predicate import Predicate
-from identity_core.errors import InternalError, InvalidRequest, JsonValue, ProofInvalid
-from identity_core.values import Hidden, value_class
+from identity_core.errors import InternalError, InvalidRequest, ProofInvalid
 
 MIN_NONCE_OCTETS = 16
 MAX_NONCE_OCTETS = 256

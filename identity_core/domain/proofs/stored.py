@@ -14,13 +14,14 @@ from typing import Final
 
 import orjson
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.activity import Parties
 from identity_core.domain.credentials.attributes import ValueRefused, exact
 from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.expected import KeptQuestion
 from identity_core.domain.proofs.proof import ZkProof
-from identity_core.errors import InvalidRequest, JsonValue
-from identity_core.values import value_class
+from identity_core.errors import InvalidRequest
 
 MAX_SYNC_WAIT_MS = 30_000
 SALT_OCTETS: Final = 32

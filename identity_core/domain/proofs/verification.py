@@ -15,15 +15,16 @@ from datetime import datetime, timedelta
 from itertools import filterfalse
 from typing import Final
 
-from identity_core.codec import jcs
-from identity_core.codec.times import printed
+from identity_codec import jcs
+from identity_codec.strict_json import JsonValue
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.checks import BOUND, BoundPart, Check, CheckCode, Verdict, right, verdict_of, wrong
 from identity_core.domain.proofs.expected import AnyPresented, ExpectedQuestion, Parts, canonical
 from identity_core.domain.proofs.issuer_key import controller_of
 from identity_core.domain.proofs.proof import CLOCK_SKEW, NEVER_PROVEN, Context, PresentedProof
-from identity_core.errors import InvalidDid, JsonValue, ProofInvalid
-from identity_core.values import value_class
+from identity_core.errors import InvalidDid, ProofInvalid
 
 _CHECKS: Final = {
     "predicates": ("predicate", CheckCode.PREDICATE_MISMATCH),

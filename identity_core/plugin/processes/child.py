@@ -19,6 +19,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
+from identity_codec.values import value_class
 from identity_core.errors import IdentityError
 from identity_core.plugin.border import Bulkhead, whence
 from identity_core.plugin.build import Built, build
@@ -47,7 +48,6 @@ from identity_core.plugin.provider import BuildContext, NotConfigured, PluginErr
 from identity_core.plugin.sockets import PROVER, SECURING
 from identity_core.ports.prover import BatchVerifier
 from identity_core.settings import Plugins, Settings, StartError
-from identity_core.values import value_class
 
 Send = Callable[[Message], None]
 

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
+from identity_codec.values import value_class
 from identity_core.errors import Overloaded, PluginUnavailable
 from identity_core.plugin.border import Fault, from_outside
 from identity_core.plugin.limits import DeadlineExceeded
@@ -23,7 +24,6 @@ from identity_core.plugin.processes.channel import Ended, Failed, Line, Message,
 from identity_core.plugin.processes.waiting import Job, Outcome, WaitingJobs, message_of, patience_of
 from identity_core.plugin.processes.worker import Order, WorkerProcess
 from identity_core.plugin.provider import PluginError
-from identity_core.values import value_class
 
 START_SECONDS: Final = 60.0
 """How long a worker may take until its prover is built. Large proving keys take a while."""

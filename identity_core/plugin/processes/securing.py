@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from identity_core.codec import strict_json
+from identity_codec import strict_json
 from identity_core.plugin.border import Fault
 from identity_core.ports.securing import Disclosed, KeyBinding, SecuredHead, SecuringFormat
 

@@ -16,11 +16,11 @@ from dataclasses import field
 from pathlib import Path
 from typing import Final
 
+from identity_codec.values import value_class
 from identity_core.plugin.load import PluginSource
 from identity_core.plugin.processes.channel import FrameReader, Message, Unreadable, frame
 from identity_core.settings import PluginTables
 from identity_core.settings.sources import handed_on
-from identity_core.values import value_class
 
 _PIECE: Final = 1 << 16
 _CLOSED_SECONDS: Final = 1.0

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from identity_core.codec import times
-from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.structs import UNSET, UnsetType, given
-from identity_core.codec.times import micros, moment
+from identity_codec import times
+from identity_codec.multibase import base64url_encode
+from identity_codec.structs import UNSET, UnsetType, given
+from identity_codec.times import micros, moment
+from identity_codec.values import value_class
 from identity_core.domain import callers as key_text
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, require_known, require_targets
@@ -22,7 +23,6 @@ from identity_core.errors import ApiKeyNotFound, InvalidDid, InvalidRequest, Ove
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import WritableKeyStore
 from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange, state_of
-from identity_core.values import value_class
 from identity_core.wire import CreateApiKeyRequest, RotateApiKeyRequest, UpdateApiKeyRequest
 
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from identity_codec.values import value_class
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import ApiKeyNotFound
 from identity_core.ports.key_store import WritableKeyStore
-from identity_core.values import value_class
 from identity_core.wire import ListApiKeysQuery
 
 

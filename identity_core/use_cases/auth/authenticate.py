@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
+from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
 from identity_core.domain import callers as key_text
 from identity_core.domain.callers import ApiKey, Caller
@@ -20,7 +21,6 @@ from identity_core.errors import AuthFailed, DidDeactivated, DidNotFound, Invali
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import KeyStore
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.values import value_class
 
 LIFETIME_SECONDS = 2.0
 CAPACITY = 10_000

@@ -21,14 +21,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from identity_core.codec import multibase, multikey
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multibase, multikey
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import replace, value_class
 from identity_core.domain.dids import challenge as challenge_mac
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.challenge import Challenge, ChallengeKey, ChallengeScope, SignedHeader, origin_field
 from identity_core.domain.dids.changes import Authorization
 from identity_core.domain.dids.evidence import RECOVERY_KEY
-from identity_core.errors import AuthFailed, InvalidRequest, JsonValue
+from identity_core.errors import AuthFailed, InvalidRequest
 from identity_core.ports.activity import IdempotencyKeys, VerifierChallenges
 from identity_core.ports.api_keys import Usage
 from identity_core.ports.clock import Clock
@@ -36,7 +37,6 @@ from identity_core.ports.repositories import ChallengeOfferRow, ChallengeUseRow,
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.expiry import SOON_SECONDS, StepSize, erasing_time
-from identity_core.values import replace, value_class
 from identity_core.wire import GetDidAuthChallengeQuery
 
 USED: Final = "This challenge was used. Fetch another from /auth/challenge and sign it."

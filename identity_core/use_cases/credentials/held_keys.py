@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from identity_core.codec import multikey
+from identity_codec import multikey
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import PublicKey

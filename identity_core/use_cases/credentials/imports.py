@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from identity_core.codec.structs import UNSET
+from identity_codec.structs import UNSET
+from identity_codec.values import value_class
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.credentials.credential import parse_signature
 from identity_core.domain.dids.keys import PublicKey
@@ -11,7 +12,6 @@ from identity_core.ports.suites import Signed
 from identity_core.use_cases.credentials.held_keys import assertion_keys
 from identity_core.use_cases.credentials.issue import CredentialIntake
 from identity_core.use_cases.credentials.sealed import ShownCredential
-from identity_core.values import value_class
 from identity_core.wire import ImportCredentialRequest
 
 

@@ -19,8 +19,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from identity_core.codec import times
-from identity_core.codec.structs import given
+from identity_codec.structs import given
+from identity_codec.values import value_class
 from identity_core.domain.activity import CredentialIssued, RequestContext
 from identity_core.domain.credentials.credential import (
     Credential,
@@ -28,6 +28,7 @@ from identity_core.domain.credentials.credential import (
     canonical_values,
     check_signature,
 )
+from identity_core.domain.member_times import optional_time
 from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import Conflict, InvalidCredential, SchemaNotFound
 from identity_core.ports.clock import Clock
@@ -40,7 +41,6 @@ from identity_core.use_cases.credentials.sealed import CredentialSeal, ShownCred
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_core.wire import ImportCredentialRequest, IssueCredentialRequest
 
 
@@ -62,7 +62,7 @@ class CredentialIntake:
         """Raises ``InvalidDid``, ``InvalidRequest``, ``Forbidden``, ``DidNotFound``, ``DidDeactivated``, ``SchemaNotFound``,
         ``InvalidCredential``."""
         issuer_did, holder = self.reader.parse(new.issuer_did), self.reader.parse(new.holder_did)
-        begins, ends = times.optional(new.valid_from, "validFrom"), times.optional(new.valid_until, "validUntil")
+        begins, ends = optional_time(new.valid_from, "validFrom"), optional_time(new.valid_until, "validUntil")
         context.caller.require_acting_for(issuer_did, WRITE)
         issuer = await self.reader.active(issuer_did)
         await self.reader.active(holder)

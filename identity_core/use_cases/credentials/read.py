@@ -15,13 +15,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials.credential import Credential, CredentialStatus
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import AutonomyTable, DelegationState
 from identity_core.domain.dids.did import Did
-from identity_core.errors import AutonomyTooLow, CredentialNotFound, Forbidden, InvalidRequest, JsonValue, ScopeMismatch
+from identity_core.errors import AutonomyTooLow, CredentialNotFound, Forbidden, InvalidRequest, ScopeMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CredentialFilter, Credentials
 from identity_core.ports.delegations import DelegationFilter, Delegations
@@ -29,7 +31,6 @@ from identity_core.ports.repositories import RowPosition
 from identity_core.use_cases.credentials.sealed import SealedCredentials, ShownCredential
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_core.wire import ListCredentialsQuery
 
 READ: Final = "credentials:read"

@@ -12,7 +12,8 @@ import uuid
 from collections.abc import Callable
 from typing import Final
 
-from identity_core.codec.structs import given, plain
+from identity_codec.structs import given, plain
+from identity_codec.values import value_class
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.dids.did import Did
@@ -21,7 +22,6 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CredentialSchemas, RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.read import WRITE
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_core.wire import CreateCredentialSchemaRequest, ListCredentialSchemasQuery
 
 # A schema is named by a URI, because the credential's data model wants one (VC 2.0 §4.11).

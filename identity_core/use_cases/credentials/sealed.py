@@ -11,17 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import orjson
-from identity_bbs.frames import number
 
-from identity_core.codec import multibase
-from identity_core.crypto import sealing
+from identity_bbs.frames import number
+from identity_codec import multibase, sealing
+from identity_codec.values import value_class
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.dids.did import Did
 from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import InternalError
 from identity_core.ports.credentials import Credentials, CredentialSchemas
-from identity_core.values import value_class
 
 
 @value_class

@@ -13,9 +13,10 @@ import asyncio
 from dataclasses import field
 from typing import Final
 
+from identity_codec import times
+from identity_codec.structs import given
+from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
-from identity_core.codec import times
-from identity_core.codec.structs import given
 from identity_core.domain.activity import RequestContext, StatusChanged
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
@@ -26,7 +27,6 @@ from identity_core.ports.credentials import Credentials
 from identity_core.use_cases.credentials.read import WRITE, CredentialAccess
 from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_core.wire import SetCredentialStatusRequest
 
 _TRIES: Final = 16

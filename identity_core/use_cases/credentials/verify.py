@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from identity_codec.values import value_class
 from identity_core.domain.credentials import verifiable_credential
 from identity_core.domain.credentials.credential import canonical_values
 from identity_core.domain.credentials.verifiable_credential import BoundFormat, PresentedCredential
@@ -16,7 +17,6 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.proofs.check import IssuerKeys
-from identity_core.values import value_class
 from identity_core.wire import CredentialCheck, CredentialVerdict, VerifyCredentialRequest
 
 

@@ -15,18 +15,18 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Final
 
-from identity_core.codec import times
-from identity_core.codec.structs import UNSET, given
+from identity_codec.structs import UNSET, given
+from identity_codec.values import value_class
 from identity_core.domain.activity import DelegationChanged, Parties, RequestContext
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import FINAL
+from identity_core.domain.member_times import optional_time
 from identity_core.errors import Conflict, Forbidden, InvalidRequest
 from identity_core.ports.clock import Clock
 from identity_core.ports.delegations import Delegations, IbctMember
 from identity_core.use_cases.delegations.read import WRITE, DelegationAccess, ShownDelegation
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_core.wire import RevokeDelegationRequest, RevokeIbctRequest
 
 SUSPENDED = "delegation.suspended"
@@ -140,7 +140,7 @@ class RevokeIbct:
         caller, now = context.caller, self.clock.now()
         member, value = _named(wish)
         invoker = self.reader.parse(wish.invoker)
-        end = times.optional(wish.expires_at, "expiresAt") or now + self.longest_life
+        end = optional_time(wish.expires_at, "expiresAt") or now + self.longest_life
         caller.require_scope(WRITE)
         if caller.api_key is not None:
             caller.api_key.require_target(invoker)

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
-from identity_core.codec import times
-from identity_core.codec.structs import UNSET, UnsetType, given, plain
+from identity_codec.structs import UNSET, UnsetType, given, plain
+from identity_codec.values import value_class
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.delegations.action import MAX_TEXT, Grant, pin_of
@@ -26,13 +26,13 @@ from identity_core.domain.delegations.delegation import (
 )
 from identity_core.domain.delegations.ibct import check_holder_proof
 from identity_core.domain.dids.did import Did
+from identity_core.domain.member_times import member_time, optional_time
 from identity_core.domain.proofs.predicate import MAX_SET_SIZE, PREDICATE_NAMES, PredicateType
 from identity_core.errors import Forbidden, InvalidRequest
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.delegations.read import WRITE, DelegationAccess, ShownDelegation
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_core.wire import CreateDelegationRequest, PinnedPredicate
 
 
@@ -105,8 +105,8 @@ class _Parts:
             holder=reader.parse(wish.holder_did),
             agent=reader.parse(wish.agent_did),
             grants=compile_grants(given(wish.actions, ()), given(wish.predicates, ())),
-            not_before=times.optional(wish.not_before, "notBefore"),
-            expires_at=times.of_member(wish.expires_at, "expiresAt"),
+            not_before=optional_time(wish.not_before, "notBefore"),
+            expires_at=member_time(wish.expires_at, "expiresAt"),
         )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
+from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import Delegation, DelegationState
@@ -21,7 +22,6 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.delegations import DelegationFilter, Delegations
 from identity_core.ports.repositories import RowPosition
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.values import value_class
 from identity_core.wire import ListDelegationsQuery
 
 READ: Final = "delegations:read"

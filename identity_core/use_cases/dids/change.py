@@ -13,8 +13,8 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
-from identity_core.codec import times
-from identity_core.codec.structs import given, plain
+from identity_codec.structs import given, plain
+from identity_codec.values import replace, value_class
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids import keys, requests
 from identity_core.domain.dids.changes import (
@@ -28,12 +28,12 @@ from identity_core.domain.dids.changes import (
 )
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import RECOVERY, Key, PublicKey
+from identity_core.domain.member_times import optional_time
 from identity_core.errors import ConfirmationRequired, InvalidRequest
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.commit import DidWriter, keep_secrets
 from identity_core.use_cases.dids.witnesses import WitnessApprovals
-from identity_core.values import replace, value_class
 from identity_core.wire import DeactivateDidRequest, RecoverDidRequest, RotateDidKeyRequest, UpdateDidRequest
 
 
@@ -88,7 +88,7 @@ class RotateDidKey:
     ) -> Rotated:
         old_key_id = requests.absolute_key_id(wish.old_key_id, str(did))
         brought = given(wish.new_public_key_multibase, None)
-        revoke_old_after = times.optional(wish.revoke_old_after, "revokeOldAfter")
+        revoke_old_after = optional_time(wish.revoke_old_after, "revokeOldAfter")
         possession = requests.possession(given(wish.proof_of_possession, None))
         returned, stored = given(wish.return_secrets, True), given(wish.store_secrets, False)
         random = self.random if context.attempt is None else context.attempt.random

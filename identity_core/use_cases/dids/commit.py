@@ -19,7 +19,9 @@ from datetime import datetime, timedelta
 from math import ceil
 from weakref import WeakValueDictionary
 
-from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.activity import DONE, REPLAYED, SERVICE, DidChanged, EventRecord, RequestContext
 from identity_core.domain.dids import differences
 from identity_core.domain.dids import state as history
@@ -31,7 +33,6 @@ from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import (
     AuthFailed,
     InvalidDocument,
-    JsonValue,
     LedgerUnavailable,
     Overloaded,
     PluginUnavailable,
@@ -45,7 +46,6 @@ from identity_core.ports.ledger import LedgerBackend, Receipt, require_steady
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.log_keys import LogSigner, SignedEntry
-from identity_core.values import value_class
 
 
 async def keep_secrets(custodian: Custodian, did: Did, made: Sequence[Key]) -> None:

@@ -10,21 +10,22 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
 
-from identity_core.codec.structs import given
+from identity_codec.strict_json import JsonValue
+from identity_codec.structs import given
+from identity_codec.values import replace, value_class
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import Create, NewService, WitnessList
 from identity_core.domain.dids.document import MAX_KEYS, MAX_SERVICES, check_count
 from identity_core.domain.dids.keys import RECOVERY, Key, PublicKey
 from identity_core.domain.echo import TERM, echoed
-from identity_core.errors import DidExists, InvalidDid, InvalidDocument, InvalidRequest, JsonValue, VersionConflict
+from identity_core.errors import DidExists, InvalidDid, InvalidDocument, InvalidRequest, VersionConflict
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod, PublishingDidMethod
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.commit import DidWriter, keep_secrets
 from identity_core.use_cases.dids.witnesses import WitnessApprovals
-from identity_core.values import replace, value_class
 from identity_core.wire import AdditionalKey, CreateDidOptions, CreateDidRequest
 
 

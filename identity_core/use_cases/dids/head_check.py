@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
 from identity_core.domain.dids import differences
 from identity_core.domain.dids import state as history
@@ -34,7 +35,6 @@ from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, NewestEntries, NewestEntry
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion, Quarantine
 from identity_core.use_cases.dids.log_keys import Generations, KnownGenerations
-from identity_core.values import value_class
 
 HEADS_KEPT: Final = 4_096
 # An entry takes some 0.2 ms to fold, and others wait for the loop.

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from identity_core.codec.times import printed
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core.domain.dids import differences
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
@@ -34,7 +35,6 @@ from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.head_check import HeadCheck
-from identity_core.values import value_class
 
 
 @value_class

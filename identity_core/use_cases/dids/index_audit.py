@@ -11,6 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from identity_codec.values import value_class
 from identity_core.domain.activity import OPERATOR, SERVICE, Event, RequestContext
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import EARLIER_FORM
@@ -21,7 +22,6 @@ from identity_core.ports.repositories import IndexedVersion, IndexRows, Quaranti
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.head_check import LOOKS, HeadCheck
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 
 PAGE = 500
 AT_ONCE = 64

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Final, Protocol, cast
 
-from identity_core.codec import multikey
+from identity_codec import multikey
+from identity_codec.values import replace, value_class
 from identity_core.domain.dids.changes import Change, Create, Deactivate, Expire, RetireLogKey
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
@@ -26,7 +27,6 @@ from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod, UnsignedEntry
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.use_cases.background import Repeating
-from identity_core.values import replace, value_class
 
 LOG_KEY: Final = "log"
 SERVICE_KEY: Final = "service"

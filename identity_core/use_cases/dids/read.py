@@ -11,16 +11,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from identity_core.codec import times
-from identity_core.codec.times import printed
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
+from identity_core.domain.member_times import optional_time
 from identity_core.errors import DidNotFound, InvalidRequest, LedgerUnavailable
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.use_cases.dids.index import CurrentVersion, DidReader, in_use
-from identity_core.values import value_class
 from identity_core.wire import ListDidHistoryQuery, ListDidsQuery, ResolveDidQuery
 
 
@@ -136,7 +136,7 @@ def asked(query: ResolveDidQuery) -> tuple[int | None, datetime | None]:
     """The version id and the time of a query. Raises ``InvalidRequest``: they exclude each other (DID Resolution §4.1)."""
     if query.version_id is not None and query.version_time is not None:
         raise InvalidRequest("versionId and versionTime exclude each other.")
-    return query.version_id, times.optional(query.version_time, "versionTime")
+    return query.version_id, optional_time(query.version_time, "versionTime")
 
 
 @value_class

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from identity_core.codec import multikey
+from identity_codec import multikey
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.dids import challenge, keys, requests
 from identity_core.domain.dids.changes import Authorization, Change, Create, Update
@@ -17,14 +19,13 @@ from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.log.service_log import LogKeyHistory
-from identity_core.errors import IdentityError, JsonValue, StorageMismatch
+from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.ports.anchoring import ServiceName
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import PreRotatingDidMethod
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.use_cases.dids.commit import TICK, DidWriter
 from identity_core.use_cases.dids.log_keys import SERVICE_KEY, FollowServiceLog, SignedEntry, public_key
-from identity_core.values import value_class
 
 SERVICE_METHOD: Final = "ids"
 """Its logs say what happened to a key, which those of did:webvh have no place for."""

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from identity_core.codec import multikey
+from identity_codec import multikey
+from identity_codec.values import value_class
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement, read_replacements
 from identity_core.domain.dids.state import DidState, LogInvalid
@@ -29,7 +30,6 @@ from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.use_cases.dids.log_keys import public_key
 from identity_core.use_cases.dids.service_log import find_service
-from identity_core.values import value_class
 
 OVERLAP: Final = timedelta(days=30)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 
-from identity_core.values import value_class
+from identity_codec.values import value_class
 
 
 @value_class

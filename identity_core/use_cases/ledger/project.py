@@ -12,11 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
-from identity_tlog.proofs import Span, span_hash
-from identity_tlog.tiles import WIDTH, needed, node_from
-from identity_tlog.tree import HASH_BYTES, Frontier, Malformed, leaf_hash
-
+from identity_codec.values import value_class
 from identity_core.domain.dids.log.service_log import LogKeyHistory
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.leaf import LogLeaf
@@ -26,7 +22,10 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.use_cases.ledger.checkpoint_keys import name_of, signing_still
-from identity_core.values import value_class
+from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
+from identity_tlog.proofs import Span, span_hash
+from identity_tlog.tiles import WIDTH, needed, node_from
+from identity_tlog.tree import HASH_BYTES, Frontier, Malformed, leaf_hash
 
 
 def leaf_of(line: LedgerEntry) -> LogLeaf:

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import asyncio
 
-from identity_tlog.proofs import span_hash
-from identity_tlog.tiles import needed, node_from
-from identity_tlog.tree import Malformed, Refuted, leaf_hash
-
+from identity_codec.values import value_class
 from identity_core.domain.activity import ChainHead
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.remembered import Remembered
@@ -21,7 +18,9 @@ from identity_core.ports.anchoring import StoredTree
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.ports.repositories import AuditLog, DocumentIndex
 from identity_core.use_cases.ledger.project import leaf_of
-from identity_core.values import value_class
+from identity_tlog.proofs import span_hash
+from identity_tlog.tiles import needed, node_from
+from identity_tlog.tree import Malformed, Refuted, leaf_hash
 
 PATIENCE_SECONDS = 2.0
 LOOK_SECONDS = 0.1

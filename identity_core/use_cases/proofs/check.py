@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import replace, value_class
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.proofs.checks import Check, CheckCode, right, undecided, wrong
 from identity_core.domain.proofs.expected import AnyPresented
@@ -29,7 +31,6 @@ from identity_core.errors import (
     DidNotFound,
     DidQuarantined,
     InvalidDid,
-    JsonValue,
     NotAcceptable,
     PluginUnavailable,
     ProofInvalid,
@@ -39,7 +40,6 @@ from identity_core.ports.prover import ProofWorkers, Prover
 from identity_core.ports.suites import ProofSuite, ProofSuites
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.suite_1 import own_members
-from identity_core.values import replace, value_class
 
 
 @value_class

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.errors import AnchoringDisabled, Forbidden, IbctReplayed, IdentityError, RequestInProgress
@@ -15,7 +16,6 @@ from identity_core.ports.proofs import Precedent
 from identity_core.use_cases.proofs.asked import checked_request
 from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
 from identity_core.use_cases.proofs.steps import ProofAttempt, check_capability, check_delegation
-from identity_core.values import value_class
 from identity_core.wire import DelegatedProofCheckRequest
 
 

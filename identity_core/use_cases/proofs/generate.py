@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from identity_core.codec.structs import given
+from identity_codec.structs import given
+from identity_codec.values import value_class
 from identity_core.domain.activity import DONE, REFUSED, EventRecord, RequestContext
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.domain.proofs.anchor import Anchor
@@ -48,7 +49,6 @@ from identity_core.use_cases.proofs.steps import (
     consumption,
 )
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_core.wire import DelegatedPresentationRequest
 
 # Nothing was found out about the request: the same token serves when whatever failed works again.

@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from identity_core.codec.structs import given
+from identity_codec.strict_json import JsonValue
+from identity_codec.structs import given
 from identity_core.domain.activity import REFUSED, Event, Parties, ProofMade, Refused
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ZkProof
 from identity_core.domain.proofs.stored import StoredProof
-from identity_core.errors import JsonValue, RequestInProgress
+from identity_core.errors import RequestInProgress
 from identity_core.use_cases.proofs.steps import ProofAttempt
 
 MAX_TARGET: Final = 256

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from identity_core.codec import jcs, multikey
-from identity_core.codec.structs import given, plain
+from identity_codec import jcs, multikey
+from identity_codec.structs import given, plain
+from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.delegations.action import Action
@@ -38,7 +39,6 @@ from identity_core.ports.proofs import Consumption, Disclosure, Invocation, Prec
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.asked import AskedProof, Claim, ProofRequest
 from identity_core.use_cases.proofs.prepare import AskedOfAttribute, PreparedProof
-from identity_core.values import value_class
 
 PROVE_SCOPE: Final = "zkp:prove"
 MARGIN: Final = timedelta(seconds=120)

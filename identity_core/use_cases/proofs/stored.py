@@ -22,7 +22,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from identity_core.codec.structs import given
+from identity_codec.structs import given
+from identity_codec.values import value_class
 from identity_core.domain.activity import Event, EventRecord, RequestContext, StatusChanged
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.checks import Check, CheckCode, wrong
@@ -33,7 +34,6 @@ from identity_core.ports.activity import VerifierChallenges
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Anchoring, Proofs
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_core.wire import RevokeProofRequest
 
 PREFIX: Final = "vc1_"

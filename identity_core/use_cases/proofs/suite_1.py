@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from identity_core.codec.structs import UNSET, UnsetType
+from identity_codec.structs import UNSET, UnsetType
+from identity_codec.values import value_class
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.credentials.verifiable_credential import BoundFormat
 from identity_core.domain.dids.keys import PublicKey
@@ -29,7 +30,6 @@ from identity_core.errors import InvalidCredential, PluginUnavailable, Predicate
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.suites import Prepared, Signed
-from identity_core.values import value_class
 from identity_core.wire import HolderConsent, ImportedBinding
 
 

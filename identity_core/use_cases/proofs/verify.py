@@ -27,7 +27,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from identity_core.codec.structs import UNSET, given, plain
+from identity_codec.structs import UNSET, given, plain
+from identity_codec.values import value_class
 from identity_core.domain.activity import Event, ProofVerified, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import CredentialStatus
@@ -46,7 +47,6 @@ from identity_core.ports.proofs import CredentialRecord, Proofs
 from identity_core.use_cases.proofs.check import CheckProof, ReceivedProof
 from identity_core.use_cases.proofs.stored import ChallengeUse, ProofAccess
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_core.wire import VerifyProofRequest, VerifyStoredProofRequest
 
 _DELEGATION_WARNINGS: Final = {

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 from identity_bbs.bls12381 import BackendUnavailable, InvalidPoint, available, choice, select
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from identity_bbs.frames import frame, number, optional, scalar
 
 FIELDS = st.lists(st.binary(max_size=12), max_size=4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import RandomScalars, Signature
 

@@ -21,11 +21,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from identity_tlog import mldsa
-from identity_tlog.tree import HASH_BYTES, Malformed, Refuted
 from nacl.bindings import crypto_core_ed25519_is_valid_point
 from nacl.exceptions import CryptoError
 from nacl.signing import VerifyKey
+
+from identity_tlog import mldsa
+from identity_tlog.tree import HASH_BYTES, Malformed, Refuted
 
 LOG: Final = 0x01
 WITNESS: Final = 0x04

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from identity_tlog.anchored import AnchorPath, root_and_paths
 from identity_tlog.tree import Frontier, Malformed, Refuted, leaf_hash
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import pytest
+
 from identity_tlog import mldsa
 
 if not mldsa.is_available():

@@ -15,9 +15,9 @@ from identity_oauth.token_endpoint import TOKEN_PATH
 from identity_oauth.use_cases.token_keys import TokenKeys
 
 from identity_agents.endpoints import TASKS
+from identity_codec import jcs, multibase
 from identity_core.api.pages import static_page
 from identity_core.api.request import Answer, Handler, Request
-from identity_core.codec import jcs, multibase
 from identity_core.use_cases.proofs.stored import PROVE_SCOPE, VERIFY_SCOPE
 
 VERSION: Final = "1.0"

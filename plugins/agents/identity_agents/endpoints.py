@@ -18,12 +18,12 @@ import orjson
 from identity_consents.consents import HolderQuestions
 from identity_oauth.metadata import resource_metadata_url
 
+from identity_codec import strict_json
+from identity_codec.structs import encode
 from identity_core.api.auth import BEARER
 from identity_core.api.request import NOTHING, Answer, Operation, Request
 from identity_core.api.security import Gate
 from identity_core.api.transport import Message, Receive, Run, Scope, Send, read_body
-from identity_core.codec import strict_json
-from identity_core.codec.structs import encode
 from identity_core.domain.callers import OF_AGENTS, Caller, scope_text
 from identity_core.errors import AuthFailed, Forbidden, IdentityError, InternalError, InvalidRequest
 from identity_core.extension.declaration import Kernel

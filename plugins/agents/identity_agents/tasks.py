@@ -16,14 +16,13 @@ import orjson
 
 from identity_agents.card import VERSION, request_schema
 from identity_agents.endpoints import NO_JSON, AgentGate, AskedService
+from identity_codec import multibase, sealing, strict_json
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.api.transport import Receive, Scope
-from identity_core.codec import multibase, strict_json
-from identity_core.codec.times import printed
-from identity_core.crypto import sealing
 from identity_core.errors import IdentityError, InvalidRequest
 from identity_core.ports.clock import Clock
-from identity_core.values import value_class
 
 MEMBERS: Final = frozenset(request_schema("")["properties"])
 """Members of a request for a proof, or without ``predicate`` for a presentation. ``purpose`` is shown to the holder."""

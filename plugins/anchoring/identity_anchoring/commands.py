@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core.cli.options import FILE, Whole, of_installation, opened_part, refuse_absent
 from identity_core.cli.output import fail, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.codec.times import printed
 from identity_core.settings import Settings
-from identity_core.values import value_class
 
 if TYPE_CHECKING:
     from identity_anchoring.outbox import StoredOutbox

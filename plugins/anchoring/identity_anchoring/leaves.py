@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from identity_anchoring.batches import AnchorLeaf, Batch, BatchState, LeafState, LeaseLost, RevokedLeaf, next_status
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.database import Transaction
 from identity_core.domain.proofs.anchor import AnchorStatus, proof_commitment
 from identity_core.domain.proofs.stored import StoredProof

@@ -12,8 +12,6 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 import orjson
-from identity_tlog.anchored import AnchoredCheckpoint, AnchorPath
-from identity_tlog.note import Checkpoint
 
 from identity_anchoring import leaves
 from identity_anchoring.batches import (
@@ -27,11 +25,13 @@ from identity_anchoring.batches import (
     next_status,
 )
 from identity_anchoring.leaves import LEAVES
-from identity_core.codec.times import micros, moment
+from identity_codec.times import micros, moment
 from identity_core.database import Database, Transaction
 from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.store.proofs import anchors_of
 from identity_core.store.records import Repository, Table
+from identity_tlog.anchored import AnchoredCheckpoint, AnchorPath
+from identity_tlog.note import Checkpoint
 
 _NEWEST_CHECKPOINT = """
 SELECT checkpoint, checkpoint_details, tx_hash, block FROM anchor_batches

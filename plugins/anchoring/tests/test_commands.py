@@ -19,14 +19,12 @@ from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
 from identity_kit.conformance.prover_cases import BbsIssuer
 from identity_records.queries import TimelineQuery, TimelineRow
 from identity_records.store import StoredTimeline
-from identity_tlog.anchored import AnchoredCheckpoint, AnchorPath, checkpoint_commitment, root_and_paths
-from identity_tlog.note import Checkpoint
 
+from identity_codec import multikey
+from identity_codec.multibase import base64url_decode
+from identity_codec.structs import plain
 from identity_core.api import proofs
 from identity_core.api.proofs import anchor
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_decode
-from identity_core.codec.structs import plain
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import ProofInvalid
 from identity_core.ports.activity import TimelineEntry
@@ -34,6 +32,8 @@ from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.settings import SettingsError, load
 from identity_core.store import Store
 from identity_core.use_cases.ledger.project import TransparencyLog
+from identity_tlog.anchored import AnchoredCheckpoint, AnchorPath, checkpoint_commitment, root_and_paths
+from identity_tlog.note import Checkpoint
 from tests.anchoring import add_proofs, some_proof
 from tests.events import write_rows
 from tests.unit.cli.conftest import Commands

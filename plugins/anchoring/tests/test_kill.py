@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pytest
 from identity_anchoring.outbox import StoredOutbox
-from identity_tlog.anchored import AnchorPath
 
 from identity_core.domain.proofs.anchor import proof_commitment
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.store import Store
+from identity_tlog.anchored import AnchorPath
 from tests import servers
 from tests.anchoring import add_proofs, some_proof
 from tests.evm_site import SystemClock

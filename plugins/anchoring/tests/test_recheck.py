@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 from identity_anchoring import follow
 from identity_anchoring.batches import LeaseLost
-from identity_tlog.anchored import AnchorPath
 
 from identity_core.domain.proofs.anchor import Anchor, AnchorStatus, proof_commitment
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchorTransaction
+from identity_tlog.anchored import AnchorPath
 from tests.anchoring import AT_ONCE, Anchorage, tell
 from tests.events import audit_rows
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from identity_anchoring.batches import LeaseLost, Sealing
 from identity_ledger_memory import MemoryLedger
-from identity_tlog.anchored import AnchorPath, checkpoint_commitment
-from identity_tlog.tree import Refuted
 
 from identity_core.domain.proofs.anchor import Anchor, AnchorStatus, proof_commitment
 from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchorTransaction
+from identity_tlog.anchored import AnchorPath, checkpoint_commitment
+from identity_tlog.tree import Refuted
 from tests.anchoring import AT_ONCE, CHECKPOINT, PENDING, Anchorage, ScriptedChain, tell
 from tests.events import audit_rows
 from tests.rooms import MovableClock

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from identity_bbs.holders import FIRST
-
 from identity_bound_credentials.use_cases.holder_secrets import REMEDY, is_kept, root_of_new
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.database import DatabaseError, Transaction
 from identity_core.domain.credentials.credential import Binding
 from identity_core.errors import IdentityError

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from identity_bbs.holders import generation_of
-
 from identity_bound_credentials import wire
 from identity_bound_credentials.ports import SecretRotation
 from identity_bound_credentials.use_cases.gap_log import GetStatusGapsProof
 from identity_bound_credentials.use_cases.holder_secrets import RotateHolderSecret
 from identity_bound_credentials.use_cases.status_gaps import GetStatusGaps, GetStatusGapShard
+from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.dids.did import Did
-from identity_core.values import value_class
 
 LIST_SECONDS: Final = 60
 """How long a cache may show a list: what is revoked is seen everywhere a minute later."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from identity_core.codec.multibase import base64url_decode
+from identity_codec.multibase import base64url_decode
 from identity_core.errors import InvalidCredential
 
 HELD: Final[Mapping[str, Any]] = {"secret": "", "requests": {}, "credentials": {}}
@@ -28,7 +28,6 @@ def unfit(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     from identity_bbs.bls12381.keys import InvalidBlsKey
     from identity_bbs.openings import BLIND_SLOT, HolderSecret
     from identity_bbs.suite import ciphersuite
-
     from identity_bound_credentials.domain.bound_format import binding_of, parse_credential
 
     suite = ciphersuite(select())

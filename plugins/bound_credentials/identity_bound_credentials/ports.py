@@ -15,10 +15,10 @@ from identity_bound_credentials.domain.presentation import (
     PresentationWitness,
 )
 from identity_bound_credentials.domain.presented import PresentedPresentation
+from identity_codec.values import value_class
 from identity_core.domain.activity import EventRecord
 from identity_core.errors import ProofInvalid
 from identity_core.ports.prover import Prover
-from identity_core.values import value_class
 
 
 @value_class

@@ -12,9 +12,6 @@ from collections.abc import Sequence
 from typing import Final, Self
 
 import httpx
-from identity_tlog.note import VerifierKey
-from identity_tlog.policy import WitnessPolicy
-from identity_tlog.proofs import MAX_PROOF
 
 from identity_bound_credentials.domain import gap_log
 from identity_bound_credentials.domain.gap_shards import (
@@ -30,6 +27,9 @@ from identity_bound_credentials.domain.status_gaps import StatusEpoch
 from identity_core.client.session import ServiceError, ServiceUnreachable
 from identity_core.domain.credentials.status_list import StatusListRefused
 from identity_core.domain.ledger.history import ProvenEntry
+from identity_tlog.note import VerifierKey
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.proofs import MAX_PROOF
 
 _HEADERS: Final = {"Accept": "application/json, application/octet-stream, text/plain", "Accept-Encoding": "identity"}
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
+from msgspec import Struct
+
 from identity_bbs.bls12381.backend import G1_OCTETS
 from identity_bbs.frames import scalar
 from identity_bbs.holders import HolderConsent
-from msgspec import Struct
-
 from identity_bound_credentials.domain.bound_credential import BoundHeader, Particulars
 from identity_bound_credentials.domain.presentation import (
     Acceptance,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from identity_codec.multibase import base64url_encode
+from identity_codec.times import printed
 from identity_commands.json_input import name_of, read_json
 from identity_commands.remote import RemoteCaller, named
 from identity_core.cli.output import failing
-from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.times import printed
 from identity_core.errors import InvalidCredential
 
 

@@ -14,6 +14,9 @@ from typing import Any, Final
 
 import click
 
+from identity_codec import multikey, times
+from identity_codec.multibase import base64url_encode
+from identity_codec.times import printed
 from identity_commands.credential_offline import (
     given_values,
     holder_option,
@@ -32,9 +35,6 @@ from identity_commands.status import PERIODS
 from identity_commands.wallet import Wallet
 from identity_core.cli.options import Whole, all_of
 from identity_core.cli.output import Command, fail, failing, misused, show
-from identity_core.codec import multikey, times
-from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.times import printed
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.errors import IdentityError
 
@@ -224,12 +224,12 @@ def _signed(
     validity: Mapping[str, str | None],
 ) -> dict[str, Any]:
     """What the credential says, signed. Ends the command for values or times that it cannot have."""
+    from identity_bound_credentials.domain.bound_credential import NO_HANDLE, Particulars, midnight
+
     from identity_bbs.blind import blind_sign
     from identity_bbs.bls12381 import keys, select
     from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
     from identity_bbs.suite import ciphersuite
-    from identity_bound_credentials.domain.bound_credential import NO_HANDLE, Particulars, midnight
-
     from identity_core.domain.credentials.credential import canonical_values
 
     header = offered.header

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
+from identity_codec import multibase, multikey
 from identity_commands.json_input import json_or_text, name_of, read_json
 from identity_commands.remote import did_option, keys_option
 from identity_commands.wallet import Wallet
 from identity_core.cli.options import all_of, several
 from identity_core.cli.output import Command, fail, failing, show
-from identity_core.codec import multibase, multikey
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.errors import IdentityError
 
@@ -87,7 +87,6 @@ def sign_values(definition: CredentialSchema, values: dict[str, Any], secret: by
     from identity_bbs.bls12381 import keys as bls
     from identity_bbs.bls12381 import select
     from identity_bbs.suite import ciphersuite
-
     from identity_core.domain.credentials.credential import canonical_values
 
     schema = definition.schema

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from identity_bbs.bls12381.backend import G1_OCTETS
 from identity_bound_credentials.holder_file import HELD
 
+from identity_bbs.bls12381.backend import G1_OCTETS
+from identity_codec import multikey
+from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_commands.credential_offline import issuer_options, read_schema, schema_option
 from identity_commands.json_input import input_argument, name_of, read_json
 from identity_commands.public_keys import KeyFinder, given, in_document, in_log
@@ -21,8 +23,6 @@ from identity_commands.remote import keys_option
 from identity_commands.secret_input import private_record, read_record
 from identity_commands.wallet import AUTHENTICATION, Wallet
 from identity_core.cli.output import Command, fail, failing, misused, show
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.errors import IdentityError, ProofInvalid
 
 if TYPE_CHECKING:
@@ -47,14 +47,14 @@ def request(file: Any, wallet: Path, held: Path) -> None:
     The secret is made with the first request, and is the same for all credentials of the DID. Who has it and the credentials proves in the
     holder's name; who loses it asks every issuer for new ones.
     """
+    from identity_bound_credentials.domain.blind_issue import CommittedRequest, CredentialOffer, ExchangeRefused
+
     from identity_bbs.blind import commit
     from identity_bbs.bls12381 import select
     from identity_bbs.frames import scalar
     from identity_bbs.openings import HolderSecret
     from identity_bbs.suite import ciphersuite
-    from identity_bound_credentials.domain.blind_issue import CommittedRequest, CredentialOffer, ExchangeRefused
-
-    from identity_core.crypto import ed25519
+    from identity_codec import ed25519
 
     holder = Wallet.open(wallet)
     message = read_json(file)

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
+from identity_codec.times import printed
 from identity_commands.json_input import predicate_value
 from identity_commands.remote import RemoteCaller, add_command, did_option, named, page, page_options
 from identity_core.cli.options import NONE, Number, OrNone, Whole, several
 from identity_core.cli.output import misused
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.codec.times import printed
 
 STATUSES = ("scheduled", "active", "suspended", "exhausted", "expired", "revoked")
 LIMIT = OrNone(Whole(min=0))

@@ -10,6 +10,7 @@ from typing import Any
 import click
 import orjson
 
+from identity_codec.multikey import BLS12381G2
 from identity_commands.did_create import create
 from identity_commands.did_history import history
 from identity_commands.did_log_verify import verify
@@ -21,7 +22,6 @@ from identity_core.cli.output import fail, misused, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.client import PlaceUnknown, require_place
 from identity_core.client.possession import proof_of_possession
-from identity_core.codec.multikey import BLS12381G2
 
 
 @click.group(name="did", cls=OpenGroup)

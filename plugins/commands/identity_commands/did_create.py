@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import click
 
+from identity_codec.multikey import BLS12381G2
 from identity_commands.did_update import Triples, Wishes, change, witness_list, witness_threshold_option
 from identity_commands.profiles import signed_in
 from identity_commands.remote import api_key_option, session, url_option
@@ -24,7 +25,6 @@ from identity_commands.wallet import ADDITIONAL, RECOVERY, STANDARD_INPUT, Filed
 from identity_core.cli.options import several
 from identity_core.cli.output import Command, fail, misused, show
 from identity_core.client import Client, ServiceError, ServiceUnreachable
-from identity_core.codec.multikey import BLS12381G2
 
 METHODS_THAT_NEVER_CHANGE = ("key",)
 
@@ -144,7 +144,7 @@ def _wish(
 
 def _returned(keys: dict[str, Any]) -> FiledKeys:
     """The keys that the service made, from its answer."""
-    from identity_core.codec.multikey import decode_public
+    from identity_codec.multikey import decode_public
 
     named = [(purpose, key) for purpose, key in keys.items() if purpose != ADDITIONAL]
     named += [(key["purpose"], key) for key in keys.get(ADDITIONAL, ())]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from identity_tlog.tree import Malformed, Refuted
 
 from identity_commands.json_input import input_argument, name_of
 from identity_core.cli.ledger_sources import key_option, service_did_option, verifier_key
@@ -24,7 +23,8 @@ from identity_core.cli.ledger_trust import (
 )
 from identity_core.cli.options import FILE_THERE, counted
 from identity_core.cli.output import Command, fail, failing, show
-from identity_core.codec import times
+from identity_core.domain.member_times import member_time
+from identity_tlog.tree import Malformed, Refuted
 
 CLOCK_ALLOWANCE: Final = timedelta(minutes=5)
 """How far the clock of a log's writer may be ahead (did:webvh 1.0, "DID Log File": ``versionTime`` is not in the future)."""
@@ -87,7 +87,7 @@ def verify(
 
     if service_history is None and (proofs or policy is not None):
         raise click.UsageError("--proof and --policy go with --service-history")
-    now = datetime.now(UTC) if at is None else times.of_member(at, "--at")
+    now = datetime.now(UTC) if at is None else member_time(at, "--at")
     missing = unchecked(service_history is not None and service_did is not None, needs_service_log, name_of(file))
     octets = file.read()
     if not octets.strip():
@@ -125,10 +125,9 @@ def _require_places(
     policy: Path | None,
 ) -> None:
     """Raises ``LogInvalid`` for an entry that a retired key has signed; ends the command for what is not proven."""
+    from identity_core.domain.ledger.history import LoggedHistory, require_places, retired_keys, verify_entry
     from identity_tlog.policy import NONE, WitnessPolicy
     from identity_tlog.proofs import TlogProof
-
-    from identity_core.domain.ledger.history import LoggedHistory, require_places, retired_keys, verify_entry
 
     key = verifier_key(key_text)
     known = WitnessPolicy((), (), (), NONE) if policy is None else read_policy(policy)

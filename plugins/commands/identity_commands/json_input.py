@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import click
 
+from identity_codec import strict_json
+from identity_codec.strict_json import JsonValue
 from identity_core.cli.output import fail, failing
-from identity_core.codec import strict_json
-from identity_core.errors import JsonValue
 
 MAX_FILE_OCTETS: Final = 1 << 20
 

@@ -16,8 +16,8 @@ from typing import NoReturn
 
 import httpx
 
+from identity_codec.values import value_class
 from identity_core.cli.output import fail
-from identity_core.values import value_class
 
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0

@@ -19,9 +19,9 @@ from typing import Any, Final
 import click
 from click.core import ParameterSource
 
+from identity_codec.values import value_class
 from identity_commands.secret_input import read_private
 from identity_core.cli.output import fail
-from identity_core.values import value_class
 
 DEFAULT_URL: Final = "http://127.0.0.1:8080"
 KINDS: Final = {"api_key": "an API key", "token": "an access token", None: "no credential"}

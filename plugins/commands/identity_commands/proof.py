@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from identity_codec import strict_json
 from identity_commands.json_input import name_of, predicate_value, read_json
 from identity_commands.proof_consent import consent, hand_over
 from identity_commands.proof_create import create
@@ -18,7 +19,6 @@ from identity_commands.secret_input import secret_option
 from identity_core.cli.options import Whole
 from identity_core.cli.output import fail, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.codec import strict_json
 
 
 @click.group(name="proof", cls=OpenGroup)

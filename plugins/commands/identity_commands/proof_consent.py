@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from identity_bbs.frames import scalar
 
+from identity_bbs.frames import scalar
+from identity_codec.multibase import base64url_encode
 from identity_commands.credential_wallet import held_option, read_held
 from identity_commands.json_input import input_argument, load_json, name_of, read_json
 from identity_commands.proof_home import agreed, asked_of
@@ -19,7 +20,6 @@ from identity_commands.remote import keys_option
 from identity_commands.wallet import Wallet
 from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, fail, failing, misused, show
-from identity_core.codec.multibase import base64url_encode
 from identity_core.errors import IbctInvalid, PredicateUnsupported, ProofInvalid
 
 if TYPE_CHECKING:

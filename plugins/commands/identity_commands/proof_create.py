@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from identity_bound_credentials.ports import PresentingProver
 
+from identity_codec import multikey
+from identity_codec.multibase import base64url_decode
 from identity_commands.credential_wallet import held_option, read_held
 from identity_commands.json_input import load_json, name_of, predicate_value, read_json
 from identity_commands.proof_home import AskedAtHome, WalletCredential, agreed, asked_of
@@ -20,8 +22,6 @@ from identity_commands.remote import keys_option
 from identity_commands.wallet import Wallet
 from identity_core.cli.options import Whole, configured, several
 from identity_core.cli.output import Command, fail, failing, misused, show
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_decode
 from identity_core.errors import IdentityError
 
 if TYPE_CHECKING:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from identity_bound_credentials.holder_file import ISSUED_ANEW, secret_of
 
+from identity_codec.multibase import base64url_decode
+from identity_codec.values import value_class
 from identity_core.cli.output import fail
-from identity_core.codec.multibase import base64url_decode
-from identity_core.values import value_class
 
 if TYPE_CHECKING:
-    from identity_bbs.holders import HolderConsent
     from identity_bound_credentials.domain.bound_format import ShownBinding
     from identity_bound_credentials.domain.presentation import ConsentTerms
     from identity_bound_credentials.domain.question import Question
 
+    from identity_bbs.holders import HolderConsent
     from identity_core.domain.credentials.verifiable_credential import PresentedCredential
     from identity_core.domain.proofs.proof import Context
 

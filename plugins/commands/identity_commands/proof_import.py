@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from identity_codec import strict_json, times
 from identity_commands.json_input import MAX_FILE_OCTETS, input_argument, name_of
 from identity_core.cli.options import of_installation, opened_part, refuse_absent
 from identity_core.cli.output import Command, failing, show
-from identity_core.codec import strict_json, times
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.anchor import Anchor, AnchorStatus

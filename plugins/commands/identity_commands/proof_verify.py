@@ -12,6 +12,8 @@ from identity_bound_credentials.domain.presentation import Cover
 from identity_bound_credentials.domain.presented import PresentedPresentation
 from identity_bound_credentials.ports import PresentingProver
 
+from identity_codec import multibase, strict_json
+from identity_codec.strict_json import JsonValue
 from identity_commands.credential_offline import issuer_options, read_schema
 from identity_commands.json_input import MAX_FILE_OCTETS, input_argument, name_of, predicate_value, read_json
 from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
@@ -19,10 +21,9 @@ from identity_commands.proof_question import proven, question_from_json, questio
 from identity_commands.public_keys import KeyFinder, Unchecked, agents_key, given, in_document, in_log, resolved_at
 from identity_core.cli.options import Whole, installed_plugins, of_installation, refuse_absent, several
 from identity_core.cli.output import Command, fail, fail_start, show
-from identity_core.codec import multibase, strict_json
 from identity_core.domain.proofs.checks import BOUND, BoundPart, verdict_of
 from identity_core.domain.proofs.verification import Expectation
-from identity_core.errors import JsonValue, ProofInvalid
+from identity_core.errors import ProofInvalid
 from identity_core.ports.prover import Prover
 from identity_core.settings import Settings, StartError
 
@@ -174,7 +175,7 @@ def verify(
     Ends with 0 for a proof that is valid (with --signature-only: genuine), 1 for one that is invalid, 2 when it could not be checked or an
     option is missing.
     """
-    from identity_core.codec.times import parse
+    from identity_codec.times import parse
 
     if on_ledger:
         refuse_absent(settings, "name the one of the service with --data-dir, or its server with --database-url")

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from identity_codec import strict_json
 from identity_core.cli.output import fail
-from identity_core.codec import strict_json
 from identity_core.files import durable_draft, open_regular, read_pipe, require_own
 
 FROM_STANDARD_INPUT = "-"

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from identity_codec import multibase, multikey
+from identity_codec.times import printed
 from identity_commands.credential_offline import key_option, signing_key
 from identity_commands.json_input import name_of
 from identity_commands.remote import keys_option
@@ -22,12 +24,11 @@ from identity_core.cli.ledger_sources import verifier_key
 from identity_core.cli.ledger_trust import policy_option, read_policy
 from identity_core.cli.options import FILE, Whole, all_of
 from identity_core.cli.output import Command, fail, failing, show
-from identity_core.codec import multibase, multikey
-from identity_core.codec.times import printed
 
 if TYPE_CHECKING:
     from identity_bound_credentials.domain.gap_shards import Manifest, SignedGap
     from identity_bound_credentials.domain.status_gaps import StatusEpoch
+
     from identity_tlog.note import VerifierKey
     from identity_tlog.policy import WitnessPolicy
 
@@ -237,10 +238,11 @@ def _written(folder: Path, epoch: StatusEpoch, ends: Sequence[int], secret: byte
 def _next_edition(
     folder: Path, epoch: StatusEpoch, ends: Sequence[int], secret: bytes, before: Manifest | None
 ) -> tuple[Manifest, bool]:
+    from identity_bound_credentials.domain import gap_shards
+
     from identity_bbs import interface
     from identity_bbs.bls12381 import keys, select
     from identity_bbs.suite import ciphersuite
-    from identity_bound_credentials.domain import gap_shards
 
     suite, public = ciphersuite(select()), keys.public_key(secret)
     signatures = [interface.sign(suite, secret, public, epoch.header, gap) for gap in pairwise(ends)]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from identity_codec.values import value_class
 from identity_core.domain.dids.log import birth, entry
-from identity_core.values import value_class
 
 
 @value_class

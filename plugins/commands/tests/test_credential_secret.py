@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.codec.multibase import base64url_encode
+from identity_codec.multibase import base64url_encode
 from plugins.commands.tests.test_credential_wallet import CHALLENGE, HANA, MALLORY, Exchange, copy_text, exchange
 from tests.presenting import AUDIENCE
 from tests.unit.cli.conftest import Commands

@@ -12,11 +12,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from identity_bbs import consent, interface
-from identity_bbs.bls12381 import ORDER, select
-from identity_bbs.holders import HolderConsent
-from identity_bbs.openings import HolderSecret
-from identity_bbs.suite import ciphersuite
 from identity_bound_credentials.domain import bound_credential, status_gaps
 from identity_bound_credentials.domain.bound_credential import Particulars, SecretKeeper
 from identity_bound_credentials.domain.bound_format import parse_credential
@@ -36,9 +31,14 @@ from identity_commands.wallet import Wallet, make_key
 from identity_prover_bbs.plugin import BbsProver
 from identity_prover_bbs.suite2 import PresentationProver
 
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.codec.times import printed
+from identity_bbs import consent, interface
+from identity_bbs.bls12381 import ORDER, select
+from identity_bbs.holders import HolderConsent
+from identity_bbs.openings import HolderSecret
+from identity_bbs.suite import ciphersuite
+from identity_codec import multikey
+from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.times import printed
 from identity_core.domain.proofs.proof import Context
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import PredicateUnsupported
@@ -271,7 +271,7 @@ def test_a_commitment_that_nobody_can_open_is_not_signed(exchange: Exchange) -> 
     """Signed by the holder's key: the holder herself is the adversary, who would have a point signed that she cannot open."""
     from identity_bound_credentials.domain.blind_issue import CommittedRequest, CredentialOffer
 
-    from identity_core.crypto import ed25519
+    from identity_codec import ed25519
 
     offer = exchange.offer()
     message = json.loads(exchange.request(offer).read_text())["request"]

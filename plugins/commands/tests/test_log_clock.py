@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from identity_kit.conformance.controller import Controller, Life, WalletSigner
 
-from identity_core.codec.times import printed
+from identity_codec.times import printed
 from identity_core.domain.dids.changes import AddService, NewService
 from tests.attack.log_forger import METHOD
 from tests.unit.cli.conftest import Commands

@@ -8,15 +8,15 @@ from datetime import timedelta
 
 import pytest
 from click.testing import CliRunner
-from identity_bbs.bls12381 import select
 from identity_commands.proof_verify import verify_octets
 from identity_commands.public_keys import given
 from identity_kit.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer, context, statement
 from identity_kit.conformance.transparent_prover import TransparentProver
 
+from identity_bbs.bls12381 import select
+from identity_codec import multikey
+from identity_codec.multibase import base64url_encode
 from identity_core.cli import main
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_encode
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.proofs.verification import Expectation

@@ -15,16 +15,15 @@ from typing import Any, Final
 
 import orjson
 
+from identity_codec import jcs, multibase, sealing, strict_json
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_consents.requests import MAX_REPLY, read_request
 from identity_consents.store import ConsentReply, StoredConsentReplies
-from identity_core.codec import jcs, multibase, strict_json
-from identity_core.codec.times import printed
-from identity_core.crypto import sealing
 from identity_core.domain.delegations.ibct import Capability
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid, InvalidRequest
 from identity_core.ports.clock import Clock
-from identity_core.values import value_class
 
 LIFETIME: Final = timedelta(minutes=15)
 MAX_ANSWER: Final = 16_384

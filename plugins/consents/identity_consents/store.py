@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from identity_core.codec.times import micros
+from identity_codec.times import micros
+from identity_codec.values import value_class
 from identity_core.store.records import Repository, Table, delete_first
-from identity_core.values import value_class
 
 
 @value_class

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import pkcs11
+
 from identity_bbs.blind import IssueRequest
 from identity_bbs.holders import HolderConsent, HolderSecrets
-
-from identity_core.codec import multikey
+from identity_codec import multikey
 from identity_core.database.files import FileLock
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, KeyRefused, checked_names

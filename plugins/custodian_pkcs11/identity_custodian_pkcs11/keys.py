@@ -16,8 +16,7 @@ from typing import Any, Final
 import pkcs11
 from pkcs11 import Attribute, KeyType, Mechanism, ObjectClass
 
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519, p256
+from identity_codec import ed25519, multikey, p256
 from identity_core.ports.custodian import KeyRefused
 
 SECRET_BYTES: Final = 32

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from identity_custodian_pkcs11 import Pkcs11Settings, keys, open_custodian, open_token
 from pkcs11 import Attribute, ObjectClass
 
+from identity_codec import multikey
 from identity_core.cli import main
-from identity_core.codec import multikey
 from identity_core.plugin import BuildContext
 from tests.softhsm import PIN, SoftHsm
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pkcs11
 import pytest
-from identity_bbs import blind
-from identity_bbs.bls12381 import select
-from identity_bbs.suite import ciphersuite
 from identity_custodian_pkcs11 import Pkcs11Settings, master, open_token
 from identity_kit.conformance.custodian_holders import REQUEST
 from pkcs11 import Attribute, KeyType, ObjectClass
 
+from identity_bbs import blind
+from identity_bbs.bls12381 import select
+from identity_bbs.suite import ciphersuite
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.custodian import HolderCustodian, KeepingCustodian, KeyNotHeld
 from plugins.custodian_pkcs11.tests.test_commands import Clock, context, run, settings

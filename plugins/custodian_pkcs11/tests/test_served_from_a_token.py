@@ -13,8 +13,8 @@ import pytest
 from identity_custodian_pkcs11.module import loaded
 from pkcs11 import Attribute, ObjectClass
 
+from identity_codec.jose import CompactJws, JoseKey
 from identity_core.domain.dids.log import verify
-from identity_core.domain.jose import CompactJws, JoseKey
 from tests import servers
 from tests.attack.stranger import PREFIX, Answer, Holder
 from tests.fault.service_process import API_KEY, STARTED, Running, eventually, service

@@ -25,8 +25,7 @@ from identity_custodian_pkcs11.token import Connection, Token
 from identity_kit.conformance.custodian import SECRET
 from pkcs11 import Attribute, ObjectClass
 
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519, p256
+from identity_codec import ed25519, multikey, p256
 from identity_core.errors import PluginUnavailable
 from identity_core.plugin import BuildContext, NotConfigured, PluginError
 from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, KeyRefused

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from identity_core.crypto import sealing
+from identity_codec import sealing
 from identity_core.database import migrate, open_database
 from identity_core.plugin import BuildContext, PluginError, Provider, hookimpl, setting
 from identity_core.ports.custodian import Custodian

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from identity_core.crypto import sealing
+from identity_codec import sealing
 
 _PURPOSE = b"identity-service custodian data key v1"
 _LATER_PURPOSE = b"identity-service custodian data key v2, generation "

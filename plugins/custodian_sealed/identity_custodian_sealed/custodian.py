@@ -16,9 +16,8 @@ from typing import Any
 
 from identity_bbs.blind import IssueRequest
 from identity_bbs.holders import HolderConsent, HolderSecrets, root_of
-
+from identity_codec import sealing
 from identity_core.cache import BoundedCache
-from identity_core.crypto import sealing
 from identity_core.database import DatabaseError, Transaction
 from identity_core.errors import Overloaded, PluginUnavailable
 from identity_core.ports.clock import Clock

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from identity_core.crypto import sealing
+from identity_codec import sealing
 from identity_core.database import Database, DatabaseAbsent, Transaction
 from identity_core.files import durable_draft, locked_folder, read_regular, require_own, sync_folder
 from identity_custodian_sealed.box_contents import DataKey, purpose, roots_in

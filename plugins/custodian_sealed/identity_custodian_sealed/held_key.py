@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 
 from identity_bbs import blind
 from identity_bbs.blind import IssueRequest
-
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519, p256, x25519
+from identity_codec import ed25519, multikey, p256, x25519
 from identity_core.domain.dids import evidence
 from identity_core.ports.custodian import KeyRefused
 

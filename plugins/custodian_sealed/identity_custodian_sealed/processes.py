@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from identity_codec.strict_json import JsonValue
 from identity_core.database import Transaction
-from identity_core.errors import JsonValue
 from identity_core.ports.custodian import KeyRefused
 from identity_custodian_sealed.data_key import FILE, Seal, StoredSeal, read_seal
 

@@ -8,7 +8,7 @@ before the transaction and takes the name of the old one after it: a crash in be
 
 from __future__ import annotations
 
-from identity_core.crypto import sealing
+from identity_codec import sealing
 from identity_core.database import DatabaseError, Transaction
 from identity_core.database.files import FileLock
 from identity_core.database.sqlite_connection import rewrite

@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_bbs.blind import IssueRequest
 from identity_custodian_sealed import SealedCustodian, SealedSettings, build
 from identity_custodian_sealed.held_key import HeldKey
 from identity_kit.conformance.custodian import SECRET, CustodianConformance, verified
 
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
+from identity_bbs.blind import IssueRequest
+from identity_codec import ed25519, multikey
 from identity_core.errors import PluginUnavailable
 from identity_core.plugin import BuildContext, PluginError
 from identity_core.ports.custodian import KeyNotHeld

@@ -19,7 +19,7 @@ import pytest
 from identity_custodian_sealed import SealedCustodian, SealedSettings, build, processes, resealing
 from identity_kit.conformance.custodian import CustodianConformance, verified
 
-from identity_core.codec import multikey
+from identity_codec import multikey
 from identity_core.database import Transaction
 from identity_core.plugin import BuildContext
 from identity_core.ports.custodian import KeyRefused

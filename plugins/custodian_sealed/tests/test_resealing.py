@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_bbs.bls12381.backend import G1_OCTETS
 from identity_custodian_sealed import SealedCustodian, SealedSettings, build, data_key, resealing
 from identity_custodian_sealed.box_contents import DataKey
 from identity_custodian_sealed.custodian import holder_secrets
@@ -25,8 +24,8 @@ from identity_custodian_sealed.held_key import Label
 from identity_kit.conformance.custodian import verified
 from identity_kit.conformance.custodian_holders import REQUEST
 
-from identity_core.codec import multikey
-from identity_core.crypto import sealing
+from identity_bbs.bls12381.backend import G1_OCTETS
+from identity_codec import multikey, sealing
 from identity_core.database import files, sqlite_connection
 from identity_core.errors import PluginUnavailable
 from identity_core.files import locked_folder

@@ -10,8 +10,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from identity_core.codec import multibase, strict_json
-from identity_core.domain.dids import foreign, jwk, keys
+from identity_codec import jwk, multibase, strict_json
+from identity_core.domain.dids import foreign, keys
 from identity_core.domain.dids.changes import Change
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log.chain import DraftedEntry
@@ -71,7 +71,7 @@ class DidJwk:
             if not jwk.is_public(key):
                 raise ValueError("no public JWK")
             if key.get("crv") in SUPPORTED:
-                jwk.public_key(key)
+                keys.PublicKey.from_jwk(key)
             return foreign.found(did, _members(str(did), key), EVER)
         except (ValueError, InvalidDocument) as error:
             # The identifier may be a private key, so that nothing of it comes back.

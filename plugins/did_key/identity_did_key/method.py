@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from identity_core.codec import multikey, times
-from identity_core.crypto import x25519
+from identity_codec import multikey, times, x25519
+from identity_codec.strict_json import JsonValue
 from identity_core.domain.dids import document as documents
 from identity_core.domain.dids import foreign, keys
 from identity_core.domain.dids import state as history
@@ -25,7 +25,7 @@ from identity_core.domain.dids.log.chain import MAX_ENTRY, DraftedEntry
 from identity_core.domain.dids.log.entry import EntryBody
 from identity_core.domain.dids.revision import Revision
 from identity_core.domain.dids.state import DidState, LogInvalid
-from identity_core.errors import IdentityError, InvalidDid, InvalidDocument, JsonValue
+from identity_core.errors import IdentityError, InvalidDid, InvalidDocument
 
 VERSION: Final = "did:key:1.0"
 # Multibase of the multicodec prefix 0x1200 of a compressed key on P-256.

@@ -11,7 +11,7 @@ from identity_did_key import DidKey, DidKeySettings
 from identity_did_key.method import EVER
 from identity_kit.conformance.controller import BIRTH, Controller, WalletSigner
 
-from identity_core.codec import multibase, multikey
+from identity_codec import multibase, multikey
 from identity_core.domain.dids.changes import Create, NewService
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key

@@ -17,9 +17,10 @@ from typing import Any, Final
 
 import httpcore
 
-from identity_core.codec import strict_json
+from identity_codec import strict_json
+from identity_codec.strict_json import JsonValue
 from identity_core.domain.dids.did import Did
-from identity_core.errors import JsonValue, Overloaded, PluginUnavailable
+from identity_core.errors import Overloaded, PluginUnavailable
 from identity_core.ports.did_method import CLIENT
 from identity_did_web.addresses import Addresses, NoSuchHost, network_of, site_of
 from identity_did_web.location import Location

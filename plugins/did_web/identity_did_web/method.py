@@ -9,12 +9,13 @@ from datetime import datetime
 from functools import partial
 from typing import Final, NoReturn, Protocol
 
+from identity_codec.strict_json import JsonValue
 from identity_core.cache import BoundedCache
 from identity_core.domain.dids import foreign
 from identity_core.domain.dids.changes import Change
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState, LogInvalid
-from identity_core.errors import IdentityError, InvalidDocument, JsonValue, PluginUnavailable
+from identity_core.errors import IdentityError, InvalidDocument, PluginUnavailable
 from identity_core.ports.clock import Clock
 from identity_did_web.location import Location, locate
 

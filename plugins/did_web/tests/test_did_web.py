@@ -17,7 +17,7 @@ from identity_did_web import DidWeb, WebSettings, fetch, identity_provide_did_me
 from identity_kit.conformance.controller import BIRTH, Controller, WalletSigner
 from web_host import CA, NAME, Clock, Host, document, hosting, http, method
 
-from identity_core.codec.times import printed
+from identity_codec.times import printed
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import (

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from identity_codec.values import replace
 from identity_core.domain.dids import evolution, past
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Create, Deactivate, NewService, Recover
@@ -27,7 +28,6 @@ from identity_core.domain.dids.log.entry import PLACEHOLDER
 from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDocument
-from identity_core.values import replace
 from identity_did_webvh import witnesses
 from identity_did_webvh.conclusion import concluded
 

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.codec import times
+from identity_codec import times
+from identity_codec.values import replace
 from identity_core.domain.dids import evidence, evolution, past
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
@@ -39,7 +40,6 @@ from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import IdentityError, InvalidDocument, RateLimited
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import MOST_AHEAD_SECONDS
-from identity_core.values import replace
 from identity_did_webvh import fold
 
 _PROOF_ROOM: Final = 640

@@ -160,7 +160,7 @@ class Key(WalletSigner):
         assert life.state.recovery_key is not None
         self.multikey = life.state.recovery_key
         secret = life.controller._secrets[self.multikey]
-        from identity_core.crypto import ed25519
+        from identity_codec import ed25519
 
         self._pair = ed25519.generate(secret)
 

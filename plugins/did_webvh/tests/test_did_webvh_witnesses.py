@@ -16,8 +16,7 @@ from test_did_webvh_pre_rotation import FIRST, SECOND, THIRD, born, recovered, u
 from test_did_webvh_readers import resolver, verifier
 from webvh_life import begin, resealed, sealed
 
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multikey
 from identity_core.domain.dids import differences
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Create, Rotate, SetAlsoKnownAs, SetWitnesses, Update, WitnessList

@@ -11,7 +11,7 @@ from typing import Any
 from identity_did_webvh import DidWebvh, WebvhSettings
 from identity_kit.conformance.controller import Controller, Life, WalletSigner
 
-from identity_core.codec import multikey
+from identity_codec import multikey
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids.changes import (
     AddService,

@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from identity_core.codec import strict_json
-from identity_core.codec.times import parse, printed_exactly
+from identity_codec import strict_json
+from identity_codec.times import parse, printed_exactly
 from identity_core.domain.callers import ApiKey
 
 

@@ -11,15 +11,14 @@ from typing import Any
 
 import pytest
 from _pytest.outcomes import Failed, Skipped
-from identity_bbs.blind import IssueRequest
-from identity_bbs.bls12381 import keys as bls
-from identity_bbs.holders import HolderConsent
 from identity_custodian_sealed.custodian import holder_secrets
 from identity_custodian_sealed.held_key import HeldKey, Label
 from identity_kit.conformance.custodian import CustodianConformance
 
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519, x25519
+from identity_bbs.blind import IssueRequest
+from identity_bbs.bls12381 import keys as bls
+from identity_bbs.holders import HolderConsent
+from identity_codec import ed25519, multikey, x25519
 from identity_core.ports.custodian import HolderCustodian, KeyNameTaken, KeyNotHeld, KeyRefused
 
 Row = tuple[str, str, str, str, bytes]

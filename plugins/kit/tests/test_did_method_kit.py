@@ -11,7 +11,7 @@ import pytest
 from identity_kit.conformance.controller import Controller, Life, WalletSigner
 from identity_kit.conformance.did_method import DidMethodConformance
 
-from identity_core.codec import jcs
+from identity_codec import jcs
 from identity_core.domain.dids.changes import SetAlsoKnownAs
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.evolution import Rules

@@ -9,13 +9,13 @@ import pytest
 
 pytest.importorskip("identity_prover_bbs")
 
-from identity_bbs.bls12381 import select
 from identity_kit.conformance import presenting
 from identity_kit.conformance.presenting import PresentingProverConformance
 from identity_kit.conformance.presenting_cases import BoundCase, particulars_of
 from identity_kit.conformance.prover_cases import NOW
 from identity_prover_bbs import BbsProver
 
+from identity_bbs.bls12381 import select
 from identity_core.errors import ProofInvalid
 
 

@@ -14,8 +14,8 @@ from identity_kit.conformance.prover import ProverConformance, statement
 from identity_kit.conformance.prover_cases import BbsIssuer, context
 from identity_kit.conformance.transparent_prover import TransparentProver
 
-from identity_core.codec import jcs, strict_json
-from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_codec import jcs, strict_json
+from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.proofs.predicate import check_satisfied, normalise
 from identity_core.domain.proofs.proof import public_signals
 from identity_core.errors import PredicateNotSatisfied, ProofInvalid

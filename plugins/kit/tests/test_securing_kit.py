@@ -16,8 +16,7 @@ from _pytest.outcomes import Failed
 from identity_kit.conformance.securing import SecuringConformance
 from identity_kit.conformance.securing_keys import KitIssuer
 
-from identity_core.codec import jcs, multikey
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, jcs, multikey
 from identity_core.errors import InvalidCredential, ProofInvalid
 from identity_core.ports.securing import (
     CredentialDraft,

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from identity_codec.strict_json import JsonValue
 from identity_core.database import Database, DatabaseError, Job, Transaction, migrate, open_database
-from identity_core.errors import JsonValue, LedgerUnavailable, Overloaded, VersionConflict
+from identity_core.errors import LedgerUnavailable, Overloaded, VersionConflict
 from identity_core.plugin import BuildContext
 from identity_core.ports.ledger import AnchorTransaction, LedgerEntry, LedgerHead, LogSize, Receipt
 from identity_ledger_evm import anchors, appends, index, outgoing

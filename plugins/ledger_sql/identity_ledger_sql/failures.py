@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from identity_codec.strict_json import JsonValue
 from identity_core.database import DatabaseError, DatabaseUnavailable
-from identity_core.errors import JsonValue, LedgerUnavailable, PluginUnavailable
+from identity_core.errors import LedgerUnavailable, PluginUnavailable
 
 
 class LedgerDatabaseUnavailable(LedgerUnavailable):

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from identity_codec.strict_json import JsonValue
 from identity_core.database import (
     BatchJob,
     Database,
@@ -21,7 +22,7 @@ from identity_core.database import (
     migrate,
     open_database,
 )
-from identity_core.errors import JsonValue, LedgerUnavailable, Overloaded, StorageMismatch, VersionConflict
+from identity_core.errors import LedgerUnavailable, Overloaded, StorageMismatch, VersionConflict
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import (
     AnchorTransaction,

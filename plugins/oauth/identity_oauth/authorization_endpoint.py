@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Final
 
+from identity_codec.values import value_class
 from identity_core.api.page_requests import form_members
 from identity_core.api.request import NO_STORE, Answer, PageForm, Request
 from identity_core.domain.activity import RequestContext
@@ -19,7 +20,6 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.evidence import DID_AUTH
 from identity_core.errors import AuthRequired, InvalidRequest
 from identity_core.extension.declaration import PeoplePages
-from identity_core.values import value_class
 from identity_oauth.domain.authorization_code import S256, RegisteredRedirect, is_challenge
 from identity_oauth.domain.client_assertion import AUTH_METHOD
 from identity_oauth.domain.tokens import OauthRefusal

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from identity_codec.values import value_class
 from identity_core.api.request import Answer, Request
-from identity_core.values import value_class
 from identity_oauth.token_endpoint import token_answer
 from identity_oauth.use_cases.token_keys import GetJwks
 from identity_oauth.use_cases.tokens import IssueToken

@@ -15,7 +15,7 @@ from joserfc import errors, jws
 from joserfc.jwk import OKPKey
 from joserfc.registry import JWS_HEADER_REGISTRY
 
-from identity_core.values import value_class
+from identity_codec.values import value_class
 
 # The older name is what most readers still know; RFC 9864 gave the curve a name of its own. Both are Ed25519 here.
 ISSUED_ALGORITHM: Final = "EdDSA"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from identity_codec.strict_json import JsonValue
 from identity_core.api.request import Answer, Headers
-from identity_core.errors import AuthFailed, IdentityError, JsonValue
+from identity_core.errors import AuthFailed, IdentityError
 from identity_oauth.domain.tokens import OauthRefusal
 
 _KINDS: Final = {

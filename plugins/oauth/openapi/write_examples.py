@@ -12,8 +12,7 @@ from identity_oauth.domain import tokens as token
 from identity_oauth.domain.tokens import AccessToken
 from identity_oauth.jws import VerificationKey
 
-from identity_core.codec import multibase, multikey
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multibase, multikey
 from identity_core.domain.callers import scope_text
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.keys import Key

@@ -14,8 +14,8 @@ from identity_oauth.extension import identity_extend
 from identity_oauth.use_cases.token_keys import TokenKeys
 from identity_wallets.extension import identity_extend as wallets
 
-from identity_core.codec import multikey
-from identity_core.crypto.sealing import derive_key
+from identity_codec import multikey
+from identity_codec.sealing import derive_key
 from identity_core.extension.choice import choose_extensions
 from identity_core.extension.opening import OpenKernel
 from identity_core.extension.order import in_order

@@ -25,7 +25,7 @@ from identity_oauth.use_cases.token_keys import TokenKeys
 from identity_oauth.use_cases.tokens import AuthenticateToken, IssuedToken, IssueToken
 from identity_oauth.wire import IssueTokenRequest
 
-from identity_core.codec.structs import UNSET
+from identity_codec.structs import UNSET
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids.changes import Authorization

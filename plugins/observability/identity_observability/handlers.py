@@ -6,10 +6,10 @@ is, and whether an attack works.
 
 from __future__ import annotations
 
+from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.errors import AuthRequired
 from identity_core.use_cases.service import SCOPE, Dependencies
-from identity_core.values import value_class
 from identity_observability.metrics import CONTENT_TYPE, Metrics
 
 

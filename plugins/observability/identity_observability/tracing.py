@@ -14,13 +14,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from importlib import util
 from typing import TYPE_CHECKING, Any, Final
 
+from identity_codec.values import value_class
 from identity_core import __version__
 from identity_core.api.guard import Guard
 from identity_core.api.request import Operation
 from identity_core.api.request_log import METHODS
 from identity_core.api.transport import Message, Receive, Scope, Send
 from identity_core.settings import Settings, SettingsError
-from identity_core.values import value_class
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import Span, TracerProvider

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.values import value_class
 from identity_operations.erasure import EraseRecords
 from identity_operations.kinds import KINDS
 from identity_operations.wire import ErasedCounts, ErasedRecords

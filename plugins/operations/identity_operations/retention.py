@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.codec.times import micros, moment, printed
+from identity_codec.strict_json import JsonValue
+from identity_codec.times import micros, moment, printed
 from identity_core.database import Database, Transaction
-from identity_core.errors import JsonValue
 from identity_core.ports.retention import RetentionRule
 from identity_core.store.records import Repository, first_at, of_first
 

@@ -25,12 +25,12 @@ from identity_commands.local_server import LocalServer
 from identity_operations.backup.archive import described, read_archive, write_archive
 from identity_operations.backup.seal import OperatorKey
 from identity_operations.examination.storage import compare_storage
-from identity_tlog.note import WITNESS, Checkpoint, Note, VerifierKey
 from identity_transparency.cli.ledger_cosigner import CosigningKey
 
-from identity_core.crypto import ed25519
+from identity_codec import ed25519
 from identity_core.files import locked_folder
 from identity_core.settings import load
+from identity_tlog.note import WITNESS, Checkpoint, Note, VerifierKey
 from tests.lying_witness import lying_witness, whole
 from tests.unit.cli.conftest import Commands
 

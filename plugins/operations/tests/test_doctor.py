@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_bbs import bls12381
 from identity_commands.local_server import LocalServer
 from identity_operations.commands import doctor
 
+from identity_bbs import bls12381
 from identity_core.settings import load
 from tests import servers
 from tests.unit.cli.conftest import Commands

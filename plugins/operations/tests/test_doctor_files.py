@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from identity_tlog.note import WITNESS, VerifierKey
 
+from identity_codec import ed25519
 from identity_core.cli import secret_input
-from identity_core.crypto import ed25519
 from identity_core.settings import SettingsError, load
+from identity_tlog.note import WITNESS, VerifierKey
 from plugins.operations.tests.test_doctor_remedies import examined
 from plugins.operations.tests.test_doctor_remedies_typed import installed
 from tests.ports import free_port

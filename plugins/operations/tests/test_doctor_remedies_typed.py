@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_bbs import bls12381
 from identity_commands.local_server import LocalServer
 from identity_operations.checks import database as doctor_database
-from identity_tlog.note import WITNESS, VerifierKey
 
-from identity_core.crypto import ed25519
+from identity_bbs import bls12381
+from identity_codec import ed25519
 from identity_core.extension.installation import Diagnosis
 from identity_core.store import migrations
+from identity_tlog.note import WITNESS, VerifierKey
 from plugins.operations.tests.test_doctor_remedies import examined
 from plugins.operations.tests.test_doctor_storage import scribbled, sql
 from tests.fault.service_process import eventually

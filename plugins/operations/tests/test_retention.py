@@ -16,7 +16,7 @@ from identity_operations.kinds import KINDS
 from identity_records.queries import TimelineQuery, VerificationQuery
 from identity_records.store import StoredTimeline, StoredVerifications
 
-from identity_core.codec.times import printed
+from identity_codec.times import printed
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.credentials.status_list import ENTRIES, list_id
 from identity_core.domain.dids.did import Did

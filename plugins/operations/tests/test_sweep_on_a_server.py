@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from identity_postgresql.session import translated_sql
 
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.database import Transaction
 from identity_core.ports.activity import TimelineEntry
 from identity_core.store import Store, challenges

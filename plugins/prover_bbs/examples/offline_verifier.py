@@ -18,11 +18,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from identity_bbs.bls12381 import select
 from identity_bound_credentials.domain.presented import PresentedPresentation
 from identity_bound_credentials.use_cases.suite import check_presentation
 from identity_prover_bbs import BbsProver
 
+from identity_bbs.bls12381 import select
 from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.proofs.expected import AnyPresented
 from identity_core.domain.proofs.issuer_key import assertion_key

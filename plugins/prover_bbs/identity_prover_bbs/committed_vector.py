@@ -13,7 +13,6 @@ from typing import Final
 
 from identity_bbs.bls12381 import G1, ORDER, InvalidPoint
 from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
-
 from identity_core.errors import ProofInvalid
 from identity_prover_bbs.generators import CommitmentGenerators
 

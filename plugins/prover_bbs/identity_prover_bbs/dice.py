@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from identity_bbs.bls12381.hedged import HedgedScalars
-
 from identity_prover_bbs import labels
 
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from identity_core.codec import jcs, strict_json
-from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_codec import jcs, strict_json
+from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.predicate import MAX_PREDICATES, Predicate, check_elements

@@ -10,7 +10,6 @@ from functools import cache, reduce
 from typing import Final, NamedTuple, Protocol
 
 from identity_bbs.bls12381 import G1, Curve, DigitTable, FixedBases
-
 from identity_prover_bbs import labels
 from identity_prover_bbs.plan import RADIX
 

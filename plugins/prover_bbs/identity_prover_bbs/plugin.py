@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from identity_bbs.bls12381 import select
-
 from identity_core.plugin import BuildContext, Provider, hookimpl
 from identity_core.ports.prover import Prover
 from identity_prover_bbs.single import SingleProver

@@ -29,7 +29,6 @@ from identity_bbs.suite import (
     Signature,
     ciphersuite,
 )
-
 from identity_core.cache import BoundedCache
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.proofs.predicate import check_satisfied

@@ -15,7 +15,6 @@ from typing import Final
 
 from identity_bbs.bls12381 import ORDER
 from identity_bbs.bls12381.hedged import HedgedScalars
-
 from identity_core.domain.proofs.predicate import InRange
 from identity_prover_bbs.committed_vector import ProverVector, VerifierVector, octets_of_vector_proof
 from identity_prover_bbs.generators import Generators

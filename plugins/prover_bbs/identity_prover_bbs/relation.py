@@ -12,7 +12,6 @@ from hashlib import sha256
 
 from identity_bbs.octets import mixed_messages_to_scalars
 from identity_bbs.suite import MAX_MESSAGES
-
 from identity_core.domain.credentials.schema import Message
 from identity_core.domain.proofs.predicate import Equals, Goal, InRange, MemberOf, normalise
 from identity_core.domain.proofs.proof import Context, Statement

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from identity_bbs.bls12381 import ORDER
 from identity_bbs.bls12381.hedged import HedgedScalars
-
 from identity_prover_bbs.committed_vector import ProverVector, VerifierVector, octets_of_vector_proof
 from identity_prover_bbs.generators import CommitmentGenerators
 

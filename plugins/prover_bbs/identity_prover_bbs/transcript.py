@@ -7,7 +7,6 @@ from hashlib import sha256
 
 from identity_bbs.bls12381.keys import hash_to_scalar
 from identity_bbs.frames import frame, number, optional, scalar
-
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import Context
 from identity_prover_bbs import labels

@@ -16,7 +16,6 @@ from identity_bbs.bls12381.keys import InvalidBlsKey
 from identity_bbs.octets import octets_to_proof, octets_to_public_key
 from identity_bbs.suite import BbsProofInvalid as BbsProofInvalid
 from identity_bbs.suite import Ciphersuite, ciphersuite
-
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, ZkProof, public_signals
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_prover_bbs import labels

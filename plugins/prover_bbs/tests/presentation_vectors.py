@@ -12,16 +12,16 @@ from hashlib import sha256
 from pathlib import Path
 from unittest.mock import patch
 
+from identity_kit.conformance.prover_cases import HANA
+from identity_prover_bbs.suite2 import PresentationEnvelope, prover
+from identity_prover_bbs.suite2.relation import PresentationRelation, context_octets
+
 from identity_bbs import blind
 from identity_bbs.bls12381 import Curve
 from identity_bbs.frames import scalar
 from identity_bbs.octets import mixed_messages_to_scalars
 from identity_bbs.openings import PSEUDONYM_DST
 from identity_bbs.suite import ciphersuite
-from identity_kit.conformance.prover_cases import HANA
-from identity_prover_bbs.suite2 import PresentationEnvelope, prover
-from identity_prover_bbs.suite2.relation import PresentationRelation, context_octets
-
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from tests.curves import curve_on

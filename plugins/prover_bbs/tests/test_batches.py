@@ -3,10 +3,6 @@
 from os import urandom
 
 import pytest
-from identity_bbs import batch, core
-from identity_bbs.bls12381 import select
-from identity_bbs.octets import octets_to_public_key
-from identity_bbs.suite import ciphersuite
 from identity_bound_credentials.domain.presentation import Acceptance
 from identity_kit.conformance import prover_cases as first
 from identity_prover_bbs import BbsProver
@@ -17,6 +13,10 @@ from identity_prover_bbs.suite2 import (
     VerifiedPresentation,
 )
 
+from identity_bbs import batch, core
+from identity_bbs.bls12381 import select
+from identity_bbs.octets import octets_to_public_key
+from identity_bbs.suite import ciphersuite
 from identity_core.errors import ProofInvalid
 from tests.attack.test_presentation_soundness import CREDENTIAL, forge, scene
 from tests.presenting import AUDIENCE, NONCE, NOW, Issuer

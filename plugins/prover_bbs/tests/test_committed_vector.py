@@ -1,12 +1,12 @@
 """What a verifier takes for a committed vector: exact lengths, points of the group, scalars below its order."""
 
 import pytest
-from identity_bbs.bls12381 import ORDER, select
-from identity_bbs.bls12381.choice import LOADERS
-from identity_bbs.bls12381.fixed_bases import TableShelf
 from identity_prover_bbs.committed_vector import VerifierVector, evaluate, octets_of_vector_proof
 from identity_prover_bbs.generators import Generators, generators
 
+from identity_bbs.bls12381 import ORDER, select
+from identity_bbs.bls12381.choice import LOADERS
+from identity_bbs.bls12381.fixed_bases import TableShelf
 from identity_core.errors import ProofInvalid
 
 CURVE = select()

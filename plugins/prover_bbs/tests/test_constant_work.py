@@ -7,7 +7,6 @@ Work is counted in comparisons and in sizes of operands, because a clock on a bu
 from typing import ClassVar
 
 import pytest
-from identity_bbs.bls12381 import ORDER, select
 from identity_prover_bbs import range_argument, set_argument
 from identity_prover_bbs.committed_vector import ProverVector, VerifierVector
 from identity_prover_bbs.generators import generators
@@ -15,6 +14,7 @@ from identity_prover_bbs.plan import decompose, plan
 from identity_prover_bbs.range_argument import RangeLayout, RangeProver
 from identity_prover_bbs.set_argument import SetLayout, SetProver
 
+from identity_bbs.bls12381 import ORDER, select
 from identity_core.domain.proofs.predicate import InRange
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import identity_prover_bbs
 import pytest
-from identity_bbs.bls12381 import ORDER, select
 from identity_kit.conformance.prover_cases import HANA, SCHEMA, BbsIssuer, context, statement
 from identity_prover_bbs import BbsProver, BbsSettings, identity_provide_prover
 from identity_prover_bbs.dice import Dice
 from identity_prover_bbs.envelope import Envelope
 
+from identity_bbs.bls12381 import ORDER, select
 from identity_core.plugin import BuildContext
 
 ISSUER = BbsIssuer()

@@ -7,13 +7,13 @@ import random
 from hashlib import sha256
 
 import pytest
-from identity_bbs.bls12381 import select
-from identity_bbs.suite import P1, ciphersuite
 from identity_kit.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer, context, statement
 from identity_prover_bbs import BbsProver, labels, transcript
 from identity_prover_bbs.generators import generator_message, generators
 from identity_prover_bbs.relation import Relation, set_scalars
 
+from identity_bbs.bls12381 import select
+from identity_bbs.suite import P1, ciphersuite
 from tests.curves import BACKENDS, curve_on
 
 ISSUER = BbsIssuer()

@@ -6,10 +6,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from identity_bbs.bls12381 import ORDER
-from identity_bbs.bls12381.hedged import HedgedScalars
-from identity_bbs.bls12381.keys import secret_scalar
-from identity_bbs.octets import mixed_messages_to_scalars
 from identity_bound_credentials.domain.normal_form import Slot
 from identity_bound_credentials.domain.question import HolderForm
 from identity_bound_credentials.domain.status_gaps import HandleListed
@@ -18,6 +14,10 @@ from identity_prover_bbs.suite2.argument import VectorArgumentVerifier, inverse
 from identity_prover_bbs.suite2.layout import Interval, Side, VectorLayout
 from identity_prover_bbs.suite2.relation import PresentationRelation
 
+from identity_bbs.bls12381 import ORDER
+from identity_bbs.bls12381.hedged import HedgedScalars
+from identity_bbs.bls12381.keys import secret_scalar
+from identity_bbs.octets import mixed_messages_to_scalars
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported

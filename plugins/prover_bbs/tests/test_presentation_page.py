@@ -5,8 +5,8 @@ from pathlib import Path
 
 import identity_prover_bbs
 import pytest
-from identity_bbs.suite import BbsProofInvalid
 
+from identity_bbs.suite import BbsProofInvalid
 from plugins.prover_bbs.tests.presentation_vectors import scene
 from plugins.prover_bbs.tests.test_presentation_parity import VECTORS
 from tests.presenting import AUDIENCE, NONCE, NOW, Issuer

@@ -4,13 +4,13 @@ import json
 from hashlib import sha256
 
 import pytest
-from identity_bbs.bls12381 import select
-from identity_bbs.suite import P1, ciphersuite
 from identity_prover_bbs import labels as first_suite
 from identity_prover_bbs.generators import generator_message
 from identity_prover_bbs.suite2 import labels, relation
 from identity_prover_bbs.suite2.generators import MAX_ELEMENTS, presentation_generators
 
+from identity_bbs.bls12381 import select
+from identity_bbs.suite import P1, ciphersuite
 from plugins.prover_bbs.tests.presentation_vectors import CASES, FILE, issue, presentation, scene
 
 VECTORS = json.loads(FILE.read_text())

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import identity_bbs
 import identity_prover_bbs
 import pytest
-from identity_bbs.openings import TAG
 
+import identity_bbs
 import identity_core
+from identity_bbs.openings import TAG
 
 PACKAGE = Path(identity_prover_bbs.__file__).parent
 ROOT = Path(__file__).parents[3]

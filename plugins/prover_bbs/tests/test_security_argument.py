@@ -3,10 +3,6 @@
 import random
 
 import pytest
-from identity_bbs import core
-from identity_bbs.bls12381 import ORDER, keys, select
-from identity_bbs.octets import mixed_messages_to_scalars, octets_to_public_key, octets_to_signature
-from identity_bbs.suite import Proof, RandomScalars, ciphersuite
 from identity_kit.conformance.prover_cases import HANA, IVO, SCHEMA, BbsIssuer, statement
 from identity_prover_bbs.committed_vector import ProverVector, evaluate, octets_of_vector_proof
 from identity_prover_bbs.dice import Dice
@@ -24,6 +20,11 @@ from identity_prover_bbs.relation import Relation
 from identity_prover_bbs.set_argument import SetProver, SetVerifier
 from identity_prover_bbs.set_argument import check_coefficients as set_check_coefficients
 from identity_prover_bbs.set_argument import check_value as set_check_value
+
+from identity_bbs import core
+from identity_bbs.bls12381 import ORDER, keys, select
+from identity_bbs.octets import mixed_messages_to_scalars, octets_to_public_key, octets_to_signature
+from identity_bbs.suite import Proof, RandomScalars, ciphersuite
 
 CURVE = select()
 SUITE = ciphersuite(CURVE)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core.api.api_keys import sees_keys
 from identity_core.api.decode import ROW_ID, page_of, position
 from identity_core.api.proofs import anchor
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.codec.times import printed
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.checks import verdict_of
-from identity_core.values import value_class
 from identity_records import wire
 from identity_records.queries import TimelineRow, VerificationRow
 from identity_records.use_cases.audit import ListAuditLines

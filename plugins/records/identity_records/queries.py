@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
+from identity_codec.values import value_class
 from identity_core.domain.proofs.anchor import Anchor
 from identity_core.ports.activity import TimelineEntry, Verification
-from identity_core.values import value_class
 
 
 @value_class

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from identity_bbs.bls12381 import select
 from identity_bbs.suite import Ciphersuite, ciphersuite
-
-from identity_core.codec import multikey, times
+from identity_codec import multikey, times
 from identity_core.errors import InvalidCredential, ProofInvalid
 from identity_core.plugin import BuildContext, NoSettings, Provider, hookimpl, in_threads
 from identity_core.ports.securing import (

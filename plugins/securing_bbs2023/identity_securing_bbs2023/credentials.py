@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.codec import times
+from identity_codec import times
 from identity_core.domain.dids.log.entry import check_proof_options
 from identity_core.ports.securing import Secured, SecuredHead
 from identity_securing_bbs2023.contexts import CONTEXTS, VC_CONTEXT

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from identity_core.codec import multibase, times
+from identity_codec import multibase, times
 from identity_securing_bbs2023.contexts import VC_CONTEXT
 from identity_securing_bbs2023.refused import malformed
 

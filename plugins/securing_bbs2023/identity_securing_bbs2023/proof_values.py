@@ -8,8 +8,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from identity_bbs.suite import MAX_MESSAGES
-
-from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_securing_bbs2023 import cbor
 from identity_securing_bbs2023.refused import malformed
 

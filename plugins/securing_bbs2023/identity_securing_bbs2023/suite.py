@@ -17,8 +17,7 @@ from identity_bbs import disclosure, interface
 from identity_bbs.bls12381.keys import InvalidBlsKey
 from identity_bbs.octets import octets_to_proof
 from identity_bbs.suite import MAX_MESSAGES, BbsProofInvalid, BbsSignatureInvalid, Ciphersuite
-
-from identity_core.codec.multibase import base64url_encode
+from identity_codec.multibase import base64url_encode
 from identity_securing_bbs2023.pointers import select
 from identity_securing_bbs2023.proof_values import BaseProofValue, DerivedProofValue
 from identity_securing_bbs2023.refused import Unverified, malformed

@@ -12,7 +12,7 @@ from identity_securing_bbs2023 import __name__ as package
 from test_bbs2023_holder_json import CLAIMS, STATUS, without
 from test_bbs2023_hostile import KEY, VC, issue
 
-from identity_core.codec import multibase
+from identity_codec import multibase
 from identity_core.errors import InvalidCredential
 
 PUBLISHED = data_model.PUBLISHED[VC]

@@ -17,7 +17,7 @@ from identity_securing_bbs2023.proof_values import decode_base, decode_derived
 from identity_securing_bbs2023.refused import Malformed
 from test_bbs2023_conformance import CLAIMS, ISSUER, UNSECURED
 
-from identity_core.codec import multikey
+from identity_codec import multikey
 from identity_core.errors import InvalidCredential, ProofInvalid
 
 VC, TERMS = "https://www.w3.org/ns/credentials/v2", "https://www.w3.org/ns/credentials/undefined-terms/v2"

@@ -10,14 +10,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from identity_bbs import interface
-from identity_bbs.bls12381 import select
-from identity_bbs.suite import ciphersuite
 from identity_securing_bbs2023 import suite
 from identity_securing_bbs2023.proof_values import BaseProofValue, decode_base, decode_derived
 from identity_securing_bbs2023.refused import Malformed, Unverified
 from identity_securing_bbs2023.statements import Statements
 
+from identity_bbs import interface
+from identity_bbs.bls12381 import select
+from identity_bbs.suite import ciphersuite
 from tests.vectors.files import vector_json
 
 CASES = (("", "windMandatory.json", "windSelective.json"), ("prc/", "prCredMandatory.json", "prCredSelective.json"))

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.codec import multibase, strict_json
-from identity_core.errors import JsonValue
+from identity_codec import multibase, strict_json
+from identity_codec.strict_json import JsonValue
 
 HASH: Final = "sha-256"
 SALT_OCTETS: Final = 16

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from identity_core.domain.jose import LEEWAY, CompactJws, JoseKey, check_claims
+from identity_codec.jose import LEEWAY, CompactJws, JoseKey, check_claims
 from identity_core.ports.securing import KeyBinding, SecuredHead
 from identity_securing_sd_jwt.disclosures import digest_of, disclosed
 

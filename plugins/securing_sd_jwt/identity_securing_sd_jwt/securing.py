@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from identity_core.codec import multibase, multikey
-from identity_core.domain.jose import ES256, JoseKey, signing_input
+from identity_codec import multibase, multikey
+from identity_codec.jose import ES256, JoseKey, signing_input
 from identity_core.errors import InvalidCredential, ProofInvalid
 from identity_core.ports.securing import (
     CredentialDraft,

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from identity_securing_sd_jwt import SdJwtVc
 
-from identity_core.codec import multikey
+from identity_codec import multikey
 from identity_core.errors import InvalidCredential, ProofInvalid
 from identity_core.ports.securing import Disclosed, KeyBinding, UnsecuredCredential
 

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from identity_securing_sd_jwt import SdJwtVc
 from test_hostile_sd_jwts import AUDIENCE, DROP, IVO, NAME, NONCE, NOW, b64, bound_to, issued
 
-from identity_core.codec import multikey
+from identity_codec import multikey
 from identity_core.errors import ProofInvalid
 from identity_core.ports.securing import Disclosed, KeyBinding
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.values import value_class
 from identity_transparency import wire
 from identity_transparency.use_cases.approvals import Approvals, ApproveDidVersion, GetDidApprovals
 

@@ -6,14 +6,13 @@ import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from identity_tlog.note import Checkpoint, Note
-from identity_tlog.policy import WitnessPolicy, label
-from identity_tlog.tree import Malformed, Refuted
-
-from identity_core.codec import times
+from identity_codec import times
 from identity_core.database import DatabaseError
 from identity_core.extension.installation import Diagnosis, ok, warn
 from identity_core.settings import Settings
+from identity_tlog.note import Checkpoint, Note
+from identity_tlog.policy import WitnessPolicy, label
+from identity_tlog.tree import Malformed, Refuted
 
 LATE_SECONDS = 600.0
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.database import Transaction
 from identity_core.store.records import Repository
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.codec.times import printed
-from identity_core.values import value_class
 from identity_transparency import wire
 from identity_transparency.use_cases.events import ListEvents
 

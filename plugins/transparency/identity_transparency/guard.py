@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from functools import partial
 
+from identity_codec.values import value_class
 from identity_core.bootstrap.beside import open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.storage import check_new_origin, check_of, checkpoint_keys, load_remembered, told_at_start
@@ -22,7 +23,6 @@ from identity_core.use_cases.ledger.guard import RollbackGuard
 from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.ledger.storage import require_signed
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_transparency.use_cases.rollback import AcceptRollback, AnotherLedger, ForkedLog, Rollback
 from identity_transparency.use_cases.watch import WatchStorage
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from identity_codec.multibase import base64url_encode
+from identity_codec.times import printed, printed_exactly
+from identity_codec.values import value_class
+from identity_core.api.errors import negotiate
+from identity_core.api.request import Answer, Request
+from identity_core.domain.ledger.leaf import LogLeaf
+from identity_core.errors import InvalidRequest, TileNotFound
 from identity_tlog.proofs import TlogProof
 from identity_tlog.tiles import Tile
 from identity_tlog.tree import Malformed, leaf_hash
-
-from identity_core.api.errors import negotiate
-from identity_core.api.request import Answer, Request
-from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.times import printed, printed_exactly
-from identity_core.domain.ledger.leaf import LogLeaf
-from identity_core.errors import InvalidRequest, TileNotFound
-from identity_core.values import value_class
 from identity_transparency import wire
 from identity_transparency.use_cases.read import (
     GetLedgerBlock,

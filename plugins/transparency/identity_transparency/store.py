@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from identity_codec.values import value_class
 from identity_core.database import Database, Transaction
 from identity_core.domain.activity import EventRecord
 from identity_core.store.events import StoredEvents
 from identity_core.store.records import Repository, Table
-from identity_core.values import value_class
 
 
 @value_class

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 
-from identity_tlog.policy import WitnessPolicy, label
-from identity_tlog.tree import Malformed
-
 from identity_core.bootstrap.witnesses import is_prefix
 from identity_core.database.files import FileLock
 from identity_core.files import read_regular
 from identity_core.ports.clock import Clock
 from identity_core.settings import Settings, SettingsError
 from identity_core.use_cases.ledger.project import TransparencyLog
+from identity_tlog.policy import WitnessPolicy, label
+from identity_tlog.tree import Malformed
 from identity_transparency.cosigned import StoredCosignedCheckpoints
 from identity_transparency.use_cases.feed import CosignedLog, FedWitness, WitnessFeeder
 

@@ -19,7 +19,7 @@ from identity_transparency.store import StoredWitnessFiles
 from identity_transparency.use_cases import approvals as witnessed
 from identity_transparency.use_cases.approvals import Approvals, ApproveDidVersion, GetDidApprovals
 
-from identity_core.codec.structs import convert
+from identity_codec.structs import convert
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.dids.did import Did
 from plugins.transparency.tests.test_approvals import Site, approvals, witness_list

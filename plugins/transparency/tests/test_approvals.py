@@ -16,9 +16,8 @@ import pytest
 from identity_transparency.store import StoredWitnessFiles, WitnessFile
 from identity_transparency.use_cases.approvals import MAX_FILE, PublishApprovals, PublishedApprovals, ReadWitnessedLog
 
+from identity_codec import ed25519, multikey
 from identity_core.cache import BoundedCache
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log import LogInvalid, verify, witness
 from identity_core.domain.dids.log.witness import read_witnesses

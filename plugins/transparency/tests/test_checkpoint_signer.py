@@ -9,8 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from identity_tlog.note import Note, VerifierKey
-from identity_tlog.tree import Refuted
 from identity_transparency.use_cases.read import GetLedgerKey
 
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed, says_succession
@@ -21,6 +19,8 @@ from identity_core.use_cases.dids.replace_key import ReplacedKey, ReplaceService
 from identity_core.use_cases.ledger.checkpoint_keys import OVERLAP, ReadCheckpointKeys, SignSuccession, name_of
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger
 from identity_core.use_cases.ledger.storage import require_signed
+from identity_tlog.note import Note, VerifierKey
+from identity_tlog.tree import Refuted
 from tests.unit.use_cases.test_rotate_log_key import Service, run
 
 LOG = "id.example/log"

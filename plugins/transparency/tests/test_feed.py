@@ -9,10 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_tlog.note import WITNESS, VerifierKey
-from identity_tlog.policy import WitnessPolicy
-from identity_tlog.tree import Refuted
-from identity_tlog.witness import Stale
 from identity_transparency.cli.ledger_cosigner import Cosigner, CosigningKey, write_state
 from identity_transparency.cosigned import StoredCosignedCheckpoints
 from identity_transparency.extension import places_of
@@ -27,9 +23,13 @@ from identity_transparency.use_cases.feed import (
 from identity_transparency.use_cases.read import GetLedgerCheckpoint
 from identity_transparency.wire import GetLedgerCheckpointQuery
 
-from identity_core.crypto import ed25519
+from identity_codec import ed25519
 from identity_core.errors import PluginUnavailable, StorageMismatch
 from identity_core.ports.witnesses import WitnessFailed
+from identity_tlog.note import WITNESS, VerifierKey
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.tree import Refuted
+from identity_tlog.witness import Stale
 from tests.transparency import LoggedLedger, run
 
 

@@ -12,10 +12,6 @@ from typing import Any
 
 import pytest
 from identity_ledger_memory import MemoryLedger
-from identity_tlog.note import open_checkpoint
-from identity_tlog.proofs import verify_consistency, verify_inclusion
-from identity_tlog.tiles import Tile, bundled, tiles_of, unbundled
-from identity_tlog.tree import EMPTY_ROOT, Frontier, leaf_hash
 from identity_transparency.use_cases.read import (
     GetLedgerBlock,
     GetLedgerCheckpoint,
@@ -43,6 +39,10 @@ from identity_core.errors import (
 from identity_core.ports.ledger import LedgerEntry
 from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.ledger.project import LedgerFollower, ProjectLedger, leaf_of
+from identity_tlog.note import open_checkpoint
+from identity_tlog.proofs import verify_consistency, verify_inclusion
+from identity_tlog.tiles import Tile, bundled, tiles_of, unbundled
+from identity_tlog.tree import EMPTY_ROOT, Frontier, leaf_hash
 from tests.rooms import MovableClock
 from tests.stored import new_stored_database, postgres_server
 from tests.transparency import LoggedLedger, run

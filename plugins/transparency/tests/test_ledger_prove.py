@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from identity_commands.local_server import LocalServer
+
+from identity_codec import ed25519
+from identity_core.domain.ledger.leaf import LogLeaf
 from identity_tlog.note import WITNESS, VerifierKey, base64_encode, cosignature_line, cosignature_message
 from identity_tlog.proofs import TlogProof
-
-from identity_core.crypto import ed25519
-from identity_core.domain.ledger.leaf import LogLeaf
 from tests.transparency import LogKey
 from tests.unit.cli.conftest import Commands
 

@@ -13,16 +13,15 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from identity_tlog import mldsa
-from identity_tlog.note import WITNESS, Note, VerifierKey, cosigned_at, open_checkpoint
-from identity_tlog.witness import Inconsistent, Stale
 from identity_transparency.cli import ledger_cosigner, ledger_witness
 from identity_transparency.cli.ledger_cosigner import Cosigner, CosigningKey, WatchedLogs, open_cosigner, write_state
 from identity_transparency.cli.ledger_witness import MAX_BODY, WitnessApp
 
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multikey
 from identity_core.domain.ledger.checkpoint_keys import succession_text
+from identity_tlog import mldsa
+from identity_tlog.note import WITNESS, Note, VerifierKey, cosigned_at, open_checkpoint
+from identity_tlog.witness import Inconsistent, Stale
 from tests.transparency import ORIGIN, LogKey, some_leaves
 from tests.unit.cli.conftest import Commands
 from tests.witnesses import submission, witness

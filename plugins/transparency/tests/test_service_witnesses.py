@@ -14,9 +14,9 @@ from typing import Any
 import httpx
 import pytest
 from identity_commands.local_server import LocalServer
+
 from identity_tlog.note import WITNESS, VerifierKey
 from identity_tlog.policy import WitnessPolicy
-
 from tests.lying_witness import lying_witness, whole
 from tests.servers import local_server, run
 from tests.transparency import LogKey

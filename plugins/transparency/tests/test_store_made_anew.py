@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from identity_transparency.guard import accept_rollback
 
+from identity_codec import multikey
 from identity_core.bootstrap import log_key_rotation, open_installation, token_key_replacement
-from identity_core.codec import multikey
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.changes import Create

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from identity_tlog.note import WITNESS, Checkpoint, Note, VerifierKey
-from identity_tlog.tree import Refuted
 from identity_transparency.cli import ledger_cosigner
 from identity_transparency.cli.ledger_cosigner import Cosigner, CosigningKey, write_state
 
-from identity_core.crypto import ed25519
+from identity_codec import ed25519
+from identity_tlog.note import WITNESS, Checkpoint, Note, VerifierKey
+from identity_tlog.tree import Refuted
 from tests.transparency import ORIGIN, LogKey, some_leaves
 from tests.witnesses import submission
 

@@ -8,14 +8,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from identity_tlog.note import WITNESS, Checkpoint, Note, VerifierKey
-from identity_tlog.policy import WitnessPolicy
 from identity_transparency.cli.ledger_cosigner import CosigningKey
 from identity_transparency.witnesses import read_witnesses
 
 from identity_core.bootstrap.witnesses import SeenByWitnesses, ask_witnesses
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.settings import SettingsError, StartError, load
+from identity_tlog.note import WITNESS, Checkpoint, Note, VerifierKey
+from identity_tlog.policy import WitnessPolicy
 from tests.lying_witness import lying_witness, whole
 from tests.transparency import LogKey, some_leaves
 

@@ -11,12 +11,13 @@ import orjson
 from identity_transparency.ledger_handlers import LedgerHandlers
 from identity_transparency.wire import GetLedgerInclusionProofQuery
 
+from identity_codec import strict_json
+from identity_codec.structs import ValidationError, convert
+from identity_codec.values import value_class
 from identity_core.api.dids import DidHandlers
 from identity_core.api.errors import negotiate
 from identity_core.api.proofs import ProofHandlers
 from identity_core.api.request import Answer, Request
-from identity_core.codec import strict_json
-from identity_core.codec.structs import ValidationError, convert
 from identity_core.errors import (
     DidDeactivated,
     DidNotFound,
@@ -26,7 +27,6 @@ from identity_core.errors import (
     NotFound,
     TransactionNotFound,
 )
-from identity_core.values import value_class
 from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery, VerifyProofRequest
 from identity_ui.history import difference, key_lives, path_to_root
 from identity_ui.operations import ask

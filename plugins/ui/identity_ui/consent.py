@@ -14,10 +14,10 @@ from typing import Any, Final
 from identity_consents.consents import HolderConsents
 from identity_consents.requests import AgentRequest, read_request
 
+from identity_codec.values import value_class
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.errors import AuthRequired, IdentityError, InvalidRequest
-from identity_core.values import value_class
 from identity_core.wire import ListCredentialsQuery
 from identity_ui.operations import ask
 from identity_ui.render import page

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from identity_codec import multibase
 from identity_core.api.request import Request
-from identity_core.codec import multibase
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.errors import Forbidden, IdentityError

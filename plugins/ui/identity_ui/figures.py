@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from identity_core.values import value_class
+from identity_codec.values import value_class
 
 # Line by line: a parser of the whole format takes longer than all the rest of the page.
 _SAMPLE: Final = re.compile(r"identity_(\w+)(?:\{(.*)\})? (\S+)", re.ASCII)

@@ -6,11 +6,10 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from identity_codec import multibase
+from identity_codec.values import value_class
 from identity_tlog.proofs import inclusion_spans
 from identity_tlog.tree import node_hash
-
-from identity_core.codec import multibase
-from identity_core.values import value_class
 from identity_ui.render import readable
 
 _KEY_CHANGES: Final = {"keyAdded": "added", "keyRevoked": "revoked", "keyRemoved": "removed", "keyExpired": "removed"}

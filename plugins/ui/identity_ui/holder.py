@@ -8,13 +8,13 @@ from typing import Any, Final, Literal
 from identity_records.handlers import RecordsHandlers
 from identity_records.wire import GetDashboardTimelineQuery
 
+from identity_codec.values import value_class
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.proofs import ProofHandlers
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.errors import ProofNotFound
-from identity_core.values import value_class
 from identity_core.wire import ListCredentialsQuery, ListDelegationsQuery, ResolveDidQuery
 from identity_ui.consent import ConsentPages
 from identity_ui.operations import ask

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import orjson
 
+from identity_codec.structs import encode
 from identity_core.api.request import NOTHING, Handler, Request
-from identity_core.codec.structs import encode
 from identity_core.domain.callers import Caller
 
 JSON_ALONE = {"accept": "application/json"}

@@ -14,23 +14,23 @@ import orjson
 from identity_records.handlers import RecordsHandlers
 from identity_records.use_cases.audit import CheckAuditChain
 from identity_records.wire import GetVerificationStatsQuery, ListAuditLinesQuery, ListVerificationHistoryQuery
-from identity_tlog.note import Checkpoint, Note
 from identity_transparency.event_handlers import EventHandlers
 from identity_transparency.ledger_handlers import LedgerHandlers
 from identity_transparency.wire import GetLedgerCheckpointQuery, ListEventsQuery
 
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.api.service import ServiceHandlers
-from identity_core.codec.times import printed
 from identity_core.errors import AuthFailed, Forbidden, InvalidRequest, NotFound
 from identity_core.extension.opening import InstallationState
-from identity_core.values import value_class
 from identity_core.wire import (
     ListApiKeysQuery,
     ListDidsQuery,
 )
+from identity_tlog.note import Checkpoint, Note
 from identity_ui.figures import figures
 from identity_ui.operations import answer_bytes, ask
 from identity_ui.operator_session import OperatorSession, OperatorSessions

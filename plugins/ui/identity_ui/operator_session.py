@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from identity_codec import multibase
+from identity_codec.sealing import BoxInvalid, derive_key, seal, unseal
+from identity_codec.values import value_class
 from identity_core.api.request import Request
-from identity_core.codec import multibase
-from identity_core.crypto.sealing import BoxInvalid, derive_key, seal, unseal
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.errors import AuthFailed, Forbidden
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey
-from identity_core.values import value_class
 from identity_ui.cookies import CookieSessions
 
 _BOX: Final = b"identity: API key of an operator's session, v1"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from identity_codec.values import value_class
 from identity_core.errors import IdentityError
 from identity_core.ports.panel import MOST_CHARACTERS, MOST_COLUMNS, MOST_ROWS, OperatorPanel
-from identity_core.values import value_class
 
 
 @value_class

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar, Final
 
+from identity_codec.values import value_class
 from identity_core.use_cases.background import Repeating
-from identity_core.values import value_class
 from identity_ui.figures import PERCENTILE
 
 SAMPLES: Final = 121

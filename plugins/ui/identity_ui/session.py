@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Final
 
+from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids import challenge
@@ -21,7 +22,6 @@ from identity_core.domain.dids.evidence import DID_AUTH
 from identity_core.errors import AuthFailed, DidDeactivated, DidNotFound, InvalidDid
 from identity_core.use_cases.auth.challenge import AuthenticateDid
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.values import value_class
 from identity_ui.cookies import CookieSessions
 
 SCOPES: Final = frozenset({"audit:read", "credentials:read", "delegations:read", "zkp:verify"})

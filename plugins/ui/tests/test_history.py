@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from identity_tlog.proofs import inclusion_spans, verify_inclusion
-from identity_tlog.tree import leaf_hash, node_hash
 from identity_ui.history import difference, key_lives, path_to_root
 
-from identity_core.codec import multibase
+from identity_codec import multibase
+from identity_tlog.proofs import inclusion_spans, verify_inclusion
+from identity_tlog.tree import leaf_hash, node_hash
 
 
 def root_of(hashes: list[bytes]) -> bytes:

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 from identity_ui.session import SCOPES, Sessions, body_of
 
+from identity_codec import ed25519, multikey
 from identity_core.api.request import Request
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
 from identity_core.domain.dids import challenge
 from identity_core.errors import Forbidden, StorageMismatch
 from identity_core.use_cases.record import Record

@@ -13,17 +13,11 @@ from urllib.parse import quote, unquote_to_bytes
 
 import orjson
 
+from identity_codec.strict_json import JsonValue
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did, check_uri
 from identity_core.domain.echo import URI, echoed
-from identity_core.errors import (
-    DidUrlNotFound,
-    FeatureNotSupported,
-    InvalidDidUrl,
-    InvalidDocument,
-    InvalidRequest,
-    JsonValue,
-)
+from identity_core.errors import DidUrlNotFound, FeatureNotSupported, InvalidDidUrl, InvalidDocument, InvalidRequest
 
 MAX_DID_URL: Final = 2048
 _PCHAR: Final = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})"

@@ -6,14 +6,14 @@ import re
 import time
 from typing import Any, Final, NamedTuple
 
+from identity_codec.structs import given, raw
+from identity_codec.values import value_class
 from identity_core.api import caching
 from identity_core.api.caching import BARE, DID, JSON, LD, LD_JSON, PROFILED, W3C, AnswerCache, CachedAnswer, Shape
 from identity_core.api.request import Answer, Request
 from identity_core.api.stored_answers import StoredReads
-from identity_core.codec.structs import given, raw
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.dids.read import Resolution
-from identity_core.values import value_class
 from identity_core.wire import ResolveDidQuery
 from identity_universal.identifiers import (
     Dereferenced,

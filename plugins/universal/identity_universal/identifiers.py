@@ -12,14 +12,15 @@ from dataclasses import replace
 
 import orjson
 
-from identity_core.codec.structs import given
+from identity_codec.strict_json import JsonValue
+from identity_codec.structs import given
+from identity_codec.values import value_class
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
-from identity_core.errors import DidMethodNotSupported, DidNotFound, FeatureNotSupported, InvalidRequest, JsonValue
+from identity_core.errors import DidMethodNotSupported, DidNotFound, FeatureNotSupported, InvalidRequest
 from identity_core.ports.did_method import DescribedDidMethod, DidMethod, PublishingDidMethod, ResolvingDidMethod
 from identity_core.use_cases.dids.read import Resolution, ResolveDid
-from identity_core.values import value_class
 from identity_core.wire import ResolveDidQuery
 from identity_universal import did_url
 from identity_universal.did_url import DidUrl

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.structs import UNSET
 from identity_core.api.request import Answer, ErrorShape, Headers
-from identity_core.codec.structs import UNSET
-from identity_core.errors import IdentityError, JsonValue
+from identity_core.errors import IdentityError
 from identity_core.wire import ErrorBody
 from identity_universal import wire
 from identity_universal.problems import problem, registration_error

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from identity_core.codec.structs import plain
+from identity_codec.structs import plain
+from identity_codec.values import value_class
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids import keys, requests
 from identity_core.domain.dids.did import Did
@@ -18,7 +19,6 @@ from identity_core.domain.dids.state import DidState
 from identity_core.errors import InvalidDocument, InvalidRequest
 from identity_core.use_cases.dids.create import Created, CreateDid
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.values import value_class
 from identity_core.wire import CreateDidRequest, UpdateDidRequest
 from identity_universal import registration_update
 from identity_universal.registration_create import create_body, own_keys

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from identity_core.domain.dids import jwk, keys
+from identity_core.domain.dids import keys
 from identity_core.errors import InvalidDocument, InvalidRequest
 from identity_universal.registration_update import read_entries, read_list
 
@@ -75,7 +75,7 @@ def _multikey(key: Any) -> Any:
         return key
     if key.keys() - _JWK_KEY or key.get("type") not in _JWK_TYPES:
         raise InvalidDocument("A key with publicKeyJwk is of the type JsonWebKey, and has no other form of the key.")
-    public = jwk.public_key(key["publicKeyJwk"])
+    public = keys.PublicKey.from_jwk(key["publicKeyJwk"])
     said = {name: value for name, value in key.items() if name != "publicKeyJwk"}
     return said | {"type": public.type, "publicKeyMultibase": public.multibase}
 

@@ -12,12 +12,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
-from identity_core.codec import multibase, strict_json
-from identity_core.codec.structs import UnsetType, ValidationError, convert, encode, plain
+from identity_codec import multibase, strict_json
+from identity_codec.structs import UnsetType, ValidationError, convert, encode, plain
+from identity_codec.values import value_class
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDocument, InvalidRequest
-from identity_core.values import value_class
 from identity_core.wire import CreateDidRequest
 from identity_universal.wire import (
     RegisterDidDeactivationRequest,

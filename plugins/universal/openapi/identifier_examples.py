@@ -19,11 +19,11 @@ from identity_universal.identifiers import (
     ListTestIdentifiers,
 )
 
+from identity_codec.multibase import base64url_encode
+from identity_codec.structs import plain, raw
+from identity_codec.times import printed
 from identity_core.api import caching
 from identity_core.api.caching import BARE, DID, JSON, LD, LD_JSON, W3C, Shape
-from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.structs import plain, raw
-from identity_core.codec.times import printed
 from identity_core.domain.dids.did import Did
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.repositories import IndexedVersion

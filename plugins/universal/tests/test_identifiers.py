@@ -13,7 +13,7 @@ from identity_universal.identifiers import (
     ListTestIdentifiers,
 )
 
-from identity_core.codec.structs import plain
+from identity_codec.structs import plain
 from identity_core.domain.dids.did import Did
 
 KEY = DidKey(DidKeySettings())

@@ -10,7 +10,7 @@ import pytest
 from identity_kit.conformance.controller import Controller
 from identity_universal.registration_update import ADD, REMOVE, SET, update_body
 
-from identity_core.codec.structs import convert, plain
+from identity_codec.structs import convert, plain
 from identity_core.domain.dids import document as documents
 from identity_core.domain.dids import requests
 from identity_core.domain.dids.changes import (

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from identity_universal.registration_create import own_keys
 from nacl.signing import SigningKey
 
-from identity_core.codec import multibase, multikey
+from identity_codec import multibase, multikey
 from identity_core.errors import InvalidDocument
 
 ED = bytes(SigningKey(bytes(32)).verify_key)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from identity_codec.structs import UNSET, UnsetType, given
+from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.codec.structs import UNSET, UnsetType, given
-from identity_core.values import value_class
 from identity_vcalm import wire
 from identity_vcalm.verify import CreateVcalmChallenge, VerifyVcalmCredential, VerifyVcalmPresentation
 

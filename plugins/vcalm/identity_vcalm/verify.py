@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from identity_core.codec.structs import given
+from identity_codec.structs import given
+from identity_codec.values import value_class
 from identity_core.domain.credentials import verifiable_credential
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.errors import (
@@ -30,7 +31,6 @@ from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
 from identity_core.ports.securing import Disclosed, KeyBinding, Secured, SecuringFormat
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.check import IssuerKeys
-from identity_core.values import value_class
 from identity_core.wire import CredentialVerdict, VerifyCredentialRequest
 from identity_vcalm.presentation import (
     CHALLENGE_PREFIX,

@@ -11,7 +11,7 @@ from identity_vcalm.presentation import (
     PresentationChallengeKey,
 )
 
-from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_codec.multibase import base64url_decode, base64url_encode
 
 NOW = datetime(2026, 1, 5, 10, tzinfo=UTC)
 KEY = PresentationChallengeKey(bytes(32))

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from identity_codec.structs import UNSET, encode
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.codec.structs import UNSET, encode
-from identity_core.codec.times import printed
-from identity_core.values import value_class
 from identity_wallets.issuance_endpoints import OFFER_SCHEME, offer_of
 from identity_wallets.presentation_endpoints import REQUESTS, WALLET_SCHEME
 from identity_wallets.use_cases.ask import GetPresentation, RequestPresentation

@@ -12,10 +12,11 @@ from typing import Any, Final
 from identity_oauth.domain.tokens import OauthRefusal
 from identity_oauth.refusals import wallet_error
 
+from identity_codec import multibase
+from identity_codec.jose import ES256
+from identity_codec.strict_json import JsonRefused
+from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Handler, Operation, PageForm, Request
-from identity_core.codec import multibase
-from identity_core.codec.strict_json import JsonRefused
-from identity_core.domain.jose import ES256
 from identity_core.errors import (
     AuthFailed,
     AuthRequired,
@@ -27,7 +28,6 @@ from identity_core.errors import (
 )
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.credentials.schemas import GetCredentialSchema
-from identity_core.values import value_class
 from identity_wallets.domain import token_status
 from identity_wallets.domain.claims import FORMAT, claim_names
 from identity_wallets.domain.grants import PRE_AUTHORIZED, WalletGrants

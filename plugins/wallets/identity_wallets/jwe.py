@@ -13,7 +13,7 @@ from cryptography.exceptions import InvalidTag
 from joserfc import errors, jwe
 from joserfc.jwk import ECKey
 
-from identity_core.crypto import p256
+from identity_codec import p256
 
 ALGORITHM: Final = "ECDH-ES"
 ENCODINGS: Final = ("A256GCM", "A128GCM")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol
 
-from identity_core.values import value_class
+from identity_codec.values import value_class
 
 
 @value_class

@@ -6,7 +6,7 @@ import hashlib
 from datetime import datetime
 from typing import Any, Final
 
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.database import Transaction
 from identity_core.errors import Overloaded
 from identity_core.store.records import Repository, Table, delete_first

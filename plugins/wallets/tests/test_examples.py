@@ -10,7 +10,7 @@ from identity_wallets.domain.grants import Stage, WalletGrants
 from identity_wallets.handlers import credential_offer
 from identity_wallets.use_cases.offer import WalletOffer
 
-from identity_core.codec.structs import plain
+from identity_codec.structs import plain
 from openapi.story import ORIGIN, START, dice
 from openapi.write_credential_examples import CredentialTelling
 

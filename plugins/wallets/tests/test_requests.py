@@ -17,7 +17,7 @@ from identity_wallets.domain.presentation import (
 from identity_wallets.ports import StoredPresentation
 from identity_wallets.use_cases.requests import KeptRequests
 
-from identity_core.crypto import sealing
+from identity_codec import sealing
 from identity_core.errors import PresentationNotFound
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

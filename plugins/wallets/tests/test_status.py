@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from identity_wallets.use_cases.status import GetTokenStatusList, ListedCopyStatus
 
-from identity_core.codec import multibase
+from identity_codec import multibase
 from identity_core.domain.credentials.credential import CredentialStatus, StatusPurpose
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DidDeactivated, StatusListNotFound

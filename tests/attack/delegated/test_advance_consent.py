@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 from identity_commands.wallet import make_key
 
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multikey
+from identity_codec.multibase import base64url_decode, base64url_encode
 from tests import servers
 from tests.attack.delegated.scene import People, Scene, canonical, opened
 from tests.attack.delegated.test_joint import ADULT, ALL, RICH

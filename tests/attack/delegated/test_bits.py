@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+from identity_codec.strict_json import JsonValue
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
-from identity_core.errors import JsonValue
 from identity_core.ports.proofs import RefusedInvocation
 from tests.proving import Proving, run
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from identity_commands.wallet import make_key
 
-from identity_core.codec.multibase import base64url_encode
+from identity_codec.multibase import base64url_encode
 from identity_core.domain.credentials import credential_schema
 from identity_core.domain.dids.keys import Key
 from tests import servers

@@ -15,7 +15,7 @@ from identity_kit.conformance.securing_keys import KitIssuer
 from identity_securing_bbs2023 import Bbs2023
 from identity_securing_bbs2023.statements import documents
 
-from identity_core.codec import multikey
+from identity_codec import multikey
 from identity_core.errors import ProofInvalid
 from identity_core.ports.securing import UnsecuredCredential
 from tests import securing

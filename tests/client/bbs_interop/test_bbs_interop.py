@@ -7,13 +7,13 @@ consented.
 
 import os
 
-from identity_bbs import core
-from identity_bbs.bls12381 import select
 from identity_kit.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer, context, statement
 from identity_prover_bbs import BbsProver
 from identity_prover_bbs.envelope import Envelope
 from identity_prover_bbs.suite2 import PresentationEnvelope
 
+from identity_bbs import core
+from identity_bbs.bls12381 import select
 from plugins.prover_bbs.tests.presentation_vectors import CASES, scene
 from plugins.prover_bbs.tests.test_presentation_parity import VECTORS
 from tests.presenting import Issuer

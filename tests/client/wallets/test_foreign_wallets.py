@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.codec import multikey
-from identity_core.domain.jose import JoseKey
+from identity_codec import multikey
+from identity_codec.jose import JoseKey
 from plugins.wallets.tests.test_http_copy_status import set_status
 from plugins.wallets.tests.test_http_presentations import Story, collected
 from plugins.wallets.tests.test_http_wallets import Issuer, Wallet, issuer_key

@@ -10,11 +10,11 @@ import jsonschema_rs
 import pytest
 from identity_kit.conformance.key_store import key
 
+from identity_codec.structs import convert, plain
 from identity_core import wire
 from identity_core.api import schemas
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.request import Request
-from identity_core.codec.structs import convert, plain
 from identity_core.domain.callers import Caller, digest_of, fingerprint
 from identity_core.domain.dids.did import Did
 from identity_core.errors import ApiKeyNotFound, AuthRequired, Forbidden, InvalidRequest

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
+from identity_codec.structs import python_name
 from identity_core.api.contract import ContractError, bind, dereference, operations
 from identity_core.api.request import Answer, Request
-from identity_core.codec.structs import python_name
 from tests.toy import DOCUMENT, SCHEMES, ToyHandlers
 
 

@@ -1,9 +1,9 @@
 import pytest
 
+from identity_codec.structs import plain
 from identity_core import errors
 from identity_core.api.errors import ANY_CHALLENGE, error_answer
 from identity_core.api.request import Operation
-from identity_core.codec.structs import plain
 
 OPERATION = Operation("updateDid", "PATCH", "/dids/{did}", frozenset({"DIDAuth"}), 'DIDAuth realm="identity"')
 

@@ -1,7 +1,7 @@
 import pytest
 
+from identity_codec.strict_json import JsonRefused
 from identity_core.api.request import Answer, Request
-from identity_core.codec.strict_json import JsonRefused
 from identity_core.domain.callers import Caller
 from identity_core.errors import AuthRequired
 

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from identity_codec.structs import plain
 from identity_core.api import service
 from identity_core.api.request import Request
 from identity_core.api.service import ServiceHandlers
-from identity_core.codec.structs import plain
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.use_cases.service import Dependencies, GetHealth, GetReadiness, GetVersion, Probe
 

@@ -13,11 +13,11 @@ from identity_universal.identifier_handlers import IdentifierHandlers
 from identity_universal.identifiers import ResolveIdentifier
 from identity_universal.wire import ResolveIdentifierQuery
 
+from identity_codec.structs import encode
 from identity_core.api.caching import AnswerCache
 from identity_core.api.dids import DidHandlers
 from identity_core.api.request import Answer, Request
 from identity_core.api.stored_answers import StoredReads
-from identity_core.codec.structs import encode
 from identity_core.database import DatabaseUnavailable
 from identity_core.errors import DidNotFound, IdentityError, InvalidDid, InvalidRequest, PluginUnavailable
 from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ResolveDid

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from identity_commands.local_server import LocalServer
-from identity_tlog.note import WITNESS, Checkpoint, Note, VerifierKey
 
+from identity_codec import ed25519
 from identity_core.bootstrap import open_installation
-from identity_core.crypto import ed25519
 from identity_core.settings import load
+from identity_tlog.note import WITNESS, Checkpoint, Note, VerifierKey
 from tests.fault.service_process import eventually
 from tests.lying_witness import lying_witness, whole
 from tests.servers import local_server

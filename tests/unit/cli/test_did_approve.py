@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multikey
 from tests.unit.cli.conftest import Commands
 from tests.unit.domain.log.test_webvh import first, following
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from identity_codec import ed25519, multikey
 from identity_core.bootstrap import rotation
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
 from identity_core.domain.dids.log.log_keys import key_hash
 from identity_core.use_cases.dids.replace_key import ReplaceServiceKey
 from identity_core.use_cases.dids.rotate_log_key import RotateServiceKey

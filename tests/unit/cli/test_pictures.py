@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 import pytest
 from identity_commands.did_history import drawn as history_drawn
-from identity_tlog.tree import node_hash
 from identity_transparency.cli.ledger_show import drawn as tree_drawn
 
-from identity_core.codec.multibase import base64url_decode
+from identity_codec.multibase import base64url_decode
+from identity_tlog.tree import node_hash
 from tests.unit.cli.conftest import Commands
 
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from identity_codec import ed25519
 from identity_core.client import ForeignOrigin, Signer, hash_body
-from identity_core.crypto import ed25519
 from identity_core.domain.dids import challenge, keys
 
 PAIR = keys.generate("Ed25519", lambda size: bytes(range(size)))

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
+from identity_codec import ed25519, jcs, multibase, multikey
 from identity_core.client import Signer, ibct
-from identity_core.codec import jcs, multibase, multikey
-from identity_core.crypto import ed25519
 from identity_core.domain.delegations.ibct import TYPE
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.challenge import build

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
-from identity_tlog.note import Checkpoint
 from identity_transparency.cli.ledger_checkpoint import cosigned
 
 from identity_core.client import Client, UnreadableAnswer, session
+from identity_tlog.note import Checkpoint
 
 
 @contextmanager

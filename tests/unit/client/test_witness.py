@@ -11,11 +11,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
-from identity_tlog.note import MAX_NOTE
-from identity_tlog.witness import Stale
 
 from identity_core.client.witness import MAX_ANSWER, HttpWitness
 from identity_core.ports.witnesses import WitnessFailed
+from identity_tlog.note import MAX_NOTE
+from identity_tlog.witness import Stale
 from tests.lying_witness import lying_witness, whole
 
 SIZE = "Content-Type: text/x.tlog.size"

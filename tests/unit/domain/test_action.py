@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.codec import jcs, multibase
+from identity_codec import jcs, multibase
 from identity_core.domain.credentials.attributes import is_assigned
 from identity_core.domain.delegations.action import Action, Grant, literal_of, pin_of
 from identity_core.domain.proofs.predicate import NOT_EQUAL, PredicateType

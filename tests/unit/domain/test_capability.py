@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.codec import jcs, multibase
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, jcs, multibase
 from identity_core.domain.delegations.ibct import Capability, delegation_id, signatures_of, signing_input_of
 from identity_core.errors import IbctExpired, IbctInvalid
 

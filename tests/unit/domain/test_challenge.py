@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.codec import multibase
+from identity_codec import multibase
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.challenge import Challenge
 from identity_core.errors import AuthFailed

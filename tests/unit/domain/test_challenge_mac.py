@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from identity_core.codec import multibase
+from identity_codec import multibase
 from identity_core.domain.dids import challenge as challenge_mac
 from identity_core.domain.dids.challenge import Challenge, ChallengeKey, ChallengeScope, join
 

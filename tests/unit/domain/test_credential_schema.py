@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from identity_codec.strict_json import JsonValue
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.proofs.predicate import Predicate
-from identity_core.errors import InvalidSchema, JsonValue, PredicateUnsupported
+from identity_core.errors import InvalidSchema, PredicateUnsupported
 from tests.credentials import ATTRIBUTES, a_schema
 
 INTEGER = {"name": "a", "type": "integer"}

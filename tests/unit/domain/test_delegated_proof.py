@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from identity_codec.strict_json import JsonValue
 from identity_core.domain.proofs.proof import ZkProof
 from identity_core.domain.proofs.stored import DelegatedProof, read_value
-from identity_core.errors import InvalidRequest, JsonValue
+from identity_core.errors import InvalidRequest
 
 
 @pytest.mark.parametrize("value", ["x", "", 0, -1, True, [], ["x", 1, False], 1.0, 1.5, [1.0]], ids=repr)

@@ -10,7 +10,7 @@ from identity_did_ids import DidIds, DidIdsSettings
 from identity_did_key import DidKey, DidKeySettings
 from identity_did_web.location import locate
 
-from identity_core.codec import multikey
+from identity_codec import multikey
 from identity_core.domain import callers as key_text
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids import keys

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.codec import multibase
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multibase
 from identity_core.domain.delegations.ibct import check_holder_proof, signing_input
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.document import DidDocument, VerificationMethod

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.codec import multikey
-from identity_core.crypto import p256
-from identity_core.domain.jose import JoseKey
+from identity_codec import multikey, p256
+from identity_codec.jose import JoseKey
 from identity_core.domain.proofs.issuer_key import (
     MANY_KEYS,
     assertion_key,

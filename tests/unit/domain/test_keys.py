@@ -4,9 +4,8 @@ import os
 
 import pytest
 
+from identity_codec import ed25519, multibase, multikey
 from identity_core.cache import BoundedCache
-from identity_core.codec import multibase, multikey
-from identity_core.crypto import ed25519
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.errors import InvalidDocument

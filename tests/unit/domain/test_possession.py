@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from identity_kit.conformance.controller import Controller
+
 from identity_bbs import core, interface
 from identity_bbs.bls12381 import keys as bls
 from identity_bbs.bls12381 import select
 from identity_bbs.suite import ciphersuite
-from identity_kit.conformance.controller import Controller
-
-from identity_core.codec import multikey
+from identity_codec import multikey
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids.changes import Create
 from identity_core.domain.dids.document import DidDocument, VerificationMethod

@@ -23,7 +23,7 @@ from identity_bound_credentials.domain.question import AskedCredential, HolderFo
 from identity_bound_credentials.domain.status_gaps import StatusEpoch
 from identity_kit.conformance.prover_cases import SCHEMA
 
-from identity_core.codec import jcs
+from identity_codec import jcs
 from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, OFFSET
 from identity_core.domain.proofs.asked import parse_asked
 from identity_core.domain.proofs.predicate import Equals, InRange, MemberOf

@@ -7,11 +7,11 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
-from identity_tlog.tree import Malformed
 from nacl.signing import SigningKey
 
 from identity_core.domain.ledger.remembered import Remembered
+from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
+from identity_tlog.tree import Malformed
 
 KEY = SigningKey(bytes(32))
 

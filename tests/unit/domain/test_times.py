@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from identity_core.codec import times
+from identity_codec import times
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

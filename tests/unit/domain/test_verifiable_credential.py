@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS, parse_credential
 
-from identity_core.codec import multibase
+from identity_codec import multibase
 from identity_core.domain.credentials.credential import canonical_values, check_signature, parse_signature
 from identity_core.domain.credentials.verifiable_credential import CONTEXTS
 from identity_core.domain.proofs.proof import Witness

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.ports.proofs import Consumption
 from identity_core.store import Store
 from tests.unit.store.test_invocations import (

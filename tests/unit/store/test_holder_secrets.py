@@ -10,7 +10,7 @@ import pytest
 from identity_bound_credentials.ports import BoundCredential, SecretRotation
 from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
 
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.domain.activity import EventRecord
 from identity_core.errors import CredentialRevoked
 from identity_core.ports.proofs import Consumption

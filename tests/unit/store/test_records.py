@@ -12,8 +12,8 @@ from enum import StrEnum
 import orjson
 import pytest
 
+from identity_codec.strict_json import JsonValue
 from identity_core.domain.dids.did import Did
-from identity_core.errors import JsonValue
 from identity_core.store.records import MOST_KEPT_OCTETS, Table
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)

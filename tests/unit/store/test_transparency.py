@@ -9,11 +9,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from identity_tlog.tree import Frontier, leaf_hash
 
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.anchoring import Growth
 from identity_core.store import Store
+from identity_tlog.tree import Frontier, leaf_hash
 from tests.transparency import run, tiles_over
 
 HASHES = [leaf_hash(b"%d" % number) for number in range(1200)]

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from identity_tlog.tree import Frontier, leaf_hash
 
 from identity_core.database import Transaction
 from identity_core.ports.anchoring import Growth
 from identity_core.ports.api_keys import Charge
 from identity_core.store import Store
+from identity_tlog.tree import Frontier, leaf_hash
 from tests.events import write_rows
 from tests.unit.store.test_audit import ROW, links_hold
 

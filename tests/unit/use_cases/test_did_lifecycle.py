@@ -183,8 +183,7 @@ async def test_a_signature_serves_once(rooms: Rooms) -> None:
     created = await rooms.new_did()
     did = created.version.state.did
     offer = await rooms.challenge(did, purpose=None, body_hash=None)
-    from identity_core.codec import multikey
-    from identity_core.crypto import ed25519
+    from identity_codec import ed25519, multikey
 
     signature = ed25519.sign(multikey.decode_secret(secret_of(created))[1], offer.text.encode())
     signed = SignedHeader(did, signature)

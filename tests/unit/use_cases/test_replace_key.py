@@ -15,8 +15,7 @@ from identity_oauth.use_cases.token_keys import GetJwks, TokenKeys
 from identity_oauth.use_cases.tokens import AuthenticateToken, IssueToken
 from identity_oauth.wire import IssueTokenRequest
 
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multikey
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids import requests

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from identity_did_ids.method import DidIds, DidIdsSettings
 
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multikey
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import AddService, NewService, Update
 from identity_core.domain.dids.did import Did

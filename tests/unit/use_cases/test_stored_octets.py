@@ -16,10 +16,10 @@ from typing import Any
 import orjson
 import pytest
 
+from identity_codec.structs import encode
+from identity_codec.times import printed_exactly
 from identity_core.api import caching, dids
 from identity_core.api.stored_answers import stored_answer, stored_history
-from identity_core.codec.structs import encode
-from identity_core.codec.times import printed_exactly
 from identity_core.domain.dids import document, state
 from identity_core.errors import (
     DidNotFound,

@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any, Final
 
+from identity_codec.values import replace
 from identity_core.domain.dids.changes import Change, Create, SetStrictEvidence, has_step
 from identity_core.domain.dids.contexts import SERVICE_CONTEXTS
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.state import MAX_RECOVERY_WINDOW, RECOVERY_WINDOW, DidState, LogInvalid
-from identity_core.values import replace
 
 _STRICT_GRACE: Final = "strictGrace"
 STRICT_EVIDENCE: Final = "strictEvidence"

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from identity_core.codec import times
+from identity_codec import times
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import replace, value_class
 from identity_core.domain.dids import evidence, evolution, past
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Create, Deactivate
@@ -24,8 +26,7 @@ from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
 from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState, LogInvalid, UnknownLogMethod, authentication_keys
-from identity_core.errors import IdentityError, InvalidDid, InvalidDocument, JsonValue
-from identity_core.values import replace, value_class
+from identity_core.errors import IdentityError, InvalidDid, InvalidDocument
 
 MAX_ENTRY: Final = 16 * 1024
 _PROOF_ROOM: Final = 640

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from identity_core.codec import multibase, times
+from identity_codec import multibase, times
 from identity_core.domain.dids import requests
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (

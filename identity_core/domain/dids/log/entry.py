@@ -15,12 +15,11 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.codec import jcs, multibase, multikey, strict_json, times
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, jcs, multibase, multikey, strict_json, times
+from identity_codec.values import value_class
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDocument
-from identity_core.values import value_class
 
 AHEAD: Final = timedelta(minutes=5)
 """How far the clock of the one who signed may be ahead of ours."""

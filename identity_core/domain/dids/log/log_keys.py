@@ -12,13 +12,13 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
+from identity_codec.values import replace, value_class
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import Change, Create, Deactivate, Expire, OfLogKey, RetireLogKey, RotateLogKey
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.domain.dids.log.entry import HASH, multihash
 from identity_core.domain.dids.state import DidState, LogInvalid, digest
 from identity_core.errors import InvalidDocument
-from identity_core.values import replace, value_class
 
 UPDATE_KEYS: Final = "updateKeys"
 NEXT_KEY_HASHES: Final = "nextKeyHashes"

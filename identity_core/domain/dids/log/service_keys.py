@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from identity_core.codec import multibase
+from identity_codec import multibase
+from identity_codec.values import value_class
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.document import ServiceEntry
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDocument
-from identity_core.values import value_class
 
 TYPE: Final = "ServiceKeyReplacement"
 TOKEN: Final = "token"  # noqa: S105  (what the key signs)

@@ -10,13 +10,13 @@ from typing import Any
 
 import orjson
 
+from identity_codec.values import value_class
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.log import change_json
 from identity_core.domain.dids.log.chain import Chain, fold
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.dids.log.service_keys import Replacement, read_replacements
 from identity_core.domain.dids.state import LOG_KEY_RETIRED, DidState, LogInvalid
-from identity_core.values import value_class
 
 
 @value_class

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from identity_core.codec import multikey
+from identity_codec import multikey
+from identity_codec.values import value_class
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.log.entry import Entry
 from identity_core.domain.dids.log.witness import Witnesses, check_witnessed, read_witnesses
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid
-from identity_core.values import value_class
 
 VERSION: Final = "did:webvh:1.0"
 MAX_LINE: Final = 256 * 1024

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.codec import multikey, strict_json
-from identity_core.crypto.ed25519 import Ed25519KeyPair
+from identity_codec import multikey, strict_json
+from identity_codec.ed25519 import Ed25519KeyPair
+from identity_codec.values import value_class
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.state import LogInvalid
-from identity_core.values import value_class
 
 NOTHING: Final = b"[]\n"
 """The did-witness.json without an approval."""

@@ -1,7 +1,7 @@
 """Keys of the type Bls12381G2Key2020 as raw octets: a secret scalar in 32, big-endian; a compressed point of G2 in 96.
 
 Generation follows the BBS draft ("Key Generation Operations", suite BLS12-381-SHA-256). Multibase and multicodec
-prefixes are ``codec.multikey``'s.
+prefixes are ``identity_codec.multikey``'s.
 
 Hashing to scalars is RFC 9380 §5.3.1 (expand_message_xmd with SHA-256) and the draft's hash_to_scalar; hashing to points is each backend's
 own (``Curve.hash_to_g1``).

@@ -11,17 +11,16 @@ from typing import Any, Final
 
 from identity_bbs.blind import IssueRequest, holder_message
 from identity_bbs.bls12381.backend import G1_OCTETS
-
 from identity_bound_credentials.domain.bound_credential import BoundHeader, Particulars, SecretKeeper
 from identity_bound_credentials.domain.bound_format import GAP_ENTRY_TYPE
-from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.codec.times import printed
-from identity_core.crypto import ed25519
+from identity_codec import ed25519
+from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.strict_json import JsonValue
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import MAX_HEADER_OCTETS
 from identity_core.domain.credentials.verifiable_credential import BOUND_CRYPTOSUITE, CONTEXTS, SCHEMA_TYPE, TYPES
-from identity_core.errors import JsonValue
-from identity_core.values import value_class
 
 NONCE_OCTETS: Final = 32
 MAX_TEXT: Final = 4 * MAX_HEADER_OCTETS // 3 + 1

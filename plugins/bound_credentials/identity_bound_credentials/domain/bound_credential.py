@@ -16,15 +16,15 @@ from functools import lru_cache
 from typing import Any, Final
 
 from identity_bbs.blind import BOUND_HEADER_TAG
-
 from identity_bound_credentials.domain.status_gaps import BITS, LAST_END, PERIODS
-from identity_core.codec import jcs, strict_json
-from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.codec.times import printed
+from identity_codec import jcs, strict_json
+from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.strict_json import JsonValue
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import MAX_HEADER_OCTETS, Message, Schema, attribute_members, read_schema
-from identity_core.errors import InvalidCredential, JsonValue
-from identity_core.values import value_class
+from identity_core.errors import InvalidCredential
 
 FIRST_DAY_SLOT: Final = 3
 LAST_DAY_SLOT: Final = 4

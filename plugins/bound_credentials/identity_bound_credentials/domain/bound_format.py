@@ -12,15 +12,16 @@ from identity_bound_credentials.domain.bound_credential import (
     Particulars,
     check_bound_signature,
 )
-from identity_core.codec.multibase import base64url_decode
+from identity_codec.multibase import base64url_decode
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.credential import Binding, Credential, StatusPurpose
 from identity_core.domain.credentials.credential_schema import CredentialSchema, digest
 from identity_core.domain.credentials.schema import MAX_HEADER_OCTETS
 from identity_core.domain.credentials.verifiable_credential import PresentedCredential, parse
 from identity_core.domain.proofs.proof import Witness
-from identity_core.errors import InvalidCredential, JsonValue
-from identity_core.values import value_class
+from identity_core.errors import InvalidCredential
 
 GAP_ENTRY_TYPE: Final = "IdentityStatusGapsEntry"
 MAX_HEADER_TEXT: Final = 4 * MAX_HEADER_OCTETS // 3 + 1

@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 from identity_bound_credentials.domain.bound_credential import ATTRIBUTES_SLOT, NO_LAST_DAY, BoundHeader
 from identity_bound_credentials.domain.question import AskedCredential, Question
 from identity_bound_credentials.domain.status_gaps import BITS
+from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR
 from identity_core.domain.credentials.schema import Message
 from identity_core.domain.proofs.asked import NotEqual
 from identity_core.domain.proofs.predicate import Equals, Goal, InRange, MemberOf, Predicate, normalise, unsupported
-from identity_core.values import value_class
 
 MAX_ELEMENTS: Final = 384
 MAX_ROWS: Final = 32

@@ -14,15 +14,15 @@ from typing import Final
 
 from identity_bbs.frames import frame, number
 from identity_bbs.holders import HolderConsent
-
 from identity_bound_credentials.domain.bound_credential import Particulars
 from identity_bound_credentials.domain.question import SUITE_2, HolderForm, Question
 from identity_bound_credentials.domain.status_gaps import StatusEpoch
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import Hidden, value_class
 from identity_core.domain.proofs.predicate import unsupported
 from identity_core.domain.proofs.proof import CLOCK_SKEW, Context
 from identity_core.domain.proofs.verification import Expectation
-from identity_core.errors import JsonValue, PredicateUnsupported, ProofInvalid
-from identity_core.values import Hidden, value_class
+from identity_core.errors import PredicateUnsupported, ProofInvalid
 
 CONSENT_TAG: Final = b"IDENTITY-SERVICE-ZKPRED-V2:consent-message"
 AGENT_TAG: Final = b"IDENTITY-SERVICE-ZKPRED-V2:agent"

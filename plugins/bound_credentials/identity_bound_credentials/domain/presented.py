@@ -19,15 +19,15 @@ from identity_bound_credentials.domain.presentation import (
 )
 from identity_bound_credentials.domain.question import SUITE_2, Question
 from identity_bound_credentials.domain.status_gaps import StatusEpoch
-from identity_core.codec import jcs, strict_json
-from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_codec import jcs, strict_json
+from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.values import value_class
 from identity_core.domain.credentials.credential_schema import CredentialSchema, digest
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.asked import Asked
 from identity_core.domain.proofs.expected import ExpectedQuestion, KeptCredential, KeptQuestion, Parts
 from identity_core.domain.proofs.proof import MAX_ENVELOPE_CHARACTERS, NEVER_PROVEN, Context
 from identity_core.errors import ProofInvalid
-from identity_core.values import value_class
 
 
 @value_class

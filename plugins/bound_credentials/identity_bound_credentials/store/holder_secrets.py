@@ -6,9 +6,8 @@ from datetime import datetime
 from typing import Final
 
 from identity_bbs.holders import FIRST, name_of
-
 from identity_bound_credentials.ports import BoundCredential, SecretRotation, Tell
-from identity_core.codec.times import micros
+from identity_codec.times import micros
 from identity_core.database import Database, Transaction
 from identity_core.store.events import StoredEvents
 

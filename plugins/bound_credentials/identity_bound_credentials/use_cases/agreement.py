@@ -13,7 +13,6 @@ from typing import Final
 
 from identity_bbs.bls12381.backend import ORDER, SCALAR_OCTETS
 from identity_bbs.holders import HolderConsent
-
 from identity_bound_credentials.domain.presentation import (
     DELEGATION_COVER,
     REQUEST_COVER,
@@ -23,8 +22,8 @@ from identity_bound_credentials.domain.presentation import (
     check_consent,
 )
 from identity_bound_credentials.domain.question import Question
-from identity_core.codec.multibase import base64url_decode
-from identity_core.codec.structs import UNSET, UnsetType, given
+from identity_codec.multibase import base64url_decode
+from identity_codec.structs import UNSET, UnsetType, given
 from identity_core.domain.credentials.credential import NO_SECRET, Binding
 from identity_core.domain.proofs.issuer_key import agent_key_of
 from identity_core.domain.proofs.predicate import unsupported

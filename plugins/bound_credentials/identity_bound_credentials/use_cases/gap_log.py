@@ -9,21 +9,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from identity_tlog.note import Checkpoint, Note
-from identity_tlog.proofs import TlogProof, inclusion_spans
-
 from identity_bound_credentials.domain.gap_log import record_of
 from identity_bound_credentials.domain.gap_shards import Manifest
 from identity_bound_credentials.ports import Published
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps
-from identity_core.codec.multibase import base64url_decode
+from identity_codec.multibase import base64url_decode
+from identity_codec.values import value_class
 from identity_core.domain.ledger import gap_record
 from identity_core.domain.ledger.gap_record import GapRecord
 from identity_core.errors import StatusListNotFound, VersionConflict
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.ledger.project import TransparencyLog, entry_at, hashes_of, leaf_of
-from identity_core.values import value_class
+from identity_tlog.note import Checkpoint, Note
+from identity_tlog.proofs import TlogProof, inclusion_spans
 
 LOOK_BACK: Final = 256
 """How many of the newest entries of a list are read, where the store does not know an edition: those of at least as many epochs as are

@@ -11,18 +11,18 @@ from __future__ import annotations
 from typing import Final
 
 from identity_bbs.holders import FIRST
-
 from identity_bound_credentials.domain.presentation import check_consent
 from identity_bound_credentials.ports import SecretRotation
 from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
 from identity_bound_credentials.wire import RotateHolderSecretRequest
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.activity import Event, EventRecord, Parties, RequestContext
 from identity_core.domain.credentials.credential import Binding
 from identity_core.domain.dids.did import Did
-from identity_core.errors import Forbidden, JsonValue, PluginUnavailable, PredicateUnsupported
+from identity_core.errors import Forbidden, PluginUnavailable, PredicateUnsupported
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeepingCustodian, KeyNotHeld, RenewingCustodian
-from identity_core.values import value_class
 
 # No message of a consent begins so (PROTOCOL-2.md §1.1, equation 5.4).
 _PROBE: Final = b"identity-service: is this secret still kept?"

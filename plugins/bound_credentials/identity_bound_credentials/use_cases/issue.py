@@ -13,7 +13,6 @@ from typing import Final
 from identity_bbs.blind import IssueRequest
 from identity_bbs.bls12381.backend import G1_OCTETS
 from identity_bbs.holders import name_of
-
 from identity_bound_credentials.domain import status_gaps
 from identity_bound_credentials.domain.bound_credential import (
     NO_HANDLE,
@@ -29,9 +28,10 @@ from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
 from identity_bound_credentials.use_cases.holder_secrets import root_of_new
 from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
 from identity_bound_credentials.worker_calls import NAME
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_decode
-from identity_core.codec.structs import given
+from identity_codec import multikey
+from identity_codec.multibase import base64url_decode
+from identity_codec.structs import given
+from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.credential import NO_SECRET, Binding, Credential
 from identity_core.domain.credentials.credential_schema import digest as schema_digest
@@ -41,7 +41,6 @@ from identity_core.ports.custodian import Custodian, HolderCustodian, KeepingCus
 from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.suites import Prepared, Signed
 from identity_core.use_cases.credentials.held_keys import newest_held_key
-from identity_core.values import value_class
 from identity_core.wire import ImportedBinding
 
 GAP_PERIOD: Final = 86_400

@@ -14,7 +14,6 @@ from datetime import datetime
 from typing import Final
 
 from identity_bbs.holders import HolderConsent
-
 from identity_bound_credentials.domain import status_gaps
 from identity_bound_credentials.domain.bound_credential import StatusListReference
 from identity_bound_credentials.domain.bound_format import particulars_of
@@ -37,6 +36,7 @@ from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_bound_credentials.use_cases.holder_secrets import is_kept, lost
 from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
 from identity_bound_credentials.worker_calls import present
+from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
 from identity_core.domain.credentials.credential import Binding, Credential
 from identity_core.domain.credentials.status_list import StatusListRefused
@@ -45,7 +45,6 @@ from identity_core.errors import CredentialRevoked, IdentityError, PluginUnavail
 from identity_core.ports.custodian import Custodian, KeepingCustodian, KeyNotHeld
 from identity_core.ports.prover import ProofWorkers
 from identity_core.use_cases.proofs.check import IssuerKeys
-from identity_core.values import value_class
 
 _MANIFESTS_KEPT: Final = 16
 _SHARDS_KEPT: Final = 32

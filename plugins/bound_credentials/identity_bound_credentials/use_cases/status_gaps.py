@@ -20,8 +20,9 @@ from identity_bound_credentials.domain.status_gaps import Gap, StatusEpoch
 from identity_bound_credentials.ports import GapList, Published
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_bound_credentials.use_cases.gap_log import RecordGaps
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_decode
+from identity_codec import multikey
+from identity_codec.multibase import base64url_decode
+from identity_codec.values import value_class
 from identity_core.domain.credentials.status_list import StatusListRefused
 from identity_core.domain.dids.did import Did
 from identity_core.errors import (
@@ -37,7 +38,6 @@ from identity_core.ports.custodian import Custodian
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.credentials.held_keys import newest_held_key
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.values import value_class
 
 LEADS: Final = {3_600: timedelta(minutes=10), 86_400: timedelta(hours=1)}
 """How long before an epoch of that many seconds begins its list is made: what is revoked from then on is seen in the next edition."""

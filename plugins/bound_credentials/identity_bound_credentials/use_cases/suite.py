@@ -21,7 +21,8 @@ from identity_bound_credentials.use_cases.agreement import agreement
 from identity_bound_credentials.use_cases.issue import IssueBound
 from identity_bound_credentials.use_cases.presenting import PresentBound
 from identity_bound_credentials.worker_calls import NAME, read_presentation, verify_presentation
-from identity_core.codec.structs import UnsetType
+from identity_codec.structs import UnsetType
+from identity_codec.values import value_class
 from identity_core.domain.credentials.credential import Binding, Credential
 from identity_core.domain.credentials.verifiable_credential import BoundFormat
 from identity_core.domain.dids.keys import PublicKey
@@ -37,7 +38,6 @@ from identity_core.ports.suites import Prepared, Signed
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.proofs.check import VerifiedProof
 from identity_core.use_cases.proofs.suite_1 import check_known, compared
-from identity_core.values import value_class
 from identity_core.wire import HolderConsent, ImportedBinding
 
 

@@ -18,10 +18,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.errors import AuthFailed
 from identity_core.ports.bearer import BearerVerifier
-from identity_core.values import value_class
 
 FOREIGN_TOKENS = (
     "",

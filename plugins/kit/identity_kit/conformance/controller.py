@@ -8,15 +8,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multikey
+from identity_codec.strict_json import JsonValue
 from identity_core.domain.dids import challenge, evidence, keys
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Authorization, Change, Create, Operation, Update
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
 from identity_core.domain.dids.state import DidState
-from identity_core.errors import JsonValue
 from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod, UnsignedEntry
 
 ORIGIN: Final = "https://id.example"

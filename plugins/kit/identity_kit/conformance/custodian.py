@@ -22,8 +22,7 @@ from typing import ClassVar
 
 import pytest
 
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multikey
 from identity_core.domain.dids import evidence
 from identity_core.ports.custodian import Custodian, KeyNameTaken, KeyNotHeld, KeyRefused
 from identity_kit.conformance.custodian_holders import HolderPromises

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+
 from identity_bbs import blind
 from identity_bbs.blind import BOUND_HEADER_TAG, CommitmentInvalid, IssueRequest
 from identity_bbs.bls12381 import select
@@ -14,8 +15,7 @@ from identity_bbs.consent import ConsentInvalid, check_consent
 from identity_bbs.octets import mixed_messages_to_scalars, octets_to_signature
 from identity_bbs.openings import BLIND_SLOT
 from identity_bbs.suite import ciphersuite
-
-from identity_core.codec import multikey
+from identity_codec import multikey
 from identity_core.ports.custodian import Custodian, HolderCustodian, KeepingCustodian, KeyRefused
 from identity_kit.conformance.custodian_keys import DID, PURPOSE, REFUSED_NAMES, ExaminedCustodian
 from identity_kit.conformance.loops import close, in_own_loop, run

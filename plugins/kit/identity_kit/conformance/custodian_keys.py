@@ -6,8 +6,7 @@ import asyncio
 
 import pytest
 
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519, p256
+from identity_codec import ed25519, multikey, p256
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.ports.custodian import Custodian, KeyNameTaken, KeyNotHeld, KeyRefused
 from identity_kit.conformance.loops import in_own_loop

@@ -23,8 +23,6 @@ from contextlib import AbstractContextManager, asynccontextmanager
 from typing import ClassVar
 
 import pytest
-from identity_tlog.note import Checkpoint
-from identity_tlog.tree import Frontier, leaf_hash
 
 from identity_core.domain.ledger.audit import Audit, LogFault
 from identity_core.domain.ledger.leaf import LogLeaf
@@ -42,6 +40,8 @@ from identity_kit.conformance.ledger_writers import (
     write_until_told,
 )
 from identity_kit.conformance.loops import close, in_own_loop, run
+from identity_tlog.note import Checkpoint
+from identity_tlog.tree import Frontier, leaf_hash
 
 Open = Callable[[], LedgerBackend]
 Outage = Callable[[], AbstractContextManager[None]]

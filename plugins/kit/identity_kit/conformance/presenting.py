@@ -23,7 +23,7 @@ from identity_bound_credentials.domain.bound_credential import Particulars
 from identity_bound_credentials.domain.presentation import Acceptance
 from identity_bound_credentials.ports import PresentingProver
 
-from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.proofs.proof import WitnessInvalid
 from identity_core.errors import PredicateNotSatisfied, ProofInvalid
 from identity_kit.conformance.presenting_cases import (

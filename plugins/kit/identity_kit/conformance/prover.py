@@ -24,7 +24,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.predicate import PredicateType
 from identity_core.domain.proofs.proof import Context, Statement, WitnessInvalid, ZkProof

@@ -11,14 +11,13 @@ from datetime import UTC, datetime, timedelta
 from identity_bbs import interface
 from identity_bbs.bls12381 import Curve, keys, select
 from identity_bbs.suite import ciphersuite
-
-from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Message, Schema
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import Context, IssuerKey, Statement, Witness, ZkProof, capability_digest
-from identity_core.errors import JsonValue
-from identity_core.values import value_class
 
 SCHEMA = Schema(
     "https://schemas.example/resident/1",

@@ -23,12 +23,13 @@ from contextlib import AbstractAsyncContextManager
 
 import pytest
 
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import LogInvalid
-from identity_core.errors import InvalidDid, InvalidDocument, JsonValue, PluginUnavailable
+from identity_core.errors import InvalidDid, InvalidDocument, PluginUnavailable
 from identity_core.ports.did_method import ResolvingDidMethod
-from identity_core.values import value_class
 from identity_kit.conformance.controller import BIRTH, Controller, WalletSigner
 from identity_kit.conformance.loops import in_own_loop
 

@@ -6,9 +6,7 @@ from identity_bbs import interface
 from identity_bbs.bls12381 import keys
 from identity_bbs.bls12381.choice import select
 from identity_bbs.suite import ciphersuite
-
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519, p256
+from identity_codec import ed25519, multikey, p256
 from identity_core.ports.securing import CredentialDraft
 
 

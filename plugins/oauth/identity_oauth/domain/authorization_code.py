@@ -20,12 +20,11 @@ from urllib.parse import urlencode, urlsplit
 
 import orjson
 
-from identity_core.codec import multibase
-from identity_core.crypto import sealing
+from identity_codec import multibase, sealing
+from identity_codec.values import Hidden, value_class
 from identity_core.domain.dids.did import check_uri
 from identity_core.domain.dids.document import DidDocument
 from identity_core.errors import InvalidDocument
-from identity_core.values import Hidden, value_class
 
 GRANT: Final = "authorization_code"
 S256: Final = "S256"

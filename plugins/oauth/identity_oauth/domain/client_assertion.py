@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from identity_core.domain.jose import LEEWAY, check_claims, media_type
-from identity_core.values import value_class
+from identity_codec.jose import LEEWAY, check_claims, media_type
+from identity_codec.values import value_class
 from identity_oauth import jws
 from identity_oauth.domain.tokens import Envelope
 

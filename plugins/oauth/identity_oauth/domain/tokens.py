@@ -16,12 +16,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from identity_core.codec import jcs, multibase
-from identity_core.crypto import sealing
+from identity_codec import jcs, multibase, sealing
+from identity_codec.jose import CompactJws, check_claims, media_type
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.callers import ApiKey, is_scope, require_known, scope_text
-from identity_core.domain.jose import CompactJws, check_claims, media_type
-from identity_core.errors import Forbidden, InvalidRequest, JsonValue
-from identity_core.values import value_class
+from identity_core.errors import Forbidden, InvalidRequest
 from identity_oauth import jws
 
 TYPE: Final = "at+jwt"

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from identity_core.codec import multibase
+from identity_codec import multibase
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_core.domain.activity import Event, Parties, RequestContext
 from identity_core.domain.callers import Caller, scope_text
 from identity_core.domain.dids import challenge
@@ -25,14 +27,12 @@ from identity_core.errors import (
     Forbidden,
     InvalidDid,
     InvalidRequest,
-    JsonValue,
 )
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
 from identity_core.use_cases.auth.challenge import AuthenticateDid
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_oauth.domain import authorization_code as codes
 from identity_oauth.domain.authorization_code import LIFE, AuthorizationCode, AuthorizationCodes, RegisteredRedirect
 from identity_oauth.domain.tokens import OauthRefusal

@@ -9,7 +9,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from identity_core.codec import multibase, multikey
+from identity_codec import multibase, multikey
+from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Authorization
@@ -19,7 +20,6 @@ from identity_core.errors import AuthFailed, DidDeactivated, DidNotFound, Forbid
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.values import value_class
 from identity_oauth.domain.client_assertion import AUTH_METHOD, ClientAssertion
 from identity_oauth.domain.tokens import Envelope
 from identity_oauth.jws import JwsSignatureInvalid, VerificationKey

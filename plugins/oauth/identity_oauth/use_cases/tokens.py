@@ -19,9 +19,11 @@ from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Final
 
+from identity_codec import multibase
+from identity_codec.strict_json import JsonValue
+from identity_codec.structs import UnsetType, given
+from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
-from identity_core.codec import multibase
-from identity_core.codec.structs import UnsetType, given
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids import state as history
@@ -34,14 +36,12 @@ from identity_core.errors import (
     Forbidden,
     InvalidDid,
     InvalidRequest,
-    JsonValue,
 )
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, alive
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_oauth.domain import tokens as token
 from identity_oauth.domain.authorization_code import AuthorizationCode, withdrawal_of
 from identity_oauth.domain.tokens import AccessToken, Envelope, granted_scopes, narrow_key

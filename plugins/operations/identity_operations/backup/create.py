@@ -16,9 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from identity_tlog.note import VerifierKey
-from identity_tlog.tree import Frontier, leaf_hash
-
+from identity_codec.values import value_class
 from identity_core import __version__
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.read_only import looking_plugins, looking_store, pending_steps
@@ -35,7 +33,6 @@ from identity_core.store.audit import StoredAuditEnd
 from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
 from identity_core.use_cases.ledger.project import CheckpointSigner, leaf_of
-from identity_core.values import value_class
 from identity_operations.backup.archive import Advance, described, read_archive, write_archive
 from identity_operations.backup.manifest import BackupManifest
 from identity_operations.backup.seal import BackupInvalid, OperatorKey
@@ -43,6 +40,8 @@ from identity_operations.backup.snapshot import copy_at_one_moment
 from identity_operations.examination.examiner import Finding
 from identity_operations.examination.fsck import examine
 from identity_operations.upgrade.steps import bring_up
+from identity_tlog.note import VerifierKey
+from identity_tlog.tree import Frontier, leaf_hash
 
 # What limits requests is of the moment.
 NOT_KEPT: Final = frozenset({"limits.sqlite"})

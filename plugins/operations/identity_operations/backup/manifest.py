@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from identity_codec import jcs, strict_json
+from identity_codec.times import parse, printed
+from identity_codec.values import value_class
+from identity_core.domain.ledger.remembered import Remembered
+from identity_operations.backup.seal import BackupInvalid
 from identity_tlog.note import VerifierKey, open_checkpoint
 from identity_tlog.tree import Malformed, Refuted
-
-from identity_core.codec import jcs, strict_json
-from identity_core.codec.times import parse, printed
-from identity_core.domain.ledger.remembered import Remembered
-from identity_core.values import value_class
-from identity_operations.backup.seal import BackupInvalid
 
 FORMAT: Final = 1
 MOST_BYTES: Final = 1 << 20

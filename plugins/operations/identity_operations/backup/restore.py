@@ -15,19 +15,17 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from identity_tlog.note import Checkpoint, VerifierKey
-from identity_tlog.policy import WitnessPolicy, label
-from identity_tlog.tree import Malformed, Refuted
-
+from identity_codec.strict_json import JsonValue
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core.bootstrap.beside import open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.storage import check_new_origin, check_of, load_remembered, told_at_start
 from identity_core.bootstrap.witnesses import SeenByWitnesses, ask_witnesses
-from identity_core.codec.times import printed
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, SignedByAnother
 from identity_core.domain.ledger.remembered import Remembered
-from identity_core.errors import JsonValue, StorageMismatch
+from identity_core.errors import StorageMismatch
 from identity_core.files import sync_folder
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
@@ -35,13 +33,15 @@ from identity_core.store.audit import StoredAuditEnd
 from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_operations.backup.archive import Advance, read_archive
 from identity_operations.backup.create import end_of, examine_copy, refused, settings_over, staged, unpack
 from identity_operations.backup.manifest import BackupManifest
 from identity_operations.backup.seal import OperatorKey
 from identity_operations.examination.examiner import Finding
 from identity_operations.examination.fsck import examine
+from identity_tlog.note import Checkpoint, VerifierKey
+from identity_tlog.policy import WitnessPolicy, label
+from identity_tlog.tree import Malformed, Refuted
 
 
 @value_class

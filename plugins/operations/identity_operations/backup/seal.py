@@ -16,12 +16,10 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any, BinaryIO, Final
 
+from identity_codec import jcs, sealing, strict_json
+from identity_codec.values import value_class
 from identity_tlog.note import base64_decode, base64_encode
 from identity_tlog.tree import Malformed
-
-from identity_core.codec import jcs, strict_json
-from identity_core.crypto import sealing
-from identity_core.values import value_class
 
 MAGIC: Final = b"identity-backup 1\n"
 _ANY_VERSION: Final = b"identity-backup "

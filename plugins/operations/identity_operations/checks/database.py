@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from identity_codec.times import printed
 from identity_core.cli.options import shown_database
-from identity_core.codec.times import printed
 from identity_core.database import DatabaseError, faults_of, look_at
 from identity_core.errors import IdentityError
 from identity_core.extension.choice import read_store

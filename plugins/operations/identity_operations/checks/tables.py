@@ -12,9 +12,9 @@ from sqlalchemy import Dialect, Table, UniqueConstraint, create_engine, inspect
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
+from identity_codec.values import value_class
 from identity_core.database import DatabaseError, Look
 from identity_core.store.tables import metadata_of_store
-from identity_core.values import value_class
 
 _DRIVERS: Final = {"sqlite": "sqlite://", "postgresql": "postgresql+psycopg://"}
 

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from identity_commands.secret_input import read_private
-from identity_tlog.note import MAX_NOTE, Checkpoint, Note
-from identity_tlog.policy import label
 
+from identity_codec.times import printed
 from identity_core.cli.ledger_trust import read_policy
 from identity_core.cli.options import FILE, FILE_THERE, all_of, of_installation, refuse_absent, shown_database
 from identity_core.cli.output import Command, fail, failing, misused, progress, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.codec.times import printed
 from identity_core.settings import Settings
 from identity_operations.commands.backup_server import (
     described_end,
@@ -29,6 +27,8 @@ from identity_operations.commands.backup_server import (
     say_how,
     verify_server,
 )
+from identity_tlog.note import MAX_NOTE, Checkpoint, Note
+from identity_tlog.policy import label
 
 if TYPE_CHECKING:
     from identity_operations.backup.create import LookedAt

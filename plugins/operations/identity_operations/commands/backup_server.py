@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from identity_tlog.note import VerifierKey
 
 from identity_core.cli.options import shown_database
 from identity_core.cli.output import misused, show
 from identity_core.domain.ledger.remembered import Remembered
 from identity_core.settings import Settings
+from identity_tlog.note import VerifierKey
 
 CHECKED: Final = (
     "and checked as restored, in another database:\n"

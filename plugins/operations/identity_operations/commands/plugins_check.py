@@ -15,12 +15,12 @@ from pathlib import Path
 
 import click
 
+from identity_codec.values import value_class
 from identity_core.cli.options import config_option
 from identity_core.cli.output import Command, show, working
 from identity_core.cli.plugins import as_table, read_plugins
 from identity_core.plugin.choose import InstalledPlugin
 from identity_core.settings import Settings, StartError
-from identity_core.values import value_class
 
 
 @value_class

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
+from identity_codec.times import printed
 from identity_core import __version__, build
 from identity_core.cli.extensions import chosen_extensions
 from identity_core.cli.options import FILE_THERE, Number, of_installation, refuse_absent, shown_database
 from identity_core.cli.output import Command, misused, show, working
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.codec.times import printed
 from identity_core.extension.choice import BY_UPGRADE
 from identity_core.settings import Settings
 from identity_operations.commands.backup import key_options, operator_key

@@ -13,10 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from identity_tlog.note import Checkpoint
-from identity_tlog.tiles import levels_of, tiles_of
-from identity_tlog.tree import HASH_BYTES, Frontier, Malformed
-
+from identity_codec.values import value_class
 from identity_core.bootstrap.storage import checkpoint_keys
 from identity_core.database import DatabaseMismatch
 from identity_core.domain.activity import ChainBroken, ChainHead, check_kept, follow
@@ -32,8 +29,10 @@ from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
 from identity_core.use_cases.ledger.project import leaf_of
 from identity_core.use_cases.ledger.storage import CheckStorage
-from identity_core.values import value_class
 from identity_operations.examination.rows import StoreExamination, place_sum
+from identity_tlog.note import Checkpoint
+from identity_tlog.tiles import levels_of, tiles_of
+from identity_tlog.tree import HASH_BYTES, Frontier, Malformed
 
 PAGE: Final = 256
 # What a look that is not deep reads of each end.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from identity_codec.values import value_class
 from identity_core.bootstrap.beside import index_tools, open_beside
 from identity_core.bootstrap.ports import SystemClock, rows_secret
 from identity_core.bootstrap.read_only import looking_plugins, looking_store
@@ -24,7 +25,6 @@ from identity_core.store.audit import drop_projections
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_operations.examination.examiner import Examiner, Finding
 from identity_operations.examination.rows import StoreExamination
 

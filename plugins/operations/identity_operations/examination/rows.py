@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from identity_core.codec.times import micros
+from identity_codec.times import micros
+from identity_codec.values import value_class
 from identity_core.database import Database, Transaction
 from identity_core.extension.installation import RowRule
 from identity_core.ports.ledger import LedgerEntry
@@ -15,7 +16,6 @@ from identity_core.ports.repositories import Suspicion
 from identity_core.store.index_rows import MISSING, SELECT, VERSIONS, Row, is_ours
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.row_mac import RowMac
-from identity_core.values import value_class
 
 _IN_SPAN: Final = f"{SELECT} WHERE sequence > :after AND sequence <= :last ORDER BY sequence"
 _NEWEST: Final = "SELECT max(sequence) FROM did_versions"

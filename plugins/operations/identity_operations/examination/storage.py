@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from identity_codec.values import value_class
 from identity_core.bootstrap.beside import has_api_keys, with_tagged, writable_of
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.read_only import looking_plugins, looking_store
@@ -18,7 +19,6 @@ from identity_core.plugin.sockets import LEDGER
 from identity_core.settings import Settings
 from identity_core.use_cases.api_keys.tagged import TaggedKeys
 from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
-from identity_core.values import value_class
 
 
 @value_class

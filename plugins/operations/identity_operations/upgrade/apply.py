@@ -14,17 +14,17 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core.bootstrap.ports import SystemClock, store_beside
 from identity_core.bootstrap.read_only import pending_steps
 from identity_core.bootstrap.storage import told_at_start
-from identity_core.codec.times import printed
 from identity_core.database import DatabaseError, Transaction, look_at
 from identity_core.database.files import FileLock
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.settings import Settings, StartError
 from identity_core.store.audit import AuditPlace, audit_place
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_operations.backup.create import (
     OBSTACLES,
     STAGING,

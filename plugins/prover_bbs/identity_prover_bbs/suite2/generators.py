@@ -10,7 +10,6 @@ from functools import cache, reduce
 from typing import Final, NamedTuple
 
 from identity_bbs.bls12381 import G1, Curve, DigitTable
-
 from identity_prover_bbs.generators import generator_message
 from identity_prover_bbs.labels import BLINDING, COEFFICIENT, COEFFICIENT_BLINDING, DIGIT
 from identity_prover_bbs.plan import RADIX

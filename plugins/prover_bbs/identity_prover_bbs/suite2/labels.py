@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from identity_bbs.openings import TAG
 from identity_bound_credentials.domain.question import SUITE_2
+
+from identity_bbs.openings import TAG
 
 SUITE: Final = SUITE_2
 ENVELOPE_VERSION: Final = 2

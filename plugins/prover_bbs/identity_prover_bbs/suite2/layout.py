@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final, NamedTuple
 
-from identity_bbs.bls12381 import ORDER
 from identity_bound_credentials.domain.normal_form import Slot
 
+from identity_bbs.bls12381 import ORDER
 from identity_core.domain.proofs.predicate import unsupported
 from identity_prover_bbs.committed_vector import octets_of_vector_proof
 from identity_prover_bbs.plan import RADIX, Digit, plan

@@ -7,6 +7,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
+from identity_bound_credentials.domain.normal_form import Slot
+from identity_bound_credentials.domain.presentation import (
+    PresentationContext,
+    PresentationStatement,
+    PresentationWitness,
+    check_expiry,
+)
+
 from identity_bbs import core
 from identity_bbs.bls12381 import G1, Curve
 from identity_bbs.bls12381.backend import SCALAR_OCTETS
@@ -32,14 +40,6 @@ from identity_bbs.suite import (
     Signature,
     ciphersuite,
 )
-from identity_bound_credentials.domain.normal_form import Slot
-from identity_bound_credentials.domain.presentation import (
-    PresentationContext,
-    PresentationStatement,
-    PresentationWitness,
-    check_expiry,
-)
-
 from identity_core.cache import BoundedCache
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import Message

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
-from identity_bbs.openings import octets_of_openings
 from identity_bound_credentials.domain.presentation import (
     Acceptance,
     PresentationContext,
@@ -17,7 +15,9 @@ from identity_bound_credentials.domain.presentation import (
 )
 from identity_bound_credentials.domain.question import Question
 
-from identity_core.crypto import ed25519
+from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
+from identity_bbs.openings import octets_of_openings
+from identity_codec import ed25519
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_prover_bbs.suite2.envelope import PresentationEnvelope, refusal
 from identity_prover_bbs.suite2.relation import PresentationRelation

@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from identity_core.codec import times
+from identity_codec import times
+from identity_codec.values import value_class
 from identity_core.domain.activity import (
     CUT,
     SERVICE,
@@ -41,7 +42,6 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import AuditLog
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.expiry import SOON_SECONDS, StepSize, erasing_time
-from identity_core.values import value_class
 from identity_records.use_cases.visibility import SCOPE
 from identity_records.wire import ListAuditLinesQuery
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from identity_core.codec import times
+from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
-from identity_core.values import value_class
+from identity_core.domain.member_times import optional_time
 from identity_records.queries import TimelineQuery, TimelineRow
 from identity_records.store import StoredTimeline
 from identity_records.use_cases.visibility import Visibility
@@ -23,6 +23,6 @@ class GetDashboardTimeline:
         self, query: GetDashboardTimelineQuery, caller: Caller, *, before: str | None = None
     ) -> Sequence[TimelineRow]:
         """One row more than a page has, where there is one; those with ids before ``before``."""
-        since, until = times.optional(query.after, "after"), times.optional(query.before, "before")
+        since, until = optional_time(query.after, "after"), optional_time(query.before, "before")
         dids = Visibility.of(caller).dids
         return await self.timeline.list(TimelineQuery(dids, query.kind, since, until, before, query.limit + 1))

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from identity_core.codec import times
+from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
+from identity_core.domain.member_times import optional_time
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Proofs
 from identity_core.use_cases.proofs.stored import ProofAccess
-from identity_core.values import value_class
 from identity_records.queries import VerificationCounts, VerificationQuery, VerificationRow
 from identity_records.store import StoredVerifications
 from identity_records.use_cases.visibility import Visibility
@@ -73,8 +73,8 @@ def _wanted(query: ListVerificationHistoryQuery | GetVerificationStatsQuery) -> 
     return VerificationQuery(
         caller=None,
         dids=None,
-        since=times.optional(query.from_, "from"),
-        until=times.optional(query.to, "to"),
+        since=optional_time(query.from_, "from"),
+        until=optional_time(query.to, "to"),
         verified=query.verified,
         holder=query.holder_did,
         issuer=query.issuer_did,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
-from identity_core.values import value_class
 
 SCOPE = "audit:read"
 

@@ -18,11 +18,11 @@ import click
 from identity_commands.json_input import input_argument, name_of
 from identity_commands.remote import add_command, session, url_option
 
+from identity_codec import ed25519, multikey, times
+from identity_codec.values import value_class
 from identity_core.cli.options import FILE_THERE, of_installation, opened_part, refuse_absent
 from identity_core.cli.output import Command, fail, fail_start, on_one_line, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.codec import multikey, times
-from identity_core.crypto import ed25519
 from identity_core.database.files import FileLock
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log import webvh, witness
@@ -30,7 +30,6 @@ from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import IdentityError
 from identity_core.files import durable_draft
 from identity_core.settings import Settings, StartError
-from identity_core.values import value_class
 from identity_transparency.cli.ledger_cosigner import own_seed
 
 STATE: Final = "approved.json"

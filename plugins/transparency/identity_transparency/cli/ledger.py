@@ -13,10 +13,8 @@ from typing import Any
 
 import click
 from identity_commands.remote import add_command, session
-from identity_tlog.note import SignedCheckpoint, VerifierKey
-from identity_tlog.proofs import TlogProof
-from identity_tlog.tree import Malformed, Refuted
 
+from identity_codec.multibase import base64url_decode
 from identity_core.cli.ledger_sources import (
     anchored_option,
     cosignatures_option,
@@ -44,11 +42,13 @@ from identity_core.cli.options import FILE, FILE_THERE, Number, counted
 from identity_core.cli.output import fail, failing, progress, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.client import Client
-from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.ledger.checkpoint_keys import TrustedLog, check_growth
 from identity_core.domain.ledger.history import LoggedHistory, retired_keys, verify_history
 from identity_core.domain.ledger.leaf import LogLeaf, Recorded
 from identity_core.errors import IdentityError
+from identity_tlog.note import SignedCheckpoint, VerifierKey
+from identity_tlog.proofs import TlogProof
+from identity_tlog.tree import Malformed, Refuted
 from identity_transparency.cli.ledger_audit import audit, export
 from identity_transparency.cli.ledger_checkpoint import checkpoint
 from identity_transparency.cli.ledger_prove import prove, verify_file

@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from identity_tlog.note import Checkpoint
-from identity_tlog.tiles import Tile, levels_of, tiles_of, unbundled
-from identity_tlog.tree import Malformed, Refuted
 
 from identity_core.cli.ledger_sources import (
     LocalSource,
@@ -47,6 +44,9 @@ from identity_core.domain.ledger.checkpoint_keys import ReplacedKeyAlone, Truste
 from identity_core.domain.ledger.history import IMMUTABLE, LoggedHistory, retired_keys
 from identity_core.domain.ledger.leaf import read_head
 from identity_core.errors import LedgerUnavailable, StorageMismatch
+from identity_tlog.note import Checkpoint
+from identity_tlog.tiles import Tile, levels_of, tiles_of, unbundled
+from identity_tlog.tree import Malformed, Refuted
 from identity_transparency.cli.ledger_repair import compared
 
 SHOWN = 20

@@ -17,6 +17,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from identity_codec import ed25519
+from identity_codec.ed25519 import Ed25519KeyPair
+from identity_codec.values import value_class
+from identity_core.cli.output import fail
+from identity_core.database.files import FileLock
+from identity_core.files import durable_draft
 from identity_tlog import mldsa
 from identity_tlog.mldsa import MlDsaKeyPair
 from identity_tlog.note import (
@@ -32,13 +38,6 @@ from identity_tlog.note import (
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.tree import Malformed
 from identity_tlog.witness import Submission, accept
-
-from identity_core.cli.output import fail
-from identity_core.crypto import ed25519
-from identity_core.crypto.ed25519 import Ed25519KeyPair
-from identity_core.database.files import FileLock
-from identity_core.files import durable_draft
-from identity_core.values import value_class
 
 STATE: Final = "witness.json"
 

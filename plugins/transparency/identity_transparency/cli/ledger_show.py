@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 from identity_commands.remote import session, url_option
+
+from identity_codec import times
+from identity_codec.multibase import base64url_encode
+from identity_core.cli.options import Whole
+from identity_core.cli.output import Command, failing, show
+from identity_core.domain.ledger.leaf import LogLeaf
 from identity_tlog.note import Checkpoint, Note
 from identity_tlog.proofs import Span, inclusion_spans, subtrees
 from identity_tlog.tree import Malformed, Refuted, leaf_hash, node_hash
-
-from identity_core.cli.options import Whole
-from identity_core.cli.output import Command, failing, show
-from identity_core.codec import times
-from identity_core.codec.multibase import base64url_encode
-from identity_core.domain.ledger.leaf import LogLeaf
 from identity_transparency.cli.ledger_prove import fetched_proof
 
 

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
-from identity_tlog.note import MAX_NOTE
-from identity_tlog.tree import Malformed, Refuted
-from identity_tlog.witness import NotSigned, Stale, UnknownLog
 
 from identity_core.cli.ledger_sources import verifier_key
 from identity_core.cli.options import FILE_THERE, Whole
 from identity_core.cli.output import Command, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
+from identity_tlog.note import MAX_NOTE
+from identity_tlog.tree import Malformed, Refuted
+from identity_tlog.witness import NotSigned, Stale, UnknownLog
 from identity_transparency.cli.ledger_cosigner import Cosigner, LogsUnknown, WatchedLogs, open_cosigner
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from typing import Final
 
 import orjson
 
+from identity_codec.structs import plain
+from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
-from identity_core.codec.structs import plain
 from identity_core.domain.activity import Event, EventRecord, RequestContext
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log import witness
@@ -28,7 +29,6 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.use_cases.dids.read import DidLog, GetDidLog
 from identity_core.use_cases.dids.witnesses import WITNESS, WitnessApprovals, is_witnessed
-from identity_core.values import value_class
 from identity_transparency.store import StoredWitnessFiles, WitnessFile
 from identity_transparency.wire import ApproveDidVersionRequest
 

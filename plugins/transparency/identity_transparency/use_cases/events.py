@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from identity_codec.values import value_class
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
-from identity_core.values import value_class
 from identity_transparency.wire import ListEventsQuery
 
 

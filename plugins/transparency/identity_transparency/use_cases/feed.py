@@ -16,19 +16,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Final
 
-from identity_tlog.note import Checkpoint, Note, SignedCheckpoint, cosigned_at
-from identity_tlog.policy import PolicyWitness, WitnessPolicy, label
-from identity_tlog.proofs import consistency_spans, span_hash
-from identity_tlog.tiles import needed, node_from
-from identity_tlog.tree import Frontier, Malformed, Refuted
-from identity_tlog.witness import Stale, Submission
-
 from identity_core.cache import BoundedCache
 from identity_core.errors import IdentityError
 from identity_core.ports.clock import Clock
 from identity_core.ports.witnesses import CheckpointWitness, WitnessFailed
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.ledger.project import CheckpointSigner, TransparencyLog
+from identity_tlog.note import Checkpoint, Note, SignedCheckpoint, cosigned_at
+from identity_tlog.policy import PolicyWitness, WitnessPolicy, label
+from identity_tlog.proofs import consistency_spans, span_hash
+from identity_tlog.tiles import needed, node_from
+from identity_tlog.tree import Frontier, Malformed, Refuted
+from identity_tlog.witness import Stale, Submission
 from identity_transparency.cosigned import StoredCosignedCheckpoints
 
 ROUND_SECONDS: Final = 10.0

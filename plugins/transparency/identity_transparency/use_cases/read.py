@@ -12,19 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from identity_tlog.proofs import consistency_spans, inclusion_spans
-from identity_tlog.tiles import WIDTH, Tile, bundled
-from identity_tlog.tree import HASH_BYTES, leaf_hash
-
-from identity_core.codec import multikey
-from identity_core.codec.times import printed
+from identity_codec import multikey
+from identity_codec.times import printed
+from identity_codec.values import value_class
 from identity_core.domain.ledger.checkpoint_keys import EarlierKey
 from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import BlockNotFound, LogRangeInvalid, TileNotFound, TransactionNotFound
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.ledger.project import TransparencyLog, entry_at, hashes_of, leaf_of
-from identity_core.values import value_class
+from identity_tlog.proofs import consistency_spans, inclusion_spans
+from identity_tlog.tiles import WIDTH, Tile, bundled
+from identity_tlog.tree import HASH_BYTES, leaf_hash
 from identity_transparency.wire import (
     EarlierLedgerKey,
     GetLedgerBlockQuery,

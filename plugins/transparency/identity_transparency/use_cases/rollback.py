@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from identity_tlog.tree import Malformed
-
+from identity_codec.values import value_class
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import StorageMismatch
@@ -16,7 +15,7 @@ from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.ledger.storage import CheckStorage
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
+from identity_tlog.tree import Malformed
 
 
 class AnotherLedger(StorageMismatch):

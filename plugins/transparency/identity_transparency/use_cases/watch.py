@@ -21,8 +21,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from identity_tlog.tree import Frontier
-
 from identity_core.domain.activity import GENESIS
 from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import IdentityError, StorageMismatch
@@ -33,6 +31,7 @@ from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.ledger.guard import StorageWatch
 from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.ledger.storage import CheckStorage
+from identity_tlog.tree import Frontier
 
 QUIET_SECONDS = 2.0
 REST_SECONDS = 60.0

@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from identity_codec.strict_json import JsonValue
 from identity_core.domain.credentials.attributes import Attribute
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.credentials.credential_schema import NO_POLICY, CredentialSchema
-from identity_core.errors import InvalidCredential, JsonValue
+from identity_core.errors import InvalidCredential
 from identity_wallets.domain import token_status
 
 FORMAT: Final = "dc+sd-jwt"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from identity_core.codec import multibase, strict_json
-from identity_core.errors import JsonValue
+from identity_codec import multibase, strict_json
+from identity_codec.strict_json import JsonValue
 from identity_wallets import jwe
 
 KEY_ID: Final = "1"

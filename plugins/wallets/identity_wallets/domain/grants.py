@@ -16,8 +16,7 @@ from typing import Final
 
 import orjson
 
-from identity_core.codec import multibase
-from identity_core.crypto import sealing
+from identity_codec import multibase, sealing
 
 PRE_AUTHORIZED: Final = "urn:ietf:params:oauth:grant-type:pre-authorized_code"
 CODE_LIFE: Final = timedelta(minutes=10)

@@ -12,9 +12,9 @@ from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from identity_core.domain.jose import ES256
-from identity_core.errors import JsonValue
-from identity_core.values import value_class
+from identity_codec.jose import ES256
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 from identity_wallets.domain.claims import FORMAT
 from identity_wallets.domain.encryption import metadata
 

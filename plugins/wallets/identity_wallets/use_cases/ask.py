@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.structs import given
+from identity_codec.multibase import base64url_encode
+from identity_codec.structs import given
+from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.errors import InvalidRequest, PresentationNotFound
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.proofs.stored import VERIFY_SCOPE
-from identity_core.values import value_class
 from identity_wallets.domain.presentation import (
     LIFE,
     CredentialSet,

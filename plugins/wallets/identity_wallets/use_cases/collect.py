@@ -12,12 +12,13 @@ from typing import Final
 
 from identity_oauth.domain.tokens import OauthRefusal
 
+from identity_codec.jose import JoseKey
+from identity_codec.values import value_class
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import ASSERTION_METHOD, AUTHENTICATION
-from identity_core.domain.jose import JoseKey
 from identity_core.domain.proofs.issuer_key import controller_of
 from identity_core.errors import (
     CredentialExpired,
@@ -33,7 +34,6 @@ from identity_core.ports.securing import Secured, UnsecuredCredential
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_wallets.domain.claims import wallet_claims
 from identity_wallets.domain.grants import MOST_TRIES, Stage, WalletGrant, WalletGrants
 from identity_wallets.domain.possession import PossessionProof, key_in_document

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from identity_core.codec.structs import given
+from identity_codec.structs import given
+from identity_codec.values import value_class
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.dids.did import Did
@@ -22,7 +23,6 @@ from identity_core.use_cases.credentials.held_keys import newest_held_key
 from identity_core.use_cases.credentials.read import WRITE, CredentialAccess
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
-from identity_core.values import value_class
 from identity_wallets.domain import claims
 from identity_wallets.domain.grants import Stage, WalletGrant, WalletGrants
 from identity_wallets.wire import CreateCredentialOfferRequest

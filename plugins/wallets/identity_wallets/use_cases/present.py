@@ -11,12 +11,13 @@ from typing import Any, Final
 
 from identity_oauth.domain.tokens import OauthRefusal
 
-from identity_core.codec import multibase, multikey
+from identity_codec import multibase, multikey
+from identity_codec.jose import ALGORITHMS, signing_input
+from identity_codec.values import value_class
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import ASSERTION_METHOD
-from identity_core.domain.jose import ALGORITHMS, signing_input
 from identity_core.errors import (
     InvalidCredential,
     InvalidRequest,
@@ -29,7 +30,6 @@ from identity_core.ports.custodian import Custodian
 from identity_core.ports.securing import Disclosed, KeyBinding, SecuringFormat
 from identity_core.use_cases.credentials.held_keys import newest_held_key
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.values import value_class
 from identity_wallets.domain.claims import FORMAT
 from identity_wallets.domain.encryption import decrypt
 from identity_wallets.domain.presentation import REQUEST_TYPE, PresentationQuery, WantedCredential

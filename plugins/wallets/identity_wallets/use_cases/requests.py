@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.codec import multibase, times
-from identity_core.crypto import p256, sealing
-from identity_core.errors import JsonValue, PresentationNotFound
+from identity_codec import multibase, p256, sealing, times
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
+from identity_core.errors import PresentationNotFound
 from identity_core.ports.clock import Clock
-from identity_core.values import value_class
 from identity_wallets.domain.presentation import (
     CredentialSet,
     PresentationQuery,

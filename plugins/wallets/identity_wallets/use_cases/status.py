@@ -11,11 +11,12 @@ from dataclasses import field
 from datetime import datetime
 from typing import Any, Final
 
+from identity_codec import multibase
+from identity_codec.jose import ES256, signing_input
+from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
-from identity_core.codec import multibase
 from identity_core.domain.credentials.credential import CredentialStatus, StatusPurpose
 from identity_core.domain.dids.did import Did
-from identity_core.domain.jose import ES256, signing_input
 from identity_core.errors import (
     DidDeactivated,
     DidNotFound,
@@ -24,7 +25,6 @@ from identity_core.errors import (
 )
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CopyStatus, Credentials
-from identity_core.values import value_class
 from identity_wallets.domain import token_status
 from identity_wallets.use_cases.offer import WalletIssuer
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from identity_bbs.suite import ciphersuite
 
+from identity_bbs.suite import ciphersuite
 from tests.curves import BACKENDS, curve_on
 from tests.vectors.files import vector_json
 

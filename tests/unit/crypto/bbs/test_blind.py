@@ -6,6 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
+
 from identity_bbs import blind, consent, core, octets
 from identity_bbs.bls12381 import ORDER, keys, select
 from identity_bbs.bls12381.keys import InvalidBlsKey

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from identity_bbs import core, disclosure, octets
 from identity_bbs.bls12381 import ORDER, keys
 from identity_bbs.suite import BbsProofInvalid, BbsSignatureInvalid, RandomScalars, Signature

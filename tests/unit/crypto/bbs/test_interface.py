@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from identity_bbs import disclosure, interface
 from identity_bbs.bls12381 import ORDER, InvalidPoint, keys, select
 from identity_bbs.bls12381.backend import G1_GENERATOR
@@ -16,7 +17,6 @@ from identity_bbs.suite import (
     Ciphersuite,
     ciphersuite,
 )
-
 from tests.curves import every_curve
 
 HEADER, PRESENTATION = b"header", b"presentation header"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from identity_bbs import octets
 from identity_bbs.bls12381 import keys
 from identity_bbs.suite import MAX_OCTETS, InitResult, ciphersuite

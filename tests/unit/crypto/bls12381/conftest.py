@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from identity_bbs.bls12381 import choice
 
+from identity_bbs.bls12381 import choice
 from tests.curves import BACKENDS, curve_on
 
 

@@ -6,6 +6,7 @@ import operator
 import random
 
 import pytest
+
 from identity_bbs.bls12381 import ORDER, select
 from identity_bbs.bls12381.bucket_sums import BucketSums
 

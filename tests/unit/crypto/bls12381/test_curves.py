@@ -7,6 +7,7 @@ import hashlib
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from identity_bbs.bls12381 import ORDER, Curve, InvalidPoint
 from identity_bbs.bls12381.backend import G1_GENERATOR, G2_GENERATOR
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from identity_bbs.bls12381 import ORDER, Curve, fixed_bases
 from identity_bbs.bls12381.fixed_bases import TableShelf, WindowedBases, scalar_digits
-
 from tests.curves import curve_on
 
 from .test_curves import EVERY_BACKEND

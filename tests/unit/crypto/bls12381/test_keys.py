@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from identity_bbs.bls12381 import ORDER
 from identity_bbs.bls12381.keys import (
     InvalidBlsKey,

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from identity_kit.conformance.controller import BIRTH, Controller, Life
 
-from identity_core.codec import multibase
+from identity_codec import multibase
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import AddVerificationMethod, Create, NewService, Recover, Rotate, Update

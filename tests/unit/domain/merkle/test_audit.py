@@ -8,12 +8,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from identity_tlog.note import Checkpoint
-from identity_tlog.tiles import Tile
-from identity_tlog.tree import Frontier, complete_root
 
 from identity_core.domain.ledger.audit import Audit, LogFault
 from identity_core.domain.ledger.leaf import LogLeaf
+from identity_tlog.note import Checkpoint
+from identity_tlog.tiles import Tile
+from identity_tlog.tree import Frontier, complete_root
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 TICK = timedelta(microseconds=1)

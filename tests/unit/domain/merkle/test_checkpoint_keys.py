@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from identity_tlog.note import Checkpoint, VerifierKey, open_checkpoint, sign_checkpoint
-from identity_tlog.tree import Malformed, Refuted
 
-from identity_core.codec import multikey
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multikey
 from identity_core.domain.dids.log.service_keys import Replacement
 from identity_core.domain.ledger.checkpoint_keys import (
     CheckpointKeys,
@@ -19,6 +16,8 @@ from identity_core.domain.ledger.checkpoint_keys import (
     succession_text,
     verifier_key,
 )
+from identity_tlog.note import Checkpoint, VerifierKey, open_checkpoint, sign_checkpoint
+from identity_tlog.tree import Malformed, Refuted
 from tests.rooms import START
 
 ORIGIN = "id.example/log"

@@ -10,9 +10,6 @@ from typing import Any
 
 import pytest
 from identity_kit.conformance.controller import Life
-from identity_tlog.note import Checkpoint, SignedCheckpoint
-from identity_tlog.proofs import verify_inclusion
-from identity_tlog.tree import Frontier, Malformed, Refuted, leaf_hash, node_hash
 
 from identity_core.domain.dids.changes import Deactivate
 from identity_core.domain.dids.log import LogInvalid
@@ -24,6 +21,9 @@ from identity_core.domain.ledger.history import (
     verify_history,
 )
 from identity_core.domain.ledger.leaf import LogLeaf, Recorded
+from identity_tlog.note import Checkpoint, SignedCheckpoint
+from identity_tlog.proofs import verify_inclusion
+from identity_tlog.tree import Frontier, Malformed, Refuted, leaf_hash, node_hash
 from tests.attack.log_forger import new_life
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)

@@ -7,6 +7,9 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from identity_codec import ed25519
+from identity_core.domain.ledger.leaf import LogLeaf, read_head
 from identity_tlog.note import (
     WITNESS,
     Checkpoint,
@@ -20,9 +23,6 @@ from identity_tlog.note import (
 )
 from identity_tlog.proofs import TlogProof
 from identity_tlog.tree import Malformed, Refuted
-
-from identity_core.crypto import ed25519
-from identity_core.domain.ledger.leaf import LogLeaf, read_head
 
 # C2SP signed-note, "Example".
 EXAMPLE_KEY = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k"

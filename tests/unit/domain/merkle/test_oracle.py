@@ -14,11 +14,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
 from identity_tlog.note import WITNESS, Note, VerifierKey, cosignature_line, cosignature_message, open_checkpoint
 from identity_tlog.proofs import inclusion_spans, span_hash, verify_inclusion
 from identity_tlog.tiles import node_from
 from identity_tlog.tree import Frontier, Refuted, leaf_hash
-
 from tests.transparency import LogKey, some_leaves, tiles_over
 
 KEY = LogKey(bytes(range(32)))

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import combinations
 
 import pytest
+
+from identity_codec import ed25519
 from identity_tlog import mldsa
 from identity_tlog.note import (
     LOG,
@@ -18,8 +20,6 @@ from identity_tlog.note import (
 )
 from identity_tlog.policy import MAX_LINES, MAX_POLICY, WitnessPolicy, label
 from identity_tlog.tree import Malformed, Refuted
-
-from identity_core.crypto import ed25519
 
 CHECKPOINT = Checkpoint("id.example/log", 7, bytes(range(32)))
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+
 from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
 from identity_tlog.proofs import consistency_spans, span_hash
 from identity_tlog.tiles import node_from
 from identity_tlog.tree import Frontier, Malformed, leaf_hash
 from identity_tlog.witness import Inconsistent, NotSigned, Stale, Submission, UnknownLog, accept
-
 from tests.transparency import ORIGIN, LogKey, some_leaves, tiles_over
 
 LEAVES = some_leaves(300)

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from msgspec import structs
 
-from identity_core.codec.structs import UNSET
-from identity_core.codec.times import printed
+from identity_codec.structs import UNSET
+from identity_codec.times import printed
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.callers import Caller, digest_of, is_minted
 from identity_core.errors import (

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.codec import multibase
-from identity_core.crypto import ed25519
+from identity_codec import ed25519, multibase
+from identity_codec.values import replace
 from identity_core.domain.dids import challenge, evidence, keys
 from identity_core.domain.dids.challenge import Challenge, ChallengeKey, ChallengeScope, SignedHeader
 from identity_core.domain.dids.changes import AddVerificationMethod, Deactivate, SetAlsoKnownAs, Update
@@ -26,7 +26,6 @@ from identity_core.errors import AuthFailed, DidNotFound, InvalidRequest, RateLi
 from identity_core.store import Store
 from identity_core.use_cases.auth.challenge import USED, GetDidAuthChallenge, Payer
 from identity_core.use_cases.dids.create import Created
-from identity_core.values import replace
 from identity_core.wire import GetDidAuthChallengeQuery
 from tests.rooms import PAYER, Rooms, own_key, update_of
 

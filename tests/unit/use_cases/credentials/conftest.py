@@ -12,8 +12,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from identity_bbs.blind import IssueRequest
-from identity_bbs.holders import HolderConsent
 from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS
 from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps
@@ -25,9 +23,11 @@ from identity_custodian_sealed.custodian import holder_secrets
 from identity_custodian_sealed.held_key import HeldKey, Label
 from msgspec import structs
 
-from identity_core.codec.multikey import BLS12381G2, encode_secret
-from identity_core.codec.structs import UNSET, convert
-from identity_core.codec.times import printed_exactly
+from identity_bbs.blind import IssueRequest
+from identity_bbs.holders import HolderConsent
+from identity_codec.multikey import BLS12381G2, encode_secret
+from identity_codec.structs import UNSET, convert
+from identity_codec.times import printed_exactly
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.delegations.delegation import AutonomyTable

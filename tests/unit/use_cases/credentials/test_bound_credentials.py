@@ -17,8 +17,8 @@ from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_bound_credentials.use_cases.issue import GAP_PERIOD
 from identity_bound_credentials.use_cases.status_gaps import ListKeys
 
-from identity_core.codec import multikey
-from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_codec import multikey
+from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.credentials.credential_schema import digest
 from identity_core.errors import InternalError, InvalidCredential

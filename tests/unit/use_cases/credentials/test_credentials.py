@@ -12,7 +12,7 @@ import pytest
 from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline
 
-from identity_core.codec import multibase
+from identity_codec import multibase
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import CredentialStatus, StatusPurpose

@@ -13,8 +13,8 @@ from identity_bound_credentials.domain import status_gaps
 from identity_bound_credentials.domain.bound_credential import SecretKeeper, StatusListReference
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 
-from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.structs import convert
+from identity_codec.multibase import base64url_encode
+from identity_codec.structs import convert
 from identity_core.domain.credentials.credential import NO_SECRET
 from identity_core.errors import Conflict, Forbidden, InvalidCredential
 from identity_core.use_cases.credentials.sealed import ShownCredential

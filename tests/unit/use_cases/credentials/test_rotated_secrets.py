@@ -6,11 +6,11 @@ import asyncio
 from typing import Any
 
 import pytest
-from identity_bbs.holders import generation_of, name_of, root_of
 from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
 from identity_bound_credentials.use_cases.holder_secrets import RotateHolderSecret
 from identity_bound_credentials.wire import RotateHolderSecretRequest
 
+from identity_bbs.holders import generation_of, name_of, root_of
 from identity_core.domain.callers import Caller
 from identity_core.errors import Conflict, CredentialRevoked, Forbidden
 from tests.unit.use_cases.credentials.conftest import Keys, Office, context, key_caller

@@ -11,9 +11,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from identity_bbs import interface
-from identity_bbs.bls12381 import keys, select
-from identity_bbs.suite import ciphersuite
 from identity_bound_credentials.domain import status_gaps
 from identity_bound_credentials.domain.gap_shards import Manifest
 from identity_bound_credentials.domain.status_gaps import HandleListed
@@ -21,6 +18,9 @@ from identity_bound_credentials.ports import GapList
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_bound_credentials.use_cases.status_gaps import EPOCHS_KEPT, PublishStatusGaps, StatusListUnpublished
 
+from identity_bbs import interface
+from identity_bbs.bls12381 import keys, select
+from identity_bbs.suite import ciphersuite
 from identity_core.domain.credentials.credential import Credential, CredentialStatus
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.custodian import KeyNotHeld

@@ -14,7 +14,7 @@ import pytest
 from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline
 
-from identity_core.codec.times import printed_exactly
+from identity_codec.times import printed_exactly
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.delegations.delegation import AutonomyTable, DelegationState

@@ -17,7 +17,7 @@ import pytest
 from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline
 
-from identity_core.codec import jcs
+from identity_codec import jcs
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.delegation import Suspension

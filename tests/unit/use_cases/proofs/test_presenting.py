@@ -12,8 +12,6 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from identity_bbs.bls12381 import select
-from identity_bbs.holders import HolderConsent
 from identity_bound_credentials.domain.bound_credential import BoundHeader
 from identity_bound_credentials.domain.bound_format import particulars_of
 from identity_bound_credentials.domain.presentation import (
@@ -35,9 +33,11 @@ from identity_bound_credentials.worker_calls import present
 from identity_custodian_sealed.custodian import holder_secrets
 from identity_prover_bbs.plugin import BbsProver
 
-from identity_core.codec import jcs, strict_json
-from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.codec.multikey import BLS12381G2
+from identity_bbs.bls12381 import select
+from identity_bbs.holders import HolderConsent
+from identity_codec import jcs, strict_json
+from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.multikey import BLS12381G2
 from identity_core.domain.dids.changes import RemoveVerificationMethod
 from identity_core.domain.proofs.asked import parse_asked
 from identity_core.domain.proofs.checks import CheckCode

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.codec import jcs
-from identity_core.codec.structs import UNSET, convert
+from identity_codec import jcs
+from identity_codec.structs import UNSET, convert
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid, InvalidRequest
 from identity_core.use_cases.proofs.asked import checked_request

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.codec.structs import convert
+from identity_codec.structs import convert
 from identity_core.domain.delegations.delegation import Suspension
 from identity_core.domain.proofs.checks import CheckCode
 from identity_core.errors import IdentityError

@@ -15,7 +15,7 @@ from identity_bound_credentials.use_cases.suite import BoundSuite
 from identity_records.queries import TimelineQuery, VerificationQuery
 from identity_records.store import StoredTimeline, StoredVerifications
 
-from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.verification import Expectation, ProofVerification

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from identity_core.crypto import x25519
-from identity_core.crypto.ed25519 import InvalidEd25519Key
+from identity_codec import x25519
+from identity_codec.ed25519 import InvalidEd25519Key
 
 PRIME = 2**255 - 19
 LOW_ORDER = (

@@ -58,6 +58,7 @@ def _initialize_by_fields(made: Any) -> None:
     """The library compiles this with each class, which is a third of what it takes to make one; here it is done with the first value."""
 
     def initialize_at_first(self: Any, *arguments: Any, **named: Any) -> None:
+        """Compile the method that sets the fields, and call it."""
         made.__init__ = _initializer(made)
         made.__init__(self, *arguments, **named)
 
@@ -141,16 +142,19 @@ def _compare_by_fields(made: Any) -> None:
     has_own_hash = vars(made).get("__hash__") is not None
 
     def compile_both() -> None:
+        """Set the compiled methods on the class."""
         is_equal, hashed = _compiled([one.name for one in fields(made) if one.compare])
         made.__eq__ = is_equal
         if not has_own_hash:
             made.__hash__ = hashed
 
     def is_equal_at_first(self: Any, other: object) -> Any:
+        """Compile both methods, and compare."""
         compile_both()
         return made.__eq__(self, other)
 
     def hashed_at_first(self: Any) -> Any:
+        """Compile both methods, and return the hash."""
         compile_both()
         return made.__hash__(self)
 

@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from identity_core.codec.structs import UNSET, Types, convert, encode, given, plain, python_name
+from identity_codec.structs import UNSET, Types, convert, encode, given, plain, python_name
 
 DOCUMENT = {
     "paths": {

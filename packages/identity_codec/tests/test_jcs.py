@@ -9,7 +9,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.codec import jcs
+from identity_codec import jcs
 
 ASCII = st.text(alphabet=st.characters(max_codepoint=127))
 SCALARS = st.one_of(

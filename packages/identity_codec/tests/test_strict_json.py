@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.codec.strict_json import JsonRefused, loads
+from identity_codec.strict_json import JsonRefused, loads
 
 VALUES = st.recursive(
     st.one_of(

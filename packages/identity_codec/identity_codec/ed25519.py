@@ -11,7 +11,7 @@ from dataclasses import field
 from nacl import bindings
 from nacl.exceptions import BadSignatureError
 
-from identity_core.values import value_class
+from identity_codec.values import value_class
 
 
 class Ed25519SignatureInvalid(Exception):

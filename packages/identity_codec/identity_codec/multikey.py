@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from identity_core.codec import multibase
-from identity_core.values import value_class
+from identity_codec import multibase
+from identity_codec.values import value_class
 
 ED25519: Final = "Ed25519VerificationKey2020"
 X25519: Final = "X25519KeyAgreementKey2020"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.jose import check_claims, media_type
+from identity_codec.jose import check_claims, media_type
 
 SECOND = 1_767_268_800
 NOW = datetime.fromtimestamp(SECOND, UTC)

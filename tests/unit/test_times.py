@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import identity_core
-from identity_core.codec import times
+from identity_codec import times
 from identity_core.domain.credentials.attributes import Attribute, AttributeType, ValueRefused
+from identity_core.domain.member_times import optional_time
 from identity_core.errors import InvalidRequest
 from tests.client.own_logs import TIMES, is_good, timed_logs
 
@@ -62,7 +63,7 @@ def test_a_date_is_a_full_date(text: str) -> None:
 def test_a_member_of_a_request_is_refused_with_its_name() -> None:
     """`revokeOldAfter` went into signed entries as it came, and two of three readers refused the log for good."""
     with pytest.raises(InvalidRequest, match="revokeOldAfter is not an RFC 3339 time"):
-        times.optional("2026-12-01T00:00:00+00:99", "revokeOldAfter")
+        optional_time("2026-12-01T00:00:00+00:99", "revokeOldAfter")
 
 
 def test_a_datetime_of_a_credential_is_a_time_of_the_parser() -> None:
@@ -78,12 +79,12 @@ def test_a_datetime_of_a_credential_is_a_time_of_the_parser() -> None:
 
 
 def test_nothing_else_parses_times() -> None:
-    """`codec/times.py` is the one parser: another would accept other texts."""
+    """`identity_codec.times` is the one parser: another would accept other texts."""
     root = Path(identity_core.__file__).parent
-    plugins = list((root.parent / "plugins").glob("*/identity_*/**/*.py"))
+    others = list(root.parent.glob("p*/*/identity_*/**/*.py"))
     found = {
         str(path.relative_to(root.parent))
-        for path in (*root.rglob("*.py"), *plugins)
+        for path in (*root.rglob("*.py"), *others)
         if re.search(r"(?<!date)\b(?:datetime|time)\.(?:fromisoformat|strptime)\(|dateutil", path.read_text("utf-8"))
     }
-    assert found == {"identity_core/codec/times.py"}
+    assert found == {"packages/identity_codec/identity_codec/times.py"}

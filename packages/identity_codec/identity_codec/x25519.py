@@ -7,7 +7,7 @@ from typing import Final
 from nacl import bindings
 from nacl.exceptions import CryptoError
 
-from identity_core.crypto.ed25519 import InvalidEd25519Key
+from identity_codec.ed25519 import InvalidEd25519Key
 
 _PRIME: Final = 2**255 - 19
 # Any scalar does: after clamping it is a multiple of 8, which takes every small-order point to zero.

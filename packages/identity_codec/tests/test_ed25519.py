@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.crypto import ed25519
+from identity_codec import ed25519
 
 ORDER = 2**252 + 27742317777372353535851937790883648493
 # The eight points of small order, canonical and not, and the identity.

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from identity_core.codec import multibase, multikey
-from identity_core.crypto import p256
-from identity_core.domain.dids import keys
-from identity_core.errors import InvalidDocument, JsonValue
+from identity_codec import multibase, multikey, p256
+from identity_codec.strict_json import JsonValue
 
 _PRIVATE: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"})
 _TEXTS: Final = ("kty", "crv", "x", "y", "use", "alg", "kid")
@@ -22,30 +20,31 @@ def is_public(value: JsonValue) -> bool:
     return isinstance(value, dict) and isinstance(value.get("kty"), str) and not _PRIVATE & value.keys()
 
 
-def public_key(value: JsonValue) -> keys.PublicKey:
-    """Return the key of a JWK.
+def public_multikey(value: JsonValue) -> str:
+    """Return the multikey of a public JWK. Whether the key is weak is not checked.
 
-    Raises ``InvalidDocument``: when ``value`` is not an object, has a private member or a member of the wrong type, or is not a
-    strong key on Ed25519, X25519 or P-256."""
+    Raises ``ValueError``: when ``value`` is not an object, has a private member or a member of the wrong type, or is not a key on
+    Ed25519, X25519 or P-256. The text is a sentence that quotes nothing.
+    """
     if not isinstance(value, dict) or not is_public(value):
-        raise _invalid("A JWK is an object with kty and without private members.")
+        raise ValueError("A JWK is an object with kty and without private members.")
     operations = value.get("key_ops", [])
     if any(type(value.get(name, "")) is not str for name in _TEXTS) or type(operations) is not list:
-        raise _invalid("A member of the JWK has the wrong type.")
+        raise ValueError("A member of the JWK has the wrong type.")
     if any(type(one) is not str for one in operations) or value.get("use", "sig") not in ("sig", "enc"):
-        raise _invalid("The JWK is for an unknown use.")
+        raise ValueError("The JWK is for an unknown use.")
     try:
         x = multibase.base64url_decode(str(value.get("x", "")))
         match value.get("kty"), value.get("crv"):
             case "EC", "P-256":
                 y = multibase.base64url_decode(str(value.get("y", "")))
                 p256.check_public_key(x, y)
-                return keys.PublicKey.parse(multikey.P256, multikey.encode_public(multikey.P256, p256.compress(x, y)))
+                return multikey.encode_public(multikey.P256, p256.compress(x, y))
             case "OKP", "Ed25519" | "X25519" as curve:
-                return keys.PublicKey.parse(_OKP[curve], multikey.encode_public(_OKP[curve], x))
+                return multikey.encode_public(_OKP[curve], x)
         raise ValueError("another kind of key")
     except ValueError as error:
-        raise _invalid("A JWK is no key on Ed25519, X25519 or P-256.") from error
+        raise ValueError("A JWK is no key on Ed25519, X25519 or P-256.") from error
 
 
 def verifies(value: JsonValue, algorithms: tuple[str, ...]) -> bool:
@@ -55,7 +54,3 @@ def verifies(value: JsonValue, algorithms: tuple[str, ...]) -> bool:
     operations = value.get("key_ops")
     may_verify = operations is None or (isinstance(operations, list) and "verify" in operations)
     return may_verify and value.get("use", "sig") == "sig" and value.get("alg", algorithms[0]) in algorithms
-
-
-def _invalid(message: str) -> InvalidDocument:
-    return InvalidDocument(message, details={"member": "publicKeyJwk"})

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 
 import pytest
+
+from identity_core.old_names import MOVED, new_name
 
 PROGRAMS = {
     "of a prover's template": """
@@ -23,6 +26,22 @@ import identity_core.crypto.bbs.blind as blind
 import identity_core.crypto.bls12381.backend as backend
 import identity_bbs.blind, identity_bbs.bls12381.backend
 assert blind is identity_bbs.blind and backend is identity_bbs.bls12381.backend
+""",
+    "of encodings and keys": """
+from identity_core.codec import multibase
+from identity_core.codec.structs import plain
+from identity_core.crypto import ed25519
+import identity_core.domain.jose as jose
+from identity_core.values import value_class
+import identity_codec.values
+assert (multibase, ed25519, jose) == (identity_codec.multibase, identity_codec.ed25519, identity_codec.jose)
+assert value_class is identity_codec.values.value_class and plain is identity_codec.structs.plain
+assert ed25519.__spec__.name == "identity_codec.ed25519"
+""",
+    "of the conformance kit": """
+from identity_core.conformance import did_method
+import identity_kit.conformance.did_method
+assert did_method is identity_kit.conformance.did_method
 """,
     "of frames": """
 from identity_core.crypto.frames import frame, number, optional, scalar
@@ -43,4 +62,18 @@ def test_the_service_imports_no_old_name() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     modules = done.stdout.split()
     assert "identity_bbs.suite" in modules
-    assert {f"identity_core.crypto.{name}" for name in ("bbs", "bls12381", "frames")}.isdisjoint(modules)
+    assert [name for name in modules if new_name(name)] == []
+
+
+def test_old_name_of_an_absent_distribution_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MOVED, "identity_core.gone", "identity_absent.gone")
+    with pytest.raises(
+        ImportError, match=r"identity_core\.gone is identity_absent\.gone now: pip install identity-absent"
+    ):
+        importlib.import_module("identity_core.gone")
+
+
+def test_moved_names_are_in_the_order_that_the_finder_needs() -> None:
+    """A package before one inside it would hide the entry of the inner one."""
+    names = list(MOVED)
+    assert [a for at, a in enumerate(names) for b in names[:at] if a.startswith(f"{b}.")] == []

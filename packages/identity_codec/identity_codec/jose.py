@@ -12,12 +12,9 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from identity_core.codec import jcs, multibase, multikey, strict_json
-from identity_core.crypto import ed25519, p256
-from identity_core.domain.dids import jwk
-from identity_core.domain.dids.keys import PublicKey
-from identity_core.errors import InvalidDocument, JsonValue
-from identity_core.values import value_class
+from identity_codec import ed25519, jcs, jwk, multibase, multikey, p256, strict_json
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
 
 ES256: Final = "ES256"
 ALGORITHMS: Final = {multikey.P256: (ES256,), multikey.ED25519: ("EdDSA", "Ed25519")}
@@ -126,9 +123,10 @@ class JoseKey:
         """The key, if it is of a kind that signs, and not a weak one."""
         if kind not in ALGORITHMS:
             raise ValueError("the key is neither on P-256 nor on Ed25519")
+        check = p256.check_compressed_key if kind == multikey.P256 else ed25519.check_public_key
         try:
-            PublicKey.parse(kind, multikey.encode_public(kind, raw))
-        except InvalidDocument as error:
+            check(raw)
+        except ValueError as error:
             raise ValueError("the key is not valid") from error
         return cls(kind, raw)
 
@@ -136,12 +134,12 @@ class JoseKey:
     def of_jwk(cls, value: JsonValue) -> JoseKey:
         """The key of a public JWK. A private one is refused."""
         try:
-            key = jwk.public_key(value)
-        except InvalidDocument as error:
+            kind, raw = multikey.decode_public(jwk.public_multikey(value))
+        except ValueError as error:
             raise ValueError("the JWK is no public key on P-256 or Ed25519") from error
-        if not jwk.verifies(value, ALGORITHMS.get(key.type, ("none",))):
+        if not jwk.verifies(value, ALGORITHMS.get(kind, ("none",))):
             raise ValueError("the JWK is no key that signs")
-        return cls.checked(key.type, key.raw)
+        return cls.checked(kind, raw)
 
     @property
     def jwk(self) -> dict[str, JsonValue]:

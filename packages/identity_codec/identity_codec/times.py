@@ -8,9 +8,6 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta
 
-from identity_core.codec.structs import UnsetType
-from identity_core.errors import InvalidRequest
-
 _RFC3339 = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?"
     r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
@@ -49,19 +46,6 @@ def parse(text: object) -> datetime:
 def parse_date(text: object) -> date:
     """Parse an RFC 3339 §5.6 ``full-date``. Raises ``ValueError``."""
     return parse(f"{text}T00:00:00Z").date()
-
-
-def of_member(text: str, name: str) -> datetime:
-    """The time of a member or parameter of a request. Raises ``InvalidRequest`` naming it."""
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise InvalidRequest(f"{name} is not an RFC 3339 time with a zone.", details={"member": name}) from error
-
-
-def optional(text: str | UnsetType | None, name: str) -> datetime | None:
-    """The same where it may be missing or null."""
-    return of_member(text, name) if isinstance(text, str) else None
 
 
 def _in_utc(time: datetime) -> datetime:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from identity_core.codec import multibase, multikey
+from identity_codec import multibase, multikey
 
 TYPES = (multikey.ED25519, multikey.X25519, multikey.BLS12381G2, multikey.P256)
 STARTS = {

@@ -15,6 +15,8 @@ from typing import Any, Final
 
 import orjson
 
+JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
+
 MAX_DEPTH: Final = 32
 MAX_VALUES: Final = 10_000
 """The largest set of a predicate has 4,096 elements."""

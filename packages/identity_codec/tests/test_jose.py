@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.codec import multibase, multikey
-from identity_core.domain.jose import CompactJws, JoseKey, signing_input
+from identity_codec import multibase, multikey
+from identity_codec.jose import CompactJws, JoseKey, signing_input
 
 # RFC 7515 §A.3.
 ES256_KEY = {
@@ -29,18 +29,18 @@ ED25519_THUMBPRINT = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
 member = multibase.base64url_encode
 
 
-def opened(text: str) -> CompactJws:
+def parse_jws(text: str) -> CompactJws:
     return CompactJws.open(text, longest=4_096)
 
 
 def test_the_jws_of_the_standard_verifies_under_its_key_alone() -> None:
     key = JoseKey.of_jwk(ES256_KEY)
-    key.verify(opened(ES256))
+    key.verify(parse_jws(ES256))
     assert key.jwk == ES256_KEY
     with pytest.raises(ValueError, match="signature"):
-        key.verify(opened(ES256[:-4] + "AAAA"))
+        key.verify(parse_jws(ES256[:-4] + "AAAA"))
     with pytest.raises(ValueError, match="alg"):
-        JoseKey.of_jwk(ED25519_KEY).verify(opened(ES256))
+        JoseKey.of_jwk(ED25519_KEY).verify(parse_jws(ES256))
 
 
 def test_the_thumbprint_of_the_standard() -> None:
@@ -91,15 +91,15 @@ def test_what_does_not_sign_is_no_key(value: object) -> None:
 )
 def test_a_text_of_two_readings_is_no_jws(text: str) -> None:
     with pytest.raises(ValueError):
-        opened(text)
+        parse_jws(text)
 
 
 def test_a_type_may_have_its_first_half() -> None:
     for typ in ("dc+sd-jwt", "application/dc+sd-jwt", "DC+SD-JWT"):
-        opened(signing_input({"typ": typ}, {}) + ".AA").check_type("dc+sd-jwt")
+        parse_jws(signing_input({"typ": typ}, {}) + ".AA").check_type("dc+sd-jwt")
     for other in ("sd-jwt", "text/dc+sd-jwt", "", None, 7, ["dc+sd-jwt"]):
         with pytest.raises(ValueError, match="typ"):
-            opened(signing_input({"typ": other}, {}) + ".AA").check_type("dc+sd-jwt")
+            parse_jws(signing_input({"typ": other}, {}) + ".AA").check_type("dc+sd-jwt")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.codec import multibase
+from identity_codec import multibase
 
 
 @given(st.binary(max_size=150))

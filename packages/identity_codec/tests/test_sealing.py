@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.crypto import sealing
+from identity_codec import sealing
 
 KEY = bytes(range(32))
 

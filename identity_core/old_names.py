@@ -1,0 +1,58 @@
+"""Import paths of version 1.0 of modules that are in other distributions now. They leave in 1.2."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from collections.abc import Sequence
+from functools import partial
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from types import ModuleType
+from typing import Final
+
+# Old name to new name, also of the modules below it. An entry comes before that of a package which contains it.
+MOVED: Final = {
+    "identity_core.codec": "identity_codec",
+    "identity_core.conformance": "identity_kit.conformance",
+    "identity_core.crypto.bbs": "identity_bbs",
+    "identity_core.crypto.bls12381": "identity_bbs.bls12381",
+    "identity_core.crypto.frames": "identity_bbs.frames",
+    "identity_core.crypto": "identity_codec",
+    "identity_core.domain.dids.jwk": "identity_codec.jwk",
+    "identity_core.domain.jose": "identity_codec.jose",
+    "identity_core.values": "identity_codec.values",
+}
+
+
+class OldNames(MetaPathFinder, Loader):
+    """A finder that gives the moved module itself for its old name, with a ``DeprecationWarning``.
+
+    An old package is a module without files, else the finder of paths would load the modules below it again.
+    """
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        return spec_from_loader(name, self) if name.startswith("identity_core.") and new_name(name) else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        old, new = module.__name__, new_name(module.__name__)
+        try:
+            moved = importlib.import_module(new)
+        except ModuleNotFoundError as error:
+            distribution = new.partition(".")[0].replace("_", "-")
+            raise ImportError(f"{old} is {new} now: pip install {distribution}") from error
+        if hasattr(moved, "__path__"):
+            vars(module).update(__path__=[], __getattr__=partial(getattr, moved))
+        else:
+            sys.modules[old] = moved
+        warnings.warn(f"{old} leaves in 1.2: import {new}", DeprecationWarning, stacklevel=2)
+
+
+def new_name(name: str) -> str:
+    """Return the name of a moved module; an empty string for any other module."""
+    for old, new in MOVED.items():
+        if name == old or name.startswith(f"{old}."):
+            return new + name[len(old) :]
+    return ""
