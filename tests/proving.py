@@ -113,7 +113,7 @@ class Workers:
     async def ask(self, call: Any) -> Any:
         """The call and its answer as they travel."""
         self.proofs += isinstance(call, Present)
-        sent = decode_call(encode_call(Extended.of(call)))
+        sent = decode_call(encode_call(Extended.from_call(call)))
         return call.read(msgspec.json.encode(sent.ask(self.prover)))  # type: ignore[union-attr]
 
 

@@ -39,7 +39,7 @@ from identity_core.ports.custodian import Custodian
 from identity_core.ports.proofs import Anchoring
 from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.retention import RecordErasure, RetentionRule
-from identity_core.ports.suites import HolderKeeper, NoSuite, ProofSuite
+from identity_core.ports.suites import HolderKeeper, ProofSuite
 from identity_core.settings import Settings, SettingsError
 from identity_core.store.events import OpenSink
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
@@ -48,6 +48,7 @@ from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, Authen
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
 from identity_core.use_cases.dids.witnesses import WitnessApprovals
 from identity_core.use_cases.ledger.places import LogPlaces
+from identity_core.use_cases.proofs.suite_1 import NoSuite
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.service import Dependencies
 

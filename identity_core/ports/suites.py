@@ -1,7 +1,7 @@
 """The port of proof suites: what differs between kinds of credentials and of the proofs that are made with them.
 
 Suite 1 is the kernel's, whose credentials have no ``Binding``. An extension provides suite 2 as the service ``ProofSuite``; without it,
-``NoSuite`` refuses what needs one.
+``NoSuite`` (``use_cases/proofs/suite_1.py``) refuses what needs one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, NoReturn, Protocol
+from typing import Any, Protocol
 
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import UnsetType
@@ -23,10 +23,8 @@ from identity_core.domain.dids.state import DidState
 from identity_core.domain.proofs.asked import Asked
 from identity_core.domain.proofs.checks import Check
 from identity_core.domain.proofs.expected import AnyPresented, KeptQuestion
-from identity_core.domain.proofs.predicate import unsupported
 from identity_core.domain.proofs.proof import Context, ReceivedProof, Witness, ZkProof
 from identity_core.domain.proofs.verification import Expectation
-from identity_core.errors import InvalidCredential, ProofInvalid
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.prover import ProofWorkers
 from identity_core.wire import HolderConsent, ImportedBinding
@@ -142,32 +140,3 @@ class HolderKeeper:
 
 ProofSuites = Mapping[int, ProofSuite]
 """The suites of an installation by the number that requests and records have."""
-
-
-class NoSuite:
-    """The suite of an installation that has no other than suite 1."""
-
-    name: Final = "none"
-    format: Final = None
-
-    async def prepare(self, *asked: Any) -> NoReturn:
-        """Raise ``PredicateUnsupported``."""
-        raise unsupported(MISSING)
-
-    check = enlist = prepare
-
-    async def read(self, provers: ProofWorkers, text: str) -> NoReturn:
-        """Raise ``ProofInvalid``."""
-        raise ProofInvalid(details={"reason": MISSING})
-
-    async def issue(self, *asked: Any, is_named: bool) -> None:
-        """Return None. Raise ``InvalidCredential``: when the request names the suite."""
-        if is_named:
-            self.bind()
-
-    def bind(self, *asked: Any) -> NoReturn:
-        """Raise ``InvalidCredential``."""
-        raise InvalidCredential(details={"reason": MISSING})
-
-
-MISSING: Final = "no installed extension has suite 2: install the one of bound credentials"

@@ -34,7 +34,7 @@ class Extended(Struct, tag=True):
     call: Any
 
     @classmethod
-    def of(cls, call: ProverCall) -> Extended:
+    def from_call(cls, call: ProverCall) -> Extended:
         return cls(call.extension, type(call).__name__, call)
 
     def parse(self) -> ProverCall:

@@ -100,7 +100,7 @@ class ProverProcesses(Processes):
         return self._known().extensions
 
     async def ask(self, call: ProverCall) -> Any:
-        return await self._ask(Extended.of(call))
+        return await self._ask(Extended.from_call(call))
 
     def _known(self) -> Ready:
         if self.pool.ready is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from identity_codec.structs import UNSET, UnsetType
 from identity_codec.values import value_class
@@ -139,3 +139,32 @@ def compared(received: ReceivedProof, own: ZkProof) -> Check:
     """Return the check of the members that stand around the text of a proof."""
     is_same = received.completed(own) == own
     return right("publicSignals") if is_same else wrong("publicSignals", CheckCode.PUBLIC_SIGNALS_MISMATCH)
+
+
+class NoSuite:
+    """The suite of an installation that has no other than suite 1."""
+
+    name: Final = "none"
+    format: Final = None
+
+    async def prepare(self, *asked: Any) -> NoReturn:
+        """Raise ``PredicateUnsupported``."""
+        raise unsupported(MISSING)
+
+    check = enlist = prepare
+
+    async def read(self, provers: ProofWorkers, text: str) -> NoReturn:
+        """Raise ``ProofInvalid``."""
+        raise ProofInvalid(details={"reason": MISSING})
+
+    async def issue(self, *asked: Any, is_named: bool) -> None:
+        """Return None. Raise ``InvalidCredential``: when the request names the suite."""
+        if is_named:
+            self.bind()
+
+    def bind(self, *asked: Any) -> NoReturn:
+        """Raise ``InvalidCredential``."""
+        raise InvalidCredential(details={"reason": MISSING})
+
+
+MISSING: Final = "no installed extension has suite 2: install the one of bound credentials"

@@ -14,8 +14,8 @@ from identity_core.domain.delegations.action import pin_of
 from identity_core.domain.proofs.proof import ReceivedProof
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import InvalidCredential, PredicateUnsupported
-from identity_core.ports.suites import NoSuite
 from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
+from identity_core.use_cases.proofs.suite_1 import NoSuite
 from tests.attack.stranger import GENEROUS, PREFIX, Wire
 from tests.credentials import VALUES
 from tests.proving import Proving, run

@@ -122,7 +122,7 @@ def test_calls_travel_whole() -> None:
         scene = make()
         stated = Stated.of(scene.statement, scene.bound)
         witness = scene.witness
-        travelled = decode_call(encode_call(Extended.of(Present(stated, Held.of(witness)))))
+        travelled = decode_call(encode_call(Extended.from_call(Present(stated, Held.of(witness)))))
         assert isinstance(travelled, Extended)
         sent = travelled.parse()
         assert isinstance(sent, Present)

@@ -84,10 +84,10 @@ class PresentedPresentation:
     @property
     def joint(self) -> KeptQuestion | None:
         """What is shown of the question where a list of predicates would say too little."""
-        return None if self.is_of_one_credential else self._kept
+        return None if self.is_of_one_credential else self._kept_question
 
     @property
-    def _kept(self) -> KeptQuestion:
+    def _kept_question(self) -> KeptQuestion:
         question = self.question
         credentials = tuple(
             KeptCredential("", one.header.issuer, one.header.schema.id, tuple(each.json for each in one.predicates))
@@ -128,7 +128,7 @@ class PresentedPresentation:
     def parts(self, expected: ExpectedQuestion) -> Parts:
         """See ``PresentedQuestion.parts``."""
         headers = [credential.header for credential in self.question.credentials]
-        return expected.parts([one.issuer for one in headers], [one.schema for one in headers], self._kept)
+        return expected.parts([one.issuer for one in headers], [one.schema for one in headers], self._kept_question)
 
     def as_made(self, text: str) -> str:
         """The proof that says this as whoever made it left it: without the agent's signature where it names an agent's key."""
