@@ -10,6 +10,8 @@ import json
 from datetime import timedelta
 from typing import Any, Final
 
+from identity_did_webvh import approvals as witness
+from identity_did_webvh.approvals import Witnesses
 from identity_transparency.approval_handlers import approvals_shown
 from identity_transparency.use_cases.approvals import Approvals, Waiting
 
@@ -29,9 +31,7 @@ from identity_core.domain.dids.changes import (
     Update,
 )
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log import witness
 from identity_core.domain.dids.log.entry import multihash
-from identity_core.domain.dids.log.witness import Witnesses
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.change import Recovered, Rotated
 from identity_core.use_cases.dids.create import Created

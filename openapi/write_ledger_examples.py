@@ -13,7 +13,15 @@ from datetime import datetime
 from typing import Any, Final
 
 from identity_transparency import wire
+from identity_transparency.domain.checkpoint_keys import CheckpointKeys, EarlierKey, succession_text
 from identity_transparency.ledger_handlers import LedgerHandlers
+from identity_transparency.use_cases.project import (
+    CheckpointSigner,
+    Growth,
+    LedgerFollower,
+    ProjectLedger,
+    TransparencyLog,
+)
 from identity_transparency.use_cases.read import (
     GetLedgerBlock,
     GetLedgerCheckpoint,
@@ -28,11 +36,7 @@ from identity_codec import ed25519, multikey
 from identity_codec.structs import plain
 from identity_core.api.request import Answer, Request
 from identity_core.bootstrap.ports import SystemClock
-from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, EarlierKey, succession_text
-from identity_core.ports.anchoring import Growth
 from identity_core.ports.ledger import LedgerEntry, LedgerHead
-from identity_core.use_cases.ledger.places import LogPlaces
-from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger, TransparencyLog
 from identity_tlog.note import VerifierKey
 from identity_tlog.tiles import TileKey, grown
 from identity_tlog.tree import Frontier
@@ -128,7 +132,7 @@ def handlers(telling: Telling) -> tuple[LedgerHandlers, Sequence[LedgerEntry]]:
         key=GetLedgerKey(TransparencyLog(ledger, tree, follower, key_signer)),
         transaction=transaction,
         block=GetLedgerBlock(ledger),
-        checkpoint=GetLedgerCheckpoint(log, LogPlaces()),
+        checkpoint=GetLedgerCheckpoint(log, lambda: None),
         tile=GetLedgerTile(log, True),
         inclusion=GetLedgerInclusionProof(log, transaction),
         consistency=GetLedgerConsistencyProof(log),

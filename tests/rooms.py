@@ -36,7 +36,7 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, Resolution, ResolveDid
-from identity_core.use_cases.dids.witnesses import WitnessApprovals
+from identity_core.use_cases.transparency import WitnessApprovals
 from identity_core.wire import (
     CreateDidOptions,
     CreateDidRequest,

@@ -9,12 +9,14 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
+from identity_transparency.domain.checkpoint_keys import CheckpointKeys
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.project import CheckpointSigner, LedgerFollower, ProjectLedger
+
 from identity_codec import ed25519
-from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
-from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.plugin.provider import BuildContext
 from identity_core.store import Store
-from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger
+from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
 from identity_tlog.tiles import TileKey, bundled, edge_of, grown, levels_of, tiles_of
 from identity_tlog.tree import Frontier, leaf_hash
@@ -61,7 +63,7 @@ class LoggedLedger:
         self.clock = MovableClock()
         self.ledger = ledger if ledger is not None else open_ledger(folder, self.clock, url)
         self.store = Store.open(folder, url, processes=2)
-        self.tree = self.store.transparency
+        self.tree = TransparencyTree(self.store.database)
         self.key = LogKey()
         self.follower = LedgerFollower(ProjectLedger(self.ledger, self.tree))
         self.signer = CheckpointSigner(self.key, CheckpointKeys(self.key.verifier), self.clock)  # type: ignore[arg-type]

@@ -61,7 +61,7 @@ def build_app(
     stack.add_api(value if validate else outline(value))
     # The first call builds the stack. Nothing awaits in this one, because no layer handles its type.
     with contextlib.suppress(StopIteration):
-        stack({"type": _BUILD}, _never, _never).send(None)
+        stack({"type": _BUILD}, _nowhere, _nowhere).send(None)
     forms = {at.partition("{")[0].encode(): form.operation for at, form in wiring.forms.items() if form.operation}
     return Guard(
         stack,
@@ -105,7 +105,3 @@ async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
     """Handle nothing: no layer is behind the dispatch."""
     if scope["type"] != _BUILD:
         raise RuntimeError(f"nothing handles {scope['type']}")
-
-
-async def _never(*_: Any) -> Any:
-    raise RuntimeError("no layer receives or sends while the stack is built")

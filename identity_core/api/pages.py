@@ -1,27 +1,37 @@
-"""What is served beside the operations: the document itself and a page to read it in the browser.
+"""Pages outside of the document: the document itself, a page and a guide to read it in the browser, and the logs of DIDs.
 
-``/openapi.json`` is the bundle, octet for octet: what Connexion would serve has every reference inlined. ``/docs`` is Swagger UI from the
-folder ``swagger_ui`` (``openapi/copy_swagger_ui.py`` says whence) under a content security policy that lets nothing in from elsewhere.
+``/openapi.json`` is the bundle, byte for byte: Connexion would serve it with every reference inlined. ``/docs`` is Swagger UI from the
+folder ``swagger_ui`` (``openapi/copy_swagger_ui.py``) under a content security policy that lets nothing in from other origins.
+``/docs/guide`` is the documentation, if its distribution is installed (``docs/README.md``). ``did.jsonl`` of a DID is at the place that
+its identifier names, for the methods that have such a place.
 
-``did.jsonl`` of a DID lies where its identifier says, for the methods that have such a place.
+The address pays for a page. Pages and their forms may read a cookie. Operations never do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import base64
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from importlib import resources
+from pathlib import Path
 from typing import Final
+from urllib.parse import parse_qsl
 
 from identity_core.api.caching import content_tag, unless_known
 from identity_core.api.contract import OpenApiDocument
-from identity_core.api.request import Answer, Handler, Headers, Request
+from identity_core.api.decode import has_body, refuse_body
+from identity_core.api.errors import GUIDE
+from identity_core.api.request import FORM, Admission, Answer, Cost, Handler, Headers, PageForm, Request
 from identity_core.api.stored_answers import log_answer, published_log_answer
+from identity_core.api.transport import Receive, Run, Scope, admit_page_headers, read_body
 from identity_core.domain.dids.did import Did
-from identity_core.errors import NotFound
+from identity_core.errors import InvalidRequest, NotFound, UnsupportedMediaType
 from identity_core.ports.did_method import DidMethod, PublishingDidMethod
 from identity_core.use_cases.dids.read import GetDidLog
-from identity_core.use_cases.dids.witnesses import WitnessApprovals
+from identity_core.use_cases.transparency import WitnessApprovals
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -132,3 +142,115 @@ def _named(method: PublishingDidMethod, request: Request) -> Did:
     if did is None:
         raise NotFound
     return did
+
+
+MEDIA_TYPES: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+}
+_INLINE: Final = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
+
+
+def guide_pages(folder: Path | None) -> dict[str, Handler]:
+    """Return the site in ``folder``, and the redirect to its first page; nothing without a site.
+
+    Only files that were there at the start are served, by their exact names. A page may run the scripts of the site, and the few lines
+    that it holds itself: the content security policy has their hashes.
+    """
+    if folder is None:
+        return {}
+    files = {
+        path.relative_to(folder).as_posix(): path
+        for path in folder.rglob("*")
+        if path.suffix in MEDIA_TYPES and path.is_file()
+    }
+
+    @cache
+    def read(name: str) -> Handler:
+        octets, suffix = files[name].read_bytes(), files[name].suffix
+        policy = [("content-security-policy", _policy(octets))] if suffix == ".html" else []
+        return static_page(octets, MEDIA_TYPES[suffix], [("referrer-policy", "no-referrer"), *policy])
+
+    async def page(request: Request) -> Answer:
+        """A file, read when somebody first asks for it."""
+        if request.path["file"] not in files:
+            raise NotFound
+        return await read(request.path["file"])(request)
+
+    return {GUIDE: _to_the_first_page, f"{GUIDE}/{{file:path}}": page}
+
+
+async def _to_the_first_page(request: Request) -> Answer:
+    headers: Headers = [("location", f"{GUIDE}/index.html"), ("cache-control", "public, max-age=300")]
+    return Answer(308, b"", MEDIA_TYPES[".html"], headers)
+
+
+def _policy(page: bytes) -> str:
+    """Scripts of the site and those lines of ``page``; style attributes, which its theme uses; nothing from elsewhere."""
+    hashes = [base64.b64encode(hashlib.sha256(script).digest()).decode("ascii") for script in _INLINE.findall(page)]
+    scripts = " ".join(["'self'", *(f"'sha256-{one}'" for one in hashes)])
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )
+
+
+MAX_FIELDS: Final = 32
+
+
+def page_run(page: Handler, gate: Admission) -> Run:
+    """The pass of a page that GET serves."""
+
+    async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
+        await gate.charge(request)
+        refuse_body(request)
+        admit_page_headers(request, scope)
+        request.query_octets = scope["query_string"]
+        request.query = _fields(request.query_octets)
+        return await page(request)
+
+    return run
+
+
+def form_run(form: PageForm, gate: Admission, max_body: int) -> Run:
+    """Return the pass of what POST takes. ``max_body`` caps its body in bytes."""
+    cap = max_body if form.max_body is None else min(max_body, form.max_body)
+    operation = form.operation
+    handler = gate.shared(form.handler) if operation is not None and operation.waits else form.handler
+
+    async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
+        if operation is not None:
+            request.operation, request.operation_id = operation, operation.operation_id
+        media_type = (request.header("content-type") or "").partition(";")[0].strip().lower()
+        if has_body(request) and media_type != form.media_type:
+            raise UnsupportedMediaType(f"Send the body as {form.media_type}.", details={"supported": [form.media_type]})
+        request.body_octets = await read_body(request, receive, cap)
+        await gate.charge(request, (Cost() if operation is None else operation.cost).tokens(request))
+        admit_page_headers(request, scope)
+        if form.media_type == FORM:
+            request.body = _fields(request.body_octets)
+        return await handler(request)
+
+    return run
+
+
+def _fields(octets: bytes) -> dict[str, str]:
+    """Names and values of a form, or of the query of a page; of a name that comes twice the last counts."""
+    try:
+        return dict(
+            parse_qsl(octets.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
+        )
+    except ValueError:
+        raise InvalidRequest("The form is not percent-encoded UTF-8, or has too many fields.") from None
+
+
+def form_members(octets: bytes) -> Mapping[str, str]:
+    """Return names and values of a form, each name once (RFC 6749 §3.2). A member without a value counts as absent."""
+    pairs = parse_qsl(octets.decode("ascii"), keep_blank_values=True, errors="strict")
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise InvalidRequest("A parameter is repeated.")
+    return {name: value for name, value in found.items() if value}

@@ -11,7 +11,6 @@ from identity_core.bootstrap.beside import IndexTools as IndexTools
 from identity_core.bootstrap.beside import has_api_keys as has_api_keys
 from identity_core.bootstrap.beside import index_tools as index_tools
 from identity_core.bootstrap.beside import open_keys as open_keys
-from identity_core.bootstrap.beside import transparency_log as transparency_log
 from identity_core.bootstrap.installation import Application as Application
 from identity_core.bootstrap.installation import Asgi as Asgi
 from identity_core.bootstrap.installation import Installation as Installation
@@ -21,7 +20,3 @@ from identity_core.bootstrap.installation import open_installation as open_insta
 from identity_core.bootstrap.ports import ANSWERS_KEY as ANSWERS_KEY
 from identity_core.bootstrap.ports import SystemClock as SystemClock
 from identity_core.bootstrap.ports import open_ledger as open_ledger
-from identity_core.bootstrap.rotation import checkpoint_key_replacement as checkpoint_key_replacement
-from identity_core.bootstrap.rotation import log_key_rotation as log_key_rotation
-from identity_core.bootstrap.rotation import seal_rotation as seal_rotation
-from identity_core.bootstrap.rotation import token_key_replacement as token_key_replacement

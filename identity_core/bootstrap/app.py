@@ -9,6 +9,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from identity_core.api.access_log import RequestLog
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.app import build_app
 from identity_core.api.auth import AuthHandlers
@@ -17,7 +18,6 @@ from identity_core.api.dispatch import Wiring
 from identity_core.api.guard import Guard, Observe, request_ids
 from identity_core.api.idempotency import Idempotency
 from identity_core.api.request import Request
-from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.service import bounded
 from identity_core.api.transport import Origins, Run
@@ -42,8 +42,7 @@ from identity_core.ports.retention import RecordErasure, RetentionRule
 from identity_core.ports.suites import HolderKeeper, ProofSuite
 from identity_core.settings import Settings, SettingsError
 from identity_core.store.events import OpenSink
-from identity_core.throttle.policy import Limit, Policy, parse_proxies
-from identity_core.throttle.token_bucket import TokenBucketRateLimiter
+from identity_core.throttle.policy import Limit, Policy, TokenBucketRateLimiter, parse_proxies
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
 from identity_core.use_cases.dids.witnesses import WitnessApprovals
@@ -51,6 +50,7 @@ from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.proofs.suite_1 import NoSuite
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.service import Dependencies
+from identity_core.use_cases.transparency import LogPlaces, WitnessApprovals
 
 
 def challenge_book(opened: Runtime) -> ChallengeBook:
@@ -157,7 +157,7 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
 def _ports(opened: Runtime) -> dict[type[Any], Any]:
     """Return what an extension can use before the handlers of the kernel are built, and the services that do nothing."""
     store, jobs = opened.store, opened.jobs
-    ports = (jobs.logged, jobs.watch, Record(store.activity), store.documents, store.activity)
+    ports = (jobs.watch, Record(store.activity), store.documents, store.activity)
     idle = (LogPlaces(), WitnessApprovals(), Anchoring())
     own: dict[type[Any], Any] = {Custodian: opened.custodian, Database: store.database, CopyStatus: UnknownCopyStatus()}
     own |= {ProofSuite: NoSuite(), ProofWorkers: opened.provers, HolderKeeper: HolderKeeper(opened.keeper)}

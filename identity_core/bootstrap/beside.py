@@ -1,4 +1,4 @@
-"""Parts that a command opens beside a running service: the ledger and its transparency log, the index, the API keys."""
+"""Parts that a command opens beside a running service: the ledger, the index, the API keys."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 
 from identity_codec.values import value_class
-from identity_core.bootstrap.ports import SystemClock, fingerprints, log, make_answers_key, origin_of, store_beside
+from identity_core.bootstrap.ports import SystemClock, fingerprints, log, make_answers_key, store_beside
 from identity_core.ports.clock import Clock
-from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
@@ -24,34 +23,7 @@ from identity_core.use_cases.dids.index import CatchUp
 from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
 from identity_core.use_cases.dids.service_log import find_service
-from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
-from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger, TransparencyLog
 from identity_core.use_cases.record import Record
-
-
-async def open_log(settings: Settings, ledger: LedgerBackend, store: Store, custodian: Custodian) -> TransparencyLog:
-    """Return the transparency log of ``ledger``, without a server around it."""
-    follower = LedgerFollower(ProjectLedger(ledger, store.transparency))
-    here = f"{origin_of(settings).partition('://')[2]}/api/v1/ledger"
-    # A log keeps its name on another port and behind another host: anyone who holds a checkpoint knows it by that.
-    origin = settings.ledger.origin or await store.transparency.named(here)
-    read = ReadCheckpointKeys(custodian, ledger, store.transparency, origin)
-    signer = CheckpointSigner(custodian, await read.opened(), SystemClock(), read)
-    return TransparencyLog(ledger, store.transparency, follower, signer)
-
-
-@contextlib.asynccontextmanager
-async def transparency_log(settings: Settings) -> AsyncIterator[TransparencyLog]:
-    """Opens both, for the command line. Raises ``StartError``."""
-    async with AsyncExitStack() as stack:
-        log, _ = await open_beside(settings, stack)
-        yield log
-
-
-async def open_beside(settings: Settings, stack: AsyncExitStack) -> tuple[TransparencyLog, Store]:
-    """The log and the store under it, beside a running service; ``stack`` closes them. Raises ``StartError``."""
-    plugins, custodian, store = await store_beside(settings, stack)
-    return await open_log(settings, plugins.ledger(settings.ledger.backend), store, custodian), store
 
 
 @value_class
@@ -77,14 +49,14 @@ async def index_tools(settings: Settings) -> AsyncIterator[IndexTools]:
 async def followed(signer: LogSigner, ledger: LedgerBackend, store: Store, check: HeadCheck) -> FollowServiceLog:
     """Keeps ``signer`` and what ``check`` refuses up to the service log, which it has read. A store that does not know it, as one that was
     made anew from the ledger, is told. Raises ``StartError``."""
-    if await store.transparency.service_did() is None and (found := await find_service(ledger, signer.custodian)):
-        await store.transparency.begin_service(found)
+    if await store.service_did.service_did() is None and (found := await find_service(ledger, signer.custodian)):
+        await store.service_did.begin_service(found)
         log.warning(
             "the store did not know the service's own DID, and the ledger has it: %s. If the store is a new one, set ledger.origin to the "
             "name that the log had; API keys, credentials, delegations and proofs are only in a backup",
             found,
         )
-    follow = FollowServiceLog(signer, ledger, store.transparency, SystemClock(), check.retired)
+    follow = FollowServiceLog(signer, ledger, store.service_did, SystemClock(), check.retired)
     await follow.now()
     if not signer.multikey:
         raise StartError(

@@ -1,12 +1,12 @@
-"""The gauges of the kernel: where in the installation each number comes from."""
+"""The gauges of the kernel: the source of each number in the installation."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 
+from identity_core.api.access_log import limiter_gauges, plugin_gauges
 from identity_core.api.caching import AnswerCache
-from identity_core.api.gauges import limiter_gauges, plugin_gauges
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.extension.metrics import Gauge

@@ -49,17 +49,16 @@ from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import CreateDid
 from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ListDids, ResolveDid
 from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHeads
-from identity_core.use_cases.dids.witnesses import WitnessApprovals
-from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.use_cases.record import Record
+from identity_core.use_cases.transparency import LogPlaces, WitnessApprovals
 from identity_core.use_cases.verifications import LIFETIME, CreateVerifierChallenge
 
 
 def did_handlers(opened: Runtime, places: LogPlaces, approvals: WitnessApprovals) -> DidHandlers:
     """The handlers of the tag ``dids``."""
-    reader, ledger, store, clock = opened.reader, opened.jobs.logged.ledger, opened.store, opened.clock
+    reader, ledger, store, clock = opened.reader, opened.reader.check.ledger, opened.store, opened.clock
     methods, custodian, random = reader.methods, opened.custodian, secrets.token_bytes
     hourly = opened.settings.did.writes_per_hour
     writer = DidWriter(reader, methods, ledger, store.documents, opened.signer, clock, hourly)

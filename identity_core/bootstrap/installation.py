@@ -49,9 +49,9 @@ from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.ledger.guard import RollbackGuard
 from identity_core.use_cases.proofs.no_prover import NoProver
 from identity_core.use_cases.record import Record
+from identity_core.use_cases.transparency import RollbackGuard
 from identity_core.wire import CreateApiKeyRequest
 
 # More than a start makes; and then what a process that serves may make. A request makes hundreds of objects and hardly a cycle: Python's

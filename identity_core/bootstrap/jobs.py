@@ -7,9 +7,8 @@ from contextlib import AsyncExitStack
 from datetime import timedelta
 
 from identity_codec.values import value_class
-from identity_core.bootstrap.beside import followed, open_log
+from identity_core.bootstrap.beside import followed
 from identity_core.bootstrap.ports import SystemClock
-from identity_core.bootstrap.storage import check_of
 from identity_core.ports.custodian import AttendedCustodian
 from identity_core.settings import Settings
 from identity_core.store import Store
@@ -19,18 +18,16 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
-from identity_core.use_cases.ledger.guard import RollbackGuard, StorageWatch
-from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.record import Record
+from identity_core.use_cases.transparency import RollbackGuard, StorageWatch
 
 
 @value_class
 class Jobs:
-    """The jobs that requests or metrics ask something of, and the log that some of them write."""
+    """The jobs that requests or metrics ask something of."""
 
     follow: FollowServiceLog
     suspicions: RecordSuspicions
-    logged: TransparencyLog
     watch: StorageWatch
 
 
@@ -44,7 +41,7 @@ async def begin_jobs(
         # A rotation that begins while this process starts sees it.
         await attend.guarded()
         await stack.enter_async_context(attend)
-    follow, repair, suspicions = await _keep_index(settings, signer, check, store, stack)
+    follow, repair, suspicions = await _keep_index(settings, guard, signer, check, store, stack)
     await _forget_expired(settings, store, clock, stack)
     logged = await open_log(settings, check.ledger, store, custodian)
     await follow.tell(logged.signer.hear)
@@ -56,13 +53,16 @@ async def begin_jobs(
 
 
 async def _keep_index(
-    settings: Settings, signer: LogSigner, check: HeadCheck, store: Store, stack: AsyncExitStack
+    settings: Settings,
+    guard: RollbackGuard,
+    signer: LogSigner,
+    check: HeadCheck,
+    store: Store,
+    stack: AsyncExitStack,
 ) -> tuple[FollowServiceLog, IndexRepair, RecordSuspicions]:
     """Brings the index up to the ledger, if that is the one that it was made from, holds some of it against the ledger, and keeps it
     there. What is withheld is in the suspicions."""
-    storage = check_of(check.ledger, store)
-    await storage.caught_up()
-    await storage.projections()
+    await guard.require_ledger(check.ledger, store)
     # Which keys are retired is known before anything of theirs is looked at.
     follow = await followed(signer, check.ledger, store, check)
     catch_up = CatchUp(check.methods, check.ledger, store.documents, check)

@@ -10,8 +10,7 @@ from identity_core import __version__
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.auth import AuthHandlers
 from identity_core.api.errors import guide_folder
-from identity_core.api.guide import guide_pages
-from identity_core.api.pages import log_pages
+from identity_core.api.pages import guide_pages, log_pages
 from identity_core.api.service import ServiceHandlers
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.gauges import kernel_gauges
@@ -21,7 +20,7 @@ from identity_core.bootstrap.runtime import Runtime
 from identity_core.extension.declaration import Contribution, Extension
 from identity_core.extension.order import InstalledExtension
 from identity_core.plugin.load import PluginSource
-from identity_core.use_cases.dids.witnesses import WitnessApprovals
+from identity_core.use_cases.transparency import WitnessApprovals
 
 
 def own_parts(opened: Runtime) -> list[InstalledExtension]:

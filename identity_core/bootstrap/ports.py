@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from identity_codec import multikey
@@ -55,18 +54,6 @@ class SystemClock:
 def origin_of(settings: Settings) -> str:
     """The service's own name: challenges, ``iss`` and ``aud`` are made of it, never of a Host header."""
     return settings.server.public_url or f"http://{settings.server.host}:{settings.server.port}"
-
-
-def checkpoint_file_of(settings: Settings) -> Path:
-    """Where the last checkpoint is remembered: never in the data directory, with which it would be put back. Several installations
-    may share a settings file, hence the digest of the path."""
-    if settings.ledger.checkpoint_path is not None:
-        return settings.ledger.checkpoint_path
-    data_dir = settings.data_dir.resolve()
-    if settings.file is None:
-        return data_dir.with_name(f"{data_dir.name}.checkpoint")
-    digest = hashlib.sha256(str(data_dir).encode()).hexdigest()
-    return settings.file.resolve().with_name(f"{data_dir.name}-{digest[:8]}.checkpoint")
 
 
 def autonomy_of(settings: Settings) -> AutonomyTable:

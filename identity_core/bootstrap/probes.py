@@ -16,8 +16,8 @@ from identity_core.ports.proofs import Anchoring
 from identity_core.settings import show
 from identity_core.store.audit import StoredAuditEnd
 from identity_core.use_cases.dids.log_keys import public_key
-from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.service import Dependencies, GetHealth, GetReadiness, GetVersion, Probe
+from identity_core.use_cases.transparency import LogPlaces
 from identity_core.wire import PluginCondition, PluginProcesses
 
 REFUSED_SECONDS: Final = 10.0
@@ -60,7 +60,7 @@ def kernel_probes(opened: Runtime) -> Mapping[str, Probe]:
     """Return the probes of the kernel's dependencies."""
 
     async def ledger_answers() -> str:
-        await opened.jobs.logged.ledger.head()
+        await opened.reader.check.ledger.head()
         return "unavailable" if opened.clock.monotonic() - opened.reader.check.refused_at < REFUSED_SECONDS else "ok"
 
     probed = 0

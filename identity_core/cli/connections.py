@@ -21,10 +21,10 @@ from typing import Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from identity_core.api.access_log import FreeRefusals, write_refused_connection
 from identity_core.api.errors import early_operation, error_answer
 from identity_core.api.guard import request_ids
 from identity_core.api.request import Operation, Request
-from identity_core.api.request_log import FreeRefusals, write_refused_connection
 from identity_core.api.transport import MAX_HEADER_OCTETS, MAX_HEADERS, Receive, Scope, Send, deliver
 from identity_core.errors import HeadersTooLarge, IdentityError, InvalidRequest, Overloaded, RateLimited
 from identity_core.settings.server import Server

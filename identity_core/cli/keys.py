@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from identity_codec.structs import UNSET, member_names
 from identity_codec.times import printed_exactly
 from identity_core.cli.key_records import COLUMNS, line_of, members_of, minted_text, record_of
-from identity_core.cli.log_key import log_key_options
 from identity_core.cli.options import (
+    FILE_THERE,
     NONE,
     Number,
     OrNone,
     Whole,
+    all_of,
     comma_separated,
     known_scopes,
     of_installation,
@@ -27,7 +28,6 @@ from identity_core.cli.options import (
 )
 from identity_core.cli.output import agreed, fail, fail_start, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.service_key import rotate_own_key
 from identity_core.domain.callers import ApiKey, require_targets
 from identity_core.errors import IdentityError, InvalidRequest
 from identity_core.settings import Settings, StartError
@@ -40,6 +40,25 @@ T = TypeVar("T")
 PAGE = 200
 # How much of a rate, a burst or a number of days an option takes.
 MOST = 1_000_000
+
+
+OWN_KEYS: Final = "identity.own_keys"
+"""The group of entry points that replace a key of the service's own, by its name: functions of the settings, the name and the options."""
+own_key_options = all_of(
+    click.option(
+        "--compromised",
+        is_flag=True,
+        help="Somebody else may have the old key: it counts no more, whoever still needs it.",
+    ),
+    click.option("--key-file", type=FILE_THERE, help="The next log key (multikey), where only its hash is here."),
+    click.option("--next-hash", metavar="HASH", help="The hash of the log key after the next one, kept elsewhere."),
+    click.option("--finish", is_flag=True, help="Bring a rotation of the log key to its end; begin none."),
+    click.option(
+        "--hand-on-per-second",
+        type=Number(0.1, 10_000),
+        help="So many DIDs that slept through a generation are moved in a second at most.  [default: 100]",
+    ),
+)
 
 
 @click.group(name="keys", cls=OpenGroup)
@@ -219,7 +238,7 @@ def update(
 @click.option(
     "--grace-hours", type=Number(0, 24 * 90), default=0, show_default=True, help="How long the old key still works."
 )
-@log_key_options
+@own_key_options
 def rotate(settings: Settings, key_id: str, grace_hours: float, **of_log: Any) -> None:
     """Make a successor with the same rights; or, with KEY_ID log, token, checkpoint or seal, replace one of the service's own.
 
@@ -228,8 +247,14 @@ def rotate(settings: Settings, key_id: str, grace_hours: float, **of_log: Any) -
     that of checkpoints signs beside the new one for thirty days. --compromised ends them at once. With seal, everything that the
     custodian holds is sealed anew, under another data key and, with --compromised, another master key.
     """
-    if rotate_own_key(settings, key_id, **of_log):
+    from importlib.metadata import entry_points
+
+    [own] = entry_points(group=OWN_KEYS, name=key_id) or [None]
+    if own is not None:
+        own.load()(settings, key_id, **of_log)
         return
+    if any(of_log.values()):
+        misused("these options are for the log key", "identity keys rotate log …")
     from identity_core.wire import RotateApiKeyRequest
 
     wanted = RotateApiKeyRequest(grace_seconds=round(grace_hours * 3600))

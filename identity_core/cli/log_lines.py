@@ -23,7 +23,7 @@ from typing import Any, Final, TextIO
 
 import orjson
 
-from identity_core.api.request_log import AnsweredRequest, RequestHandler
+from identity_core.api.access_log import AnsweredRequest, RequestHandler
 from identity_core.cache import BoundedCache
 from identity_core.cli.output import escaped
 from identity_core.settings import Log
@@ -32,7 +32,7 @@ MESSAGE_CHARACTERS, TRACE_CHARACTERS = 2_000, 1_500
 # A failure is told again after this long, with how often it came in between; so many different ones are known.
 REPEAT_SECONDS: Final = 60.0
 STORIES: Final = 256
-# The logger of ``api/request_log.py``: its records have fields, and neither arguments nor a failure.
+# The logger of ``api/access_log.py``: its records have fields, and neither arguments nor a failure.
 REQUESTS: Final = "identity.request"
 # Of a process that is killed such lines are lost. What is written in larger pieces than these octets (PIPE_BUF) could be torn by another
 # process that writes to the same pipe.

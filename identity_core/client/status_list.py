@@ -11,6 +11,7 @@ from identity_codec import multibase
 from identity_core.domain.credentials.status_list import ENTRIES, GZIP, StatusListRefused
 from identity_core.domain.dids.log import LogInvalid
 from identity_core.domain.dids.log.entry import check_proof
+from identity_core.domain.dids.state import LogInvalid
 
 _OCTETS: Final = ENTRIES // 8
 _PLACE: Final = re.compile(r"0|[1-9][0-9]{0,5}", re.ASCII)

@@ -6,7 +6,7 @@ others for seconds; ``flock`` wakes the one who waits. It also keeps two process
 
 Anyone who moves another file to its name, or removes it, leaves the open connections with a file that no one will find again: what
 they commit is lost at their end, acknowledged or not. The names are looked up before each commit: two ``stat``, two
-microseconds. Left out: a file that is written over in place; its content tells (``use_cases/ledger/storage.py``).
+microseconds. Left out: a file that is written over in place; its content tells (the extension ``transparency``).
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from identity_core.ports.securing import SecuringFormat
 from identity_core.settings import Settings
 from identity_core.tracing import Tracing
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.ledger.guard import RollbackGuard
 from identity_core.use_cases.service import Probe
+from identity_core.use_cases.transparency import RollbackGuard
 
 S = TypeVar("S")
 

@@ -52,7 +52,7 @@ class Store:
         self.spent_challenges = StoredSpentChallenges(database)
         self.usage = StoredUsage(database)
         self.idempotency = StoredIdempotencyKeys(database)
-        self.transparency = TransparencyTree(database)
+        self.service_did = StoredServiceDid(database)
         self.credential_schemas = StoredCredentialSchemas(database)
         self.credentials = StoredCredentials(database)
         self.verifier_challenges = StoredVerifierChallenges(database)

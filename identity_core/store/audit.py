@@ -67,16 +67,6 @@ _DROP = delete_first("audit_lines", "sequence <= :cut ORDER BY sequence")
 # SQLite does not write a page for a row that is updated to what it is.
 _TOUCH = "INSERT INTO idempotency_keys (key_hash, fingerprint, begun_at, body) VALUES ('touch', '', 0, :body)"
 _UNTOUCH = "DELETE FROM idempotency_keys WHERE key_hash = 'touch'"
-_CUT = (
-    # What they approve of is cut, too.
-    "DELETE FROM witness_files WHERE did IN (SELECT did FROM did_versions WHERE sequence > :sequence)",
-    "DELETE FROM did_versions WHERE sequence > :sequence",
-    "DELETE FROM projections WHERE sequence > :sequence",
-    "DELETE FROM cosigned_checkpoints WHERE size > :sequence",
-    "DELETE FROM transparency_tiles",
-    "DELETE FROM transparency_places",
-)
-_BARE_TREE = "UPDATE transparency_head SET size = 0, peaks = :peaks WHERE id = 1"
 
 
 class AuditLines(Repository):
@@ -277,18 +267,6 @@ class StoredAuditEnd(Repository):
 
     def require_in_place(self) -> None:
         self._database.require_in_place()
-
-
-async def drop_projections(database: Database, sequence: int) -> None:
-    """Drops what was projected from ledger entries after ``sequence``, and the whole tree, which is made again. The ledger must
-    have been rolled back to it, and an operator have accepted that."""
-
-    def cut(transaction: Transaction) -> None:
-        for statement in _CUT:
-            transaction.execute(statement, {"sequence": sequence} if ":sequence" in statement else {})
-        transaction.execute(_BARE_TREE, {"peaks": b""})
-
-    await database.write(cut)
 
 
 def _settle(transaction: Transaction, body: bytes) -> tuple[int, bytes]:

@@ -107,11 +107,8 @@ class ActivityRows:
         for one in records:
             event, caller = one.event, one.context.caller
             if event.parties is not None:
-                outcome = "done" if event.code is None else REFUSED
-                about = _OF_PARTIES(event.parties)
-                self.insert(
-                    transaction, TimelineEntry(one.at, event.kind, outcome, caller.identity, event.code, *about)
-                )
+                values = one.at, event.kind, "done" if event.code is None else REFUSED, caller.identity, event.code
+                self.insert(transaction, TimelineEntry(*values, *_OF_PARTIES(event.parties)))
             if event.verification is not None:
                 self.insert(transaction, _verification(caller, event, event.verification, one.at))
 

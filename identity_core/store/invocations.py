@@ -83,8 +83,7 @@ class StoredInvocations(Repository):
     async def look_up(self, invocation: Invocation, delegation_id: str | None, now: datetime) -> Precedent:
         def look_up(transaction: Transaction) -> Precedent:
             chain, is_revoked, was_used = read_invoked(transaction, invocation, delegation_id)
-            outcome = _seen(transaction, invocation, micros(now)) if was_used else None
-            return Precedent(outcome, chain, is_revoked)
+            return Precedent(_seen(transaction, invocation, micros(now)) if was_used else None, chain, is_revoked)
 
         return await self._database.read(look_up)
 

@@ -10,6 +10,7 @@ between drafts: ``limit_fields`` is the only place that knows them. ``Retry-Afte
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import field
 from functools import lru_cache
@@ -17,11 +18,16 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from math import ceil
 from typing import Final, Literal
 
+from limits.aio.storage.base import Storage
+from limits.aio.strategies import RateLimiter
+from limits.limits import RateLimitItem
+from limits.util import WindowStats
+
 from identity_codec.values import value_class
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import RateLimited
 from identity_core.settings.server import UNIX
-from identity_core.throttle.token_bucket import Decision, TokenBucketRateLimiter
+from identity_core.throttle.token_bucket import Decision, TokenBucketSupport
 
 Headers = list[tuple[str, str]]
 Network = IPv4Network | IPv6Network | Literal["unix"]
@@ -68,6 +74,37 @@ def limit_fields(limit: Limit, decision: Decision) -> Headers:
         ("RateLimit-Policy", limit.field),
         ("RateLimit", f'"{limit.name}";r={decision.remaining};t={ceil(wait) if wait > 0 else 0}'),
     ]
+
+
+class TokenBucketRateLimiter(RateLimiter):
+    """The strategy of ``limits`` for token buckets. The server calls ``spend``; the other methods are those of every strategy."""
+
+    def __init__(self, storage: Storage) -> None:
+        if not isinstance(storage, TokenBucketSupport):
+            raise NotImplementedError(f"the storage {type(storage).__name__} keeps no token buckets")
+        super().__init__(storage)
+        self._buckets: TokenBucketSupport = storage
+
+    async def spend(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
+        """Spend ``cost`` tokens of the bucket ``key``, without waiting if it is on this machine. Raises ``ValueError`` as the storage."""
+        decision = self._buckets.spend_at_once(key, rate, burst, cost)
+        return await self._buckets.acquire_token_bucket(key, rate, burst, cost) if decision is None else decision
+
+    async def hit(self, item: RateLimitItem, *identifiers: str, cost: int = 1) -> bool:
+        """Spend ``cost`` tokens if they are there, and return whether they were. The burst is the amount of the item, as for windows."""
+        return cost <= item.amount and (await self._spend(item, identifiers, cost)).allowed
+
+    async def test(self, item: RateLimitItem, *identifiers: str, cost: int = 1) -> bool:
+        """Return whether ``hit`` would pass now."""
+        return cost <= (await self._spend(item, identifiers, 0)).remaining
+
+    async def get_window_stats(self, item: RateLimitItem, *identifiers: str) -> WindowStats:
+        """Return when the bucket is full again (seconds since the epoch), and what is in it now."""
+        seen = await self._spend(item, identifiers, 0)
+        return WindowStats(time.time() + seen.reset_after_seconds, seen.remaining)
+
+    async def _spend(self, item: RateLimitItem, identifiers: tuple[str, ...], cost: int) -> Decision:
+        return await self.spend(item.key_for(*identifiers), item.amount / item.get_expiry(), item.amount, cost)
 
 
 @value_class

@@ -1,4 +1,4 @@
-"""The token bucket of this service, as a strategy of the ``limits`` library.
+"""The token bucket of this service, as storages of the ``limits`` library; ``policy`` has the strategy.
 
 ``limits`` 5.8 has windows but no bucket of "a sustained rate and a burst". The names follow the addition proposed there
 (a mixin ``TokenBucketSupport`` with ``acquire_token_bucket``), so that ours can give way to it. Nothing is added to the library's own
@@ -18,16 +18,12 @@ Left out: fixed and sliding windows, which these storages refuse to count.
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine
 from math import ceil
 from typing import Any, NamedTuple
 
 from limits.aio.storage.base import Storage
-from limits.aio.strategies import RateLimiter
-from limits.limits import RateLimitItem
-from limits.util import WindowStats
 
 
 class Decision(NamedTuple):
@@ -104,34 +100,3 @@ class TokenBucketStorage(Storage, TokenBucketSupport):
 
     async def close(self) -> None:
         """Gives back connections and files."""
-
-
-class TokenBucketRateLimiter(RateLimiter):
-    """The strategy of ``limits`` for token buckets. The server calls ``spend``; the other methods are those of every strategy."""
-
-    def __init__(self, storage: Storage) -> None:
-        if not isinstance(storage, TokenBucketSupport):
-            raise NotImplementedError(f"the storage {type(storage).__name__} keeps no token buckets")
-        super().__init__(storage)
-        self._buckets: TokenBucketSupport = storage
-
-    async def spend(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
-        """Spend ``cost`` tokens of the bucket ``key``, without waiting if it is on this machine. Raises ``ValueError`` as the storage."""
-        decision = self._buckets.spend_at_once(key, rate, burst, cost)
-        return await self._buckets.acquire_token_bucket(key, rate, burst, cost) if decision is None else decision
-
-    async def hit(self, item: RateLimitItem, *identifiers: str, cost: int = 1) -> bool:
-        """Spend ``cost`` tokens if they are there, and return whether they were. The burst is the amount of the item, as for windows."""
-        return cost <= item.amount and (await self._spend(item, identifiers, cost)).allowed
-
-    async def test(self, item: RateLimitItem, *identifiers: str, cost: int = 1) -> bool:
-        """Return whether ``hit`` would pass now."""
-        return cost <= (await self._spend(item, identifiers, 0)).remaining
-
-    async def get_window_stats(self, item: RateLimitItem, *identifiers: str) -> WindowStats:
-        """Return when the bucket is full again (seconds since the epoch), and what is in it now."""
-        seen = await self._spend(item, identifiers, 0)
-        return WindowStats(time.time() + seen.reset_after_seconds, seen.remaining)
-
-    async def _spend(self, item: RateLimitItem, identifiers: tuple[str, ...], cost: int) -> Decision:
-        return await self.spend(item.key_for(*identifiers), item.amount / item.get_expiry(), item.amount, cost)

@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from identity_commands.verify_log import verify
 from nacl.signing import SigningKey
 
-from identity_core.domain.dids.log import verify
 from tests.attack.conftest import Target
 from tests.attack.raw_http import exchange, request
 from tests.attack.stranger import LEAVE, PREFIX, Holder, add_key, header, public, service

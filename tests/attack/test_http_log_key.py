@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
+from identity_commands.verify_log import verify
+from identity_transparency.domain.history import LoggedHistory
+from identity_transparency.rotation import log_key_rotation
+from identity_transparency.use_cases.rotate_log_key import Rotation
 
 from identity_codec import ed25519, multikey
-from identity_core.bootstrap import log_key_rotation
 from identity_core.cli import main
 from identity_core.domain.dids.changes import AddService, Authorization, NewService, Update
 from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.chain import Chain, fold
 from identity_core.domain.dids.log.entry import signer_of
-from identity_core.domain.ledger.history import LoggedHistory
 from identity_core.settings import load
-from identity_core.use_cases.dids.rotate_log_key import Rotation
 from identity_tlog.proofs import TlogProof
 from tests.attack.log_thief import STOLEN_SEED, appended, make_the_key
 from tests.attack.stranger import PREFIX, Holder, public, service
@@ -145,8 +145,8 @@ def offline(
 ) -> None:
     """A file with everything in it that the thief's entry needs: proofs, checkpoint, and the service's own log."""
     from identity_transparency.cli.ledger import _recorded
+    from identity_transparency.cli.sources import read_transaction
 
-    from identity_core.cli.ledger_sources import read_transaction
     from identity_core.client import Client
     from identity_tlog.note import Checkpoint, Note
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from identity_transparency.use_cases.project import leaf_of
 
 from identity_core.cli import main
-from identity_core.domain.ledger.leaf import LogLeaf
-from identity_core.use_cases.ledger.project import leaf_of
+from identity_tlog.leaf import LogLeaf
 from identity_tlog.tiles import Tile, bundled
 from identity_tlog.tree import leaf_hash
 from tests.rooms import Rooms

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_core.domain.dids.changes import Create, NewService
-from identity_core.domain.dids.log import LogInvalid
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDocument
 from tests.attack.log_forger import LOG_KEY, METHOD, new_life, parsed, reminted, whole_life
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import BIRTH, Controller, Life, WalletSigner, committed
 
 from identity_core.domain.dids import state as history
@@ -20,7 +21,6 @@ from identity_core.domain.dids.changes import (
     RotateLogKey,
     Update,
 )
-from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.chain import fold
 from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
 from identity_core.domain.dids.state import LogInvalid

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import WalletSigner
 
 from identity_core.domain.dids import state as history
-from identity_core.domain.dids.log import LogInvalid, verify
+from identity_core.domain.dids.state import LogInvalid
 from tests.attack.log_forger import METHOD, parsed, resealed, sealed, signed_by_nobody, whole_life
 
 LIFE = whole_life()

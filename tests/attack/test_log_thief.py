@@ -21,14 +21,14 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from identity_commands.unnamed_keys import UnnamedKey, unnamed_keys
+from identity_commands.verify_log import UnnamedKey, unnamed_keys, verify
 from identity_did_ids import DidIds, DidIdsSettings
 from nacl.signing import SigningKey
 
 from identity_core.cli import main
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.dids.log.chain import fold
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import AuthFailed, DidNotFound, DidQuarantined
 from identity_core.wire import DeactivateDidRequest, RotateDidKeyRequest, ServiceInput, UpdateDidRequest
 from tests import servers

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
 
 from identity_codec import jcs
@@ -32,10 +33,11 @@ from identity_core.domain.dids.changes import (
 from identity_core.domain.dids.contexts import SERVICE_CONTEXTS
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.keys import Key, default_purposes
-from identity_core.domain.dids.log import LogInvalid, entry, verify
+from identity_core.domain.dids.log import entry
 from identity_core.domain.dids.log.chain import Chain
 from identity_core.domain.dids.log.log_keys import key_hash
 from identity_core.domain.dids.requests import operations
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import IdentityError
 
 Json = dict[str, Any]

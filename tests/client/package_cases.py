@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 
 from identity_codec import jcs, multikey
 from identity_core.client import ibct
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.challenge import parse_header
-from identity_core.domain.dids.log import verify
 from openapi import clients
 from tests.attack.log_forger import signed_by_nobody
 from tests.client import hostile_service

@@ -14,12 +14,12 @@ from typing import Any
 import httpx
 import pytest
 from identity_commands.local_server import LocalServer
+from identity_commands.verify_log import verify
 
 import identity_core.client
 from identity_core.client import CallLimits, Identity, ServiceError, ServiceUnreachable, Signer
 from identity_core.client.status_list import read_status
 from identity_core.domain.dids import keys
-from identity_core.domain.dids.log import verify
 from tests.client import hostile_service
 from tests.client.hostile_service import CASES, DID, ELSEWHERE, MOST_OCTETS, MOST_PAGES, Case, Hostile
 from tests.servers import local_server

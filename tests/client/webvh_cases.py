@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from identity_core.domain.dids.log import LogInvalid, verify
+from identity_commands.verify_log import verify
+
 from identity_core.domain.dids.log.entry import multihash
+from identity_core.domain.dids.state import LogInvalid
 from tests.vectors.files import ROOT, found
 from tests.webvh_logs import KEY, NEXT, WITNESS, approval, first, first_of, following, moved
 

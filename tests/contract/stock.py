@@ -17,7 +17,7 @@ from connexion.resolver import Resolution, Resolver
 from connexion.security import NO_VALUE, AbstractSecurityHandler
 
 from identity_codec.structs import python_name
-from identity_core.api.contract import OpenApiDocument, bind, operations
+from identity_core.api.contract import OpenApiDocument, bind, dereference, operations
 from identity_core.api.request import Admission, Handler, Operation, Request
 from identity_core.errors import IdentityError
 
@@ -25,14 +25,20 @@ Names = Mapping[str, set[str]]
 
 
 def build_stock_app(
-    document: OpenApiDocument, handlers: Sequence[object], *, gate: Admission, schemes: Mapping[str, str], lifespan: Any
+    document: OpenApiDocument,
+    handlers: Sequence[object],
+    *,
+    gate: Admission,
+    schemes: Mapping[str, str],
+    lifespan: Any,
+    types: Sequence[str] = ("apiKey",),
 ) -> AsyncApp:
     """The stock application over ``document`` and ``handlers``."""
     app = AsyncApp("identity_core.api", lifespan=lifespan, swagger_ui_options=SwaggerUIOptions(swagger_ui=False))
     app.add_api(
         dict(document.value),
         resolver=_Adapting(bind(document.value, handlers, schemes), _names(document.value)),
-        security_map={"apiKey": _by_gate(gate, schemes)},
+        security_map=dict.fromkeys(types, _by_gate(gate, schemes)),
         strict_validation=True,
     )
     return app
@@ -53,10 +59,10 @@ def _names(document: Mapping[str, Any]) -> dict[str, Names]:
     """operationId → place of a parameter → names."""
     return {
         operation["operationId"]: {
-            place: {each["name"] for each in operation.get("parameters", []) if each["in"] == place}
-            for place in ("path", "query")
+            place: {each["name"] for each in parameters if each["in"] == place} for place in ("path", "query")
         }
         for _, _, operation in operations(document)
+        for parameters in [[dereference(document, each) for each in operation.get("parameters", [])]]
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 from connexion.exceptions import InvalidSpecification
+from identity_commands import verify_log as verifier
 from jsonschema_rs import Draft202012Validator
 from openapi_spec_validator import OpenAPIV30SpecValidator
 
@@ -16,7 +17,6 @@ from identity_codec.structs import Types, python_name
 from identity_core import errors, wire
 from identity_core.api.contract import dereference
 from identity_core.api.schemas import Schemas
-from identity_core.domain.dids.log import chain as verifier
 from openapi import build
 from tests.reference import DOCUMENT
 

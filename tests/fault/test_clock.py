@@ -13,8 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from identity_commands.verify_log import verify
 
-from identity_core.domain.dids.log import verify
 from tests import servers
 from tests.attack.stranger import PREFIX, Answer, Holder, rotation, service
 from tests.fault.creators import all_events

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 
 from features.backends import BACKENDS, Backend
-from identity_core.domain.dids.log import verify
 from tests import servers
 from tests.attack.stranger import did_path
 from tests.fault import service_process

@@ -16,15 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
+from identity_transparency.rotation import log_key_rotation
+from identity_transparency.use_cases.rotate_log_key import Rotation
 
 from features.steps.theft import read
 from identity_codec import ed25519, multikey
-from identity_core.bootstrap import log_key_rotation
-from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.dids.log.log_keys import key_hash
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.settings import load
-from identity_core.use_cases.dids.rotate_log_key import Rotation
 from identity_tlog.note import VerifierKey
 from identity_tlog.policy import WitnessPolicy
 from plugins.operations.tests import test_backup_faults as test_backup

@@ -20,9 +20,9 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
+from identity_commands import verify_log as log
 
 from identity_core.client import Client, ServiceError, Signer, ibct
-from identity_core.domain.dids import log
 from tests import servers
 from tests.fault import service_process
 from tests.postgres_server import PostgresServer, postgres_server

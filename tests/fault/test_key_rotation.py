@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from identity_core.bootstrap import (
+from identity_commands.verify_log import verify
+from identity_transparency.domain.checkpoint_keys import CheckpointKeys, keys_followed
+from identity_transparency.rotation import (
     checkpoint_key_replacement,
     log_key_rotation,
     seal_rotation,
     token_key_replacement,
 )
+
 from identity_core.database import open_database
-from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.entry import signer_of
-from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed
 from identity_core.ports.custodian import Resealed
 from identity_core.settings import Settings, load
 from identity_tlog.note import VerifierKey

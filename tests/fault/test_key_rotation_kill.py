@@ -19,16 +19,16 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from identity_transparency.domain.checkpoint_keys import keys_followed
+from identity_transparency.rotation import checkpoint_key_replacement, log_key_rotation, token_key_replacement
+from identity_transparency.use_cases import checkpoint_keys, replace_key, rotate_log_key
 
 from identity_codec import multikey
-from identity_core.bootstrap import checkpoint_key_replacement, log_key_rotation, token_key_replacement
 from identity_core.domain.dids.log import service_keys
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.dids.log.service_log import LogKeyHistory
-from identity_core.domain.ledger.checkpoint_keys import keys_followed
 from identity_core.settings import Settings, load
-from identity_core.use_cases.dids import log_keys, replace_key, rotate_log_key, service_log
-from identity_core.use_cases.ledger import checkpoint_keys
+from identity_core.use_cases.dids import log_keys, service_log
 from identity_tlog.note import VerifierKey
 from tests.attack.stranger import PREFIX, base64url, rounds
 from tests.fault.creators import Acknowledged, creating, whole_feed

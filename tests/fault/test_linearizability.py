@@ -24,8 +24,8 @@ from typing import Any
 
 import psycopg
 import pytest
+from identity_commands.verify_log import verify
 
-from identity_core.domain.dids.log import verify
 from tests import servers
 from tests.attack.stranger import PREFIX, Holder, Wire, did_path, rounds
 from tests.fault import service_process, tlog_check

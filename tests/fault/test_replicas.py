@@ -15,9 +15,9 @@ from typing import Any
 
 import psycopg
 import pytest
+from identity_commands.verify_log import verify
 from identity_postgresql.look_ups import PATIENCE_SECONDS
 
-from identity_core.domain.dids.log import verify
 from tests import servers
 from tests.attack.stranger import Answer, Holder, at_once, body_hash, did_path, header, rotation, service
 from tests.fault import service_process

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 
-from identity_core.domain.dids.log import verify
 from tests import servers
 from tests.attack.stranger import (
     LEAVE,

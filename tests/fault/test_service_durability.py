@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from identity_commands.verify_log import verify
 
-from identity_core.domain.dids.log import verify
 from tests.attack.stranger import Holder, did_path, service, signing_key
 from tests.fault import service_process
 

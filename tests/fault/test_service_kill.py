@@ -15,8 +15,8 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from identity_commands.verify_log import verify
 
-from identity_core.domain.dids.log import verify
 from plugins.oauth.tests import test_http_oauth as oauth
 from tests.attack.stranger import PREFIX, Answer, Holder, Wire, did_path, rotation, rounds, service, signing_key
 from tests.fault import service_process

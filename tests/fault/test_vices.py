@@ -20,8 +20,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 
-from identity_core.domain.dids.log import verify
 from identity_core.errors import IdentityError, PluginTimeout, PluginUnavailable
 from identity_core.plugin import Provider, hookimpl
 from identity_core.plugin.load import PluginSource

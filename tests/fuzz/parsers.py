@@ -12,6 +12,7 @@ from typing import Any
 from identity_bound_credentials.domain.bound_format import parse_credential
 from identity_oauth.domain import tokens as token
 from identity_prover_bbs.envelope import Envelope
+from identity_transparency.domain.history import LoggedHistory
 
 from identity_bbs.bls12381.choice import select
 from identity_bbs.octets import octets_to_proof, octets_to_public_key, octets_to_signature
@@ -25,14 +26,12 @@ from identity_core.domain.dids import challenge
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids.challenge import Challenge
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log import chain as verifier
 from identity_core.domain.dids.log import entry
-from identity_core.domain.ledger.history import LoggedHistory
-from identity_core.domain.ledger.leaf import LogLeaf, read_head
 from identity_core.errors import IdentityError, NotAcceptable
 from identity_core.throttle.policy import client_address, parse_proxies
 from identity_tlog import proofs as proof_text
 from identity_tlog import tiles
+from identity_tlog.leaf import LogLeaf, read_head
 from identity_tlog.note import Checkpoint, Note, VerifierKey
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.tiles import Tile

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from identity_commands.unnamed_keys import unnamed_keys
+from identity_commands.verify_log import unnamed_keys, verify
 from identity_kit.conformance.controller import WalletSigner
 from nacl.signing import SigningKey
 from playwright.sync_api import Page, expect
@@ -18,13 +18,12 @@ from identity_codec import jcs, multibase, multikey
 from identity_codec.times import printed
 from identity_core.api.contract import load_document
 from identity_core.domain.dids.changes import RetireLogKey, RotateLogKey
-from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.dids.log.entry import multihash, proof_config, proof_input, proof_value
 from identity_core.domain.dids.log.log_keys import key_hash
 from identity_core.domain.dids.log.service_log import check_not_retired
 from identity_core.domain.dids.log.service_log import read as read_service_log
-from identity_core.domain.ledger.history import verify_entry
-from identity_core.domain.ledger.leaf import LogLeaf
+from identity_core.domain.dids.state import LogInvalid
+from identity_tlog.leaf import LogLeaf, verify_entry
 from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_line, cosignature_message, sign_checkpoint
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans

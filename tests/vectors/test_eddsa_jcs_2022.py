@@ -7,7 +7,8 @@ import hashlib
 import pytest
 
 from identity_codec import ed25519, multibase, multikey
-from identity_core.domain.dids.log import LogInvalid, entry
+from identity_core.domain.dids.log import entry
+from identity_core.domain.dids.state import LogInvalid
 from tests.vectors.files import ROOT, vector, vector_json
 
 FOLDER = "eddsa/eddsa-jcs-2022"

@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from identity_commands.verify_log import verify
+from identity_did_webvh import log as webvh
 
-from identity_core.domain.dids.log import LogInvalid, verify, webvh
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid
 from tests.vectors.files import found, vector, vector_json
 

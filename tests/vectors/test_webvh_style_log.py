@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from identity_commands.verify_log import verify
+from identity_did_webvh import log as webvh
 from identity_kit.conformance.controller import WalletSigner
 
-from identity_core.domain.dids.log import LogInvalid, entry, verify, webvh
+from identity_core.domain.dids.log import entry
+from identity_core.domain.dids.state import LogInvalid
 from tests.vectors.files import vector, vector_json
 
 EXPECTED = "did/webvh-style-log-expected.json"

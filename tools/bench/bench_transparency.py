@@ -20,11 +20,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from identity_transparency.cli.ledger_audit import examine
+from identity_transparency.cli.sources import FolderSource
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.project import Growth
 
-from identity_core.cli.ledger_sources import FolderSource
-from identity_core.domain.ledger.leaf import LogLeaf
-from identity_core.ports.anchoring import Growth
 from identity_core.store import Store
+from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint
 from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans, span_hash, verify_inclusion
 from identity_tlog.tiles import Tile, bundled, levels_of, needed, node_from, tiles_of
@@ -57,7 +58,7 @@ async def fill(folder: Path, target: Path, count: int) -> Store:
             path.write_bytes(bundled(part))
             started = time.perf_counter()
             hashes = [leaf_hash(one) for one in part]
-            size = (await store.transparency.append(size, Growth(hashes, hashes))).size
+            size = (await TransparencyTree(store.database).append(size, Growth(hashes, hashes))).size
             seconds += time.perf_counter() - started
             part = []
     print(f"stored tree, pages of 256            {count / seconds:10,.0f} entries/s")
@@ -66,7 +67,7 @@ async def fill(folder: Path, target: Path, count: int) -> Store:
 
 async def proofs(store: Store, count: int, rounds: int, target: Path) -> None:
     """Proofs from the store, and the size of one that is kept."""
-    tree, key = store.transparency, LogKey()
+    tree, key = TransparencyTree(store.database), LogKey()
     frontier = await tree.frontier()
     inclusion, consistency, verifying, sizes = [], [], [], []
     for turn in range(rounds):
@@ -163,7 +164,7 @@ def main() -> None:
         async def large() -> Checkpoint:
             store = await fill(folder, folder / "log", options.entries)
             await proofs(store, options.entries, options.proofs, folder / "log")
-            frontier = await store.transparency.frontier()
+            frontier = await TransparencyTree(store.database).frontier()
             await store.close()
             return Checkpoint("id.example/log", frontier.size, frontier.root)
 

@@ -26,13 +26,12 @@ from typing import Any
 
 import httpx
 from identity_transparency.cosigned import StoredCosignedCheckpoints
+from identity_transparency.http_witness import HttpWitness
 from identity_transparency.use_cases.feed import CosignedLog, FedWitness, WitnessFeeder
 
 from identity_codec import ed25519
 from identity_core.bootstrap.ports import SystemClock
-from identity_core.client.witness import HttpWitness
-from identity_core.domain.ledger.history import verify_entry
-from identity_core.domain.ledger.leaf import LogLeaf
+from identity_tlog.leaf import LogLeaf, verify_entry
 from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_line, cosignature_message, sign_checkpoint
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.proofs import TlogProof, inclusion_spans, span_hash

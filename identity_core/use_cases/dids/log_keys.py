@@ -21,7 +21,6 @@ from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
 from identity_core.domain.dids.log.service_log import LogKeyHistory
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDocument, PluginUnavailable, StorageMismatch
-from identity_core.ports.anchoring import ServiceName
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod, UnsignedEntry
@@ -44,6 +43,18 @@ async def public_key(custodian: Custodian, name: str) -> str | None:
         return await custodian.public_key(name)
     except KeyNotHeld:
         return None
+
+
+class ServiceName(Protocol):
+    """The DID of the service, whose log lists the generations of the log key."""
+
+    async def service_did(self) -> str | None:
+        """The DID; None before the first rotation of the log key."""
+        ...
+
+    async def begin_service(self, did: str) -> str:
+        """The same, which is ``did`` from now on where there was none. Durable on return."""
+        ...
 
 
 @value_class

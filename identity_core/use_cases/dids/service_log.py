@@ -1,36 +1,20 @@
-"""Writing the log of the service's own DID, beside a running service; and finding it again on a ledger."""
+"""The DID of the service's own, found again on a ledger."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import timedelta
 from typing import Final
 
-from identity_codec import multikey
-from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
-from identity_core.domain.activity import OPERATOR, RequestContext
-from identity_core.domain.dids import challenge, keys, requests
-from identity_core.domain.dids.changes import Authorization, Change, Create, Update
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.dids.evidence import DID_AUTH
-from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.log import entry as entries
-from identity_core.domain.dids.log.log_keys import LogKeys
-from identity_core.domain.dids.log.service_log import LogKeyHistory
-from identity_core.errors import IdentityError, StorageMismatch
-from identity_core.ports.anchoring import ServiceName
+from identity_core.errors import IdentityError
 from identity_core.ports.custodian import Custodian
-from identity_core.ports.did_method import PreRotatingDidMethod
 from identity_core.ports.ledger import LedgerBackend
-from identity_core.use_cases.dids.commit import TICK, DidWriter
-from identity_core.use_cases.dids.log_keys import SERVICE_KEY, FollowServiceLog, SignedEntry, public_key
+from identity_core.use_cases.dids.log_keys import SERVICE_KEY, public_key
 
 SERVICE_METHOD: Final = "ids"
 """Its logs say what happened to a key, which those of did:webvh have no place for."""
 PAGE: Final = 500
-CHALLENGE_SECONDS: Final = 300
 
 
 async def find_service(ledger: LedgerBackend, custodian: Custodian) -> str | None:
@@ -53,70 +37,3 @@ def _is_of(entry: bytes, own: str) -> bool:
         # Anyone may have written it, and then it is no entry of ours.
         return False
     return Did.parse(document.did).method == SERVICE_METHOD and [one.multibase for one in document.methods] == [own]
-
-
-@value_class
-class ServiceLog:
-    """``method`` keeps it; ``origin`` is the name of the service in the challenges that its own key signs."""
-
-    writer: DidWriter
-    follow: FollowServiceLog
-    method: PreRotatingDidMethod
-    tree: ServiceName
-    origin: str
-
-    @property
-    def history(self) -> LogKeyHistory:
-        """What it says. Raises ``StorageMismatch`` where it has not begun."""
-        if self.follow.history is None:
-            raise StorageMismatch("The service log is not on the ledger.")
-        return self.follow.history
-
-    async def begun(self) -> Did:
-        """The service's own DID; its log begins here where it has not."""
-        if self.follow.history is None:
-            custodian = self.writer.signer.custodian
-            known = await find_service(self.writer.ledger, custodian)
-            await self.tree.begin_service(known or await self._begin(custodian))
-            await self.follow.now()
-        return Did.parse(self.history.did)
-
-    async def _begin(self, custodian: Custodian) -> str:
-        public = await custodian.generate(SERVICE_KEY, multikey.ED25519, did="-", purpose=SERVICE_KEY)
-        # Someone has to control a DID; no one signs in with this key.
-        key = Key(multikey.ED25519, public, keys.default_purposes(multikey.ED25519, primary=True))
-        now = self.writer.clock.now()
-        signed = await self.writer.signer.signed(self.method, None, Create((key,), (), strict_evidence=True), now)
-        version = await self.writer.append(None, signed, RequestContext("beginServiceLog", OPERATOR), owner=None)
-        return str(version.state.did)
-
-    async def append(self, did: Did, change: Change, name: str, said: LogKeys | None = None) -> None:
-        """An entry about the log's own keys, by the key of this name in the custodian."""
-        standing = await self.writer.reader.active(did)
-        state = standing.recorded.state
-        public = await self.writer.signer.custodian.public_key(name)
-        at = max(self.writer.clock.now(), state.updated_at + TICK)
-        draft = self.method.draft(state, change, at, signer=public, next_keys=said)
-        signature = await self.writer.signer.custodian.sign(name, draft.signing_input)
-        await self.writer.append(state, SignedEntry(draft, signature), RequestContext("rotateLogKey", OPERATOR))
-        await self.follow.now()
-
-    async def update(self, did: Did, steps: Sequence[JsonValue], nonce: bytes) -> None:
-        """An entry that changes the document, as updateDid does with the operations ``steps``; the service's own key asks for it, over a
-        challenge with this nonce of 32 octets."""
-        body: dict[str, JsonValue] = {"operations": [*steps]}
-        custodian = self.writer.signer.custodian
-        text = challenge.build(
-            origin=self.origin,
-            did=str(did),
-            purpose=challenge.UPDATE,
-            body_hash=challenge.hash_body(body),
-            nonce=nonce,
-            expires_at=self.writer.clock.now() + timedelta(seconds=CHALLENGE_SECONDS),
-        )
-        signature = await custodian.sign(SERVICE_KEY, text.encode())
-        key = await custodian.public_key(SERVICE_KEY)
-        authorization = Authorization(DID_AUTH, key, text, signature, body)
-        change = Update(requests.operations(body, str(did)), authorization)
-        await self.writer.commit(did, change, RequestContext("replaceServiceKey", OPERATOR))
-        await self.follow.now()

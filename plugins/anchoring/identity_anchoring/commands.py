@@ -49,10 +49,11 @@ class AnchorAdministration:
 @contextlib.asynccontextmanager
 async def anchor_administration(settings: Settings) -> AsyncIterator[AnchorAdministration]:
     """Open both beside a running service. Raises ``StartError``."""
+    from identity_transparency.opening import open_beside
+
     from identity_anchoring.extension import anchor_worker
     from identity_anchoring.outbox import StoredOutbox
     from identity_core.bootstrap import SystemClock
-    from identity_core.bootstrap.beside import open_beside
     from identity_core.use_cases.record import Record
 
     async with contextlib.AsyncExitStack() as stack:

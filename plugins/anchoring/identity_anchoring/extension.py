@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
+from identity_transparency.use_cases.project import TransparencyLog
 from identity_transparency.use_cases.watch import WatchStorage
 
 from identity_anchoring.batches import AnchoringPolicy
@@ -23,7 +24,6 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import AnchoringLedger
 from identity_core.ports.proofs import Anchoring
 from identity_core.settings import Settings, StartError
-from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.record import Record
 
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from identity_transparency.use_cases.project import LedgerFollower
+
 from identity_anchoring.batches import AnchoringPolicy, AnchorLeaf, Batch, LeaseLost, RevokedLeaf, Sealing, Work
 from identity_anchoring.follow import FollowBatches, RecheckFinal, RevokeLeaves, recheck_batches, recheck_revocations
 from identity_anchoring.outbox import StoredOutbox
@@ -26,7 +28,6 @@ from identity_codec.values import value_class
 from identity_core.errors import IdentityError
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.background import Repeating, Wakeup
-from identity_core.use_cases.ledger.project import LedgerFollower
 from identity_tlog.anchored import AnchorPath, checkpoint_commitment, root_and_paths
 from identity_tlog.note import Checkpoint
 

@@ -19,6 +19,7 @@ from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
 from identity_kit.conformance.prover_cases import BbsIssuer
 from identity_records.queries import TimelineQuery, TimelineRow
 from identity_records.store import StoredTimeline
+from identity_transparency.use_cases.project import TransparencyLog
 
 from identity_codec import multikey
 from identity_codec.multibase import base64url_decode
@@ -31,7 +32,6 @@ from identity_core.ports.activity import TimelineEntry
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.settings import SettingsError, load
 from identity_core.store import Store
-from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_tlog.anchored import AnchoredCheckpoint, AnchorPath, checkpoint_commitment, root_and_paths
 from identity_tlog.note import Checkpoint
 from tests.anchoring import add_proofs, some_proof

@@ -13,7 +13,6 @@ import orjson
 from identity_codec.multikey import BLS12381G2
 from identity_commands.did_create import create
 from identity_commands.did_history import history
-from identity_commands.did_log_verify import verify
 from identity_commands.did_update import VERSION, possession, update
 from identity_commands.remote import add_command, keys_option, page, page_options, session, settled, url_option
 from identity_commands.wallet import AUTHENTICATION, RECOVERY, Wallet, make_key, public_half
@@ -187,6 +186,3 @@ def log_get(did: str, url: str) -> None:
         show([orjson.loads(line) for line in text.splitlines()])
     else:
         click.echo(text, nl=False)
-
-
-log.add_command(verify)

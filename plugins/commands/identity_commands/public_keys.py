@@ -47,7 +47,8 @@ def in_document(file: Any, now: datetime) -> KeyFinder:
 
 def in_log(octets: bytes, now: datetime) -> KeyFinder:
     """Out of the log of a DID, every entry of it verified. Raises ``ValueError`` for a log that is not valid."""
-    from identity_core.domain.dids.log import LogInvalid, verify
+    from identity_commands.verify_log import verify
+    from identity_core.domain.dids.state import LogInvalid
 
     try:
         verified = verify(octets, now=now)

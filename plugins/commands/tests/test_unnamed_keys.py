@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from identity_commands.unnamed_keys import UnnamedKey, unnamed_keys
+from identity_commands.verify_log import UnnamedKey, unnamed_keys
 
 CREATE = {"operation": "create", "strictEvidence": True}
 

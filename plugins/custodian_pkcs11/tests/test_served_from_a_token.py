@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_custodian_pkcs11.module import loaded
 from pkcs11 import Attribute, ObjectClass
 
 from identity_codec.jose import CompactJws, JoseKey
-from identity_core.domain.dids.log import verify
 from tests import servers
 from tests.attack.stranger import PREFIX, Answer, Holder
 from tests.fault.service_process import API_KEY, STARTED, Running, eventually, service

@@ -23,11 +23,12 @@ from identity_core.domain.dids.changes import Change, Create, Deactivate, NewSer
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.log import log_keys, webvh
+from identity_core.domain.dids.log import log_keys
 from identity_core.domain.dids.log.entry import PLACEHOLDER
 from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDocument
+from identity_did_webvh import log as webvh
 from identity_did_webvh import witnesses
 from identity_did_webvh.conclusion import concluded
 

@@ -32,7 +32,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.log import entry as entries
-from identity_core.domain.dids.log import log_keys, webvh
+from identity_core.domain.dids.log import log_keys
 from identity_core.domain.dids.log.chain import MAX_ENTRY, DraftedEntry
 from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
 from identity_core.domain.dids.log.log_keys import LogKeys
@@ -41,6 +41,7 @@ from identity_core.errors import IdentityError, InvalidDocument, RateLimited
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import MOST_AHEAD_SECONDS
 from identity_did_webvh import fold
+from identity_did_webvh import log as webvh
 
 _PROOF_ROOM: Final = 640
 

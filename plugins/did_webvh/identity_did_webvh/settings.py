@@ -9,10 +9,10 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log import webvh
 from identity_core.domain.dids.log.entry import PLACEHOLDER
 from identity_core.errors import InvalidDid
 from identity_core.plugin import setting
+from identity_did_webvh import log as webvh
 
 _HOST: Final = re.compile(r"[a-z0-9.-]{1,200}(?::[0-9]{1,5})?", re.ASCII)
 _SEGMENT: Final = re.compile(rf"{re.escape(PLACEHOLDER)}|[A-Za-z0-9._-]{{1,64}}", re.ASCII)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from identity_core.domain.dids.changes import Change, Create, SetWitnesses, Update, WitnessList
-from identity_core.domain.dids.log.witness import read_witnesses
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDocument
+from identity_did_webvh.approvals import read_witnesses
 
 WITNESS: Final = "witness"
 

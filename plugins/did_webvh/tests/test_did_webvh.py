@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from identity_commands.verify_log import verify
 from identity_did_webvh import WebvhSettings, identity_provide_did_method
 from identity_kit.conformance.controller import BIRTH, Controller, Life, WalletSigner
 from webvh_life import begin, make, resealed, robbed_life, sealed, weak_key, whole_life
@@ -34,7 +35,6 @@ from identity_core.domain.dids.changes import (
     Update,
 )
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.state import HistoryNeeded, LogInvalid, state_from_json, state_to_json
 from identity_core.errors import AuthFailed, IdentityError, InvalidDid, InvalidDocument, VersionConflict
 from identity_core.plugin import BuildContext, NotConfigured, PluginError

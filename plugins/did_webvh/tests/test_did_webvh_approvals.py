@@ -9,10 +9,10 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from identity_commands.verify_log import verify
 from nacl.signing import SigningKey
 from test_did_webvh_served import HOST, fetched, place, read_over_http, witness_commands
 
-from identity_core.domain.dids.log import verify
 from tests.attack.stranger import Answer, Holder, Stranger, at_once, public, service, signing_key, witness_proof
 from tests.fault.service_process import API_KEY, Running
 from tests.fault.service_process import service as running_service

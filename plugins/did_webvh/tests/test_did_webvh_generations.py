@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from test_did_webvh_readers import read
 from webvh_life import make
 
-from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.errors import DidMethodNotSupported, LedgerUnavailable
-from tests.unit.use_cases.test_rotate_log_key import Service
+from plugins.transparency.tests.test_rotate_log_key import Service
 
 
 class BreaksAt:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
 from test_did_webvh_readers import read, refused
 from webvh_life import make, resealed, sealed
@@ -25,9 +26,9 @@ from identity_core.domain.dids.changes import (
     SetAlsoKnownAs,
     Update,
 )
-from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.dids.log.chain import fold
 from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDocument
 
 FIRST, SECOND, THIRD, THIEF = (WalletSigner(f"generation {name}") for name in ("1", "2", "3", "of a thief"))

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import WalletSigner
 from webvh_life import make, resealed, robbed_life, whole_life
 
-from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.dids.log.chain import fold
+from identity_core.domain.dids.state import LogInvalid
 
 if os.environ.get("CI"):
     import did_webvh  # noqa: F401  (in CI a missing reader is a failure)

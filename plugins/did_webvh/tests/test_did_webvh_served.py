@@ -11,9 +11,10 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from identity_commands.verify_log import verify
 from nacl.signing import SigningKey
 
-from identity_core.domain.dids.log import LogInvalid, verify
+from identity_core.domain.dids.state import LogInvalid
 from tests.attack.stranger import Answer, Holder, Stranger, public, recovery_body, rotation, service, signing_key
 from tests.fault.service_process import API_KEY, Running, kept_port
 from tests.fault.service_process import service as running_service

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
+from identity_did_webvh import approvals as witness
+from identity_did_webvh import log as webvh
 from identity_kit.conformance.controller import Life, committed
 from test_did_webvh_pre_rotation import FIRST, SECOND, THIRD, born, recovered, updated
 from test_did_webvh_readers import resolver, verifier
@@ -20,8 +23,8 @@ from identity_codec import ed25519, multikey
 from identity_core.domain.dids import differences
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Create, Rotate, SetAlsoKnownAs, SetWitnesses, Update, WitnessList
-from identity_core.domain.dids.log import LogInvalid, verify, webvh, witness
 from identity_core.domain.dids.log.chain import fold
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import Forbidden, InvalidDocument
 
 OLD, NEW = ([ed25519.generate(bytes([number]) * 32) for number in numbers] for numbers in ((1, 2), (3, 4)))

@@ -24,13 +24,14 @@ from identity_ledger_evm.node import NodeAway
 from identity_ledger_evm.settings import EvmSettings
 from identity_ledger_evm.watcher import Watcher
 from identity_ledger_evm.worker import NeverRead
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.project import ProjectLedger
 
 from identity_core.database import Transaction, migrate, open_database
 from identity_core.errors import LedgerUnavailable
 from identity_core.plugin import NotConfigured, PluginError
 from identity_core.ports.ledger import AnchoringLedger, LedgerHead
 from identity_core.store import Store
-from identity_core.use_cases.ledger.project import ProjectLedger
 
 KEY = "0x" + "17" * 32
 CONTRACT = "0x" + "ab" * 20
@@ -136,7 +137,7 @@ def test_a_chain_that_was_never_read_is_not_told_as_empty(site: Any) -> None:
         await before.append("did:x:1", b"1", expected_version=0)
         await before.close()
         unread = EvmLedger.open(replace(site.settings, rpc_url=away), site.context("fresh"))
-        project = ProjectLedger(unread, Store.open(site.folder / "fresh", None).transparency)
+        project = ProjectLedger(unread, TransparencyTree(Store.open(site.folder / "fresh", None).database))
         for read in (unread.head(), unread.entries("did:x:1"), unread.log_size("did:x:1"), project()):
             with pytest.raises(LedgerUnavailable, match="not read yet"):
                 await read

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from identity_codec.values import value_class
-from identity_core.api.page_requests import form_members
+from identity_core.api.pages import form_members
 from identity_core.api.request import NO_STORE, Answer, PageForm, Request
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import OF_CLIENTS

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Protocol
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import UNSET
 from identity_codec.values import value_class
-from identity_core.api.page_requests import form_members
+from identity_core.api.pages import form_members
 from identity_core.api.request import NO_STORE, Answer, Operation, PageForm, Request
 from identity_core.api.writing import AuditRefusals
 from identity_core.domain.callers import OF_DIDS, Caller, scope_text

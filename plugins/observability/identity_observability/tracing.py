@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from identity_codec.values import value_class
 from identity_core import __version__
+from identity_core.api.access_log import METHODS
 from identity_core.api.guard import Guard
 from identity_core.api.request import Operation
-from identity_core.api.request_log import METHODS
 from identity_core.api.transport import Message, Receive, Scope, Send
 from identity_core.settings import Settings, SettingsError
 

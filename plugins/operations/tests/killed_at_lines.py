@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from identity_operations.backup import archive, create, restore, snapshot
+from identity_transparency import remembered as checkpoint_file
 
 from identity_core import files
 from identity_core.cli import main
 from identity_core.cli.options import installed_plugins
 from identity_core.settings import load
-from identity_core.store import checkpoint_file
 from tests.fault.killed_before_a_line import KilledBeforeALine
 
 TRACED = {module.__file__ for module in (archive, create, restore, snapshot, files, checkpoint_file)}

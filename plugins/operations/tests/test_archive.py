@@ -16,9 +16,9 @@ from identity_operations.backup import seal
 from identity_operations.backup.archive import described, read_archive, write_archive
 from identity_operations.backup.manifest import BackedUpFile, BackupManifest
 from identity_operations.backup.seal import CHUNK, MAGIC, BackupInvalid, OperatorKey, SealedReader, SealedWriter
+from identity_transparency.remembered import Remembered
 
 from identity_codec import ed25519, sealing
-from identity_core.domain.ledger.remembered import Remembered
 from identity_tlog.note import Checkpoint, VerifierKey, base64_encode, sign_checkpoint
 from identity_tlog.tree import EMPTY_ROOT
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import sqlite3
 from collections.abc import Callable
@@ -12,8 +13,9 @@ from typing import Any
 
 import pytest
 from identity_commands.local_server import LocalServer
+from identity_records.commands import audit
 
-from identity_core.domain.activity import ChainHead, next_link
+from identity_core.domain.activity import ChainBroken, ChainedLine, ChainHead, next_link
 from identity_core.store import Store
 from tests.events import AuditRow, write_rows
 from tests.unit.cli.conftest import Commands
@@ -165,3 +167,10 @@ def test_deeply_nested_line_is_refused(identity: Commands, here: Path) -> None:
     items.append({"sequence": 3, "line": following, "link": link})
     (here / "audit.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))
     assert "cut and does not say which" in identity.refused("audit", "verify", "--file", "audit.jsonl")[0]
+
+
+def test_pages_that_do_not_advance_are_refused() -> None:
+    """A service that repeats a page kept the export writing."""
+    pages = audit._pages(lambda after: [ChainedLine(1, b"{}", bytes(32))], 0)
+    with pytest.raises(ChainBroken, match="line 1 is behind line 1"):
+        list(itertools.islice(pages, 10))

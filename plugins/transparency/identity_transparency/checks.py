@@ -39,10 +39,13 @@ async def _stored(settings: Settings) -> tuple[int, bytes | None]:
     """How many entries the log has, and the last note that a quorum has cosigned."""
     from identity_core.store import Store
     from identity_transparency.cosigned import StoredCosignedCheckpoints
+    from identity_transparency.tree import TransparencyTree
 
     store = Store.open(settings.data_dir, settings.database_url, read_only=True)
     try:
-        return (await store.transparency.frontier()).size, await StoredCosignedCheckpoints(store.database).newest()
+        return (await TransparencyTree(store.database).frontier()).size, await StoredCosignedCheckpoints(
+            store.database
+        ).newest()
     finally:
         await store.close()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
+from functools import partial
 
 from identity_core.bootstrap.ports import store_beside
 from identity_core.bootstrap.probes import degraded_by
@@ -17,9 +18,7 @@ from identity_core.plugin import hookimpl
 from identity_core.settings import Settings
 from identity_core.store.documents import Documents
 from identity_core.store.events import StoredEvents
-from identity_core.use_cases.dids.witnesses import WitnessApprovals
-from identity_core.use_cases.ledger.places import LogPlaces
-from identity_core.use_cases.ledger.project import TransparencyLog
+from identity_core.use_cases.transparency import LogPlaces, WitnessApprovals
 from identity_transparency.approval_handlers import ApprovalHandlers
 from identity_transparency.checks import witnesses
 from identity_transparency.cosigned import StoredCosignedCheckpoints
@@ -37,6 +36,7 @@ from identity_transparency.use_cases.approvals import (
 )
 from identity_transparency.use_cases.events import ListEvents
 from identity_transparency.use_cases.feed import WitnessFeeder
+from identity_transparency.use_cases.project import TransparencyLog
 from identity_transparency.use_cases.read import (
     GetLedgerBlock,
     GetLedgerCheckpoint,
@@ -45,6 +45,7 @@ from identity_transparency.use_cases.read import (
     GetLedgerKey,
     GetLedgerTile,
     GetLedgerTransaction,
+    ProveEntry,
 )
 from identity_transparency.use_cases.watch import WatchStorage
 from identity_transparency.wire import DOCUMENT
@@ -54,7 +55,8 @@ from identity_transparency.witnesses import feed_witnesses
 @contextlib.asynccontextmanager
 async def open_transparency(kernel: Kernel) -> AsyncIterator[Contribution]:
     """Open the extension. The witnesses are fed until it is closed."""
-    log, watch, database = kernel.need(TransparencyLog), kernel.need(WatchStorage), kernel.need(Database)
+    watch, database = kernel.need(WatchStorage), kernel.need(Database)
+    log = watch.log
     files = StoredWitnessFiles(database, kernel.need(StoredEvents))
     recorded = ReadWitnessedLog(log.ledger, BoundedCache(LOGS_KNOWN))
     approvals = GetDidApprovals(recorded, files)
@@ -65,13 +67,15 @@ async def open_transparency(kernel: Kernel) -> AsyncIterator[Contribution]:
         watch.hold_up(feeder)
         if feeder is not None:
             watch.wake(feeder)
-        places = LogPlaces() if feeder is None else places_of(feeder)
-        ledger = _ledger_handlers(log, places, bundles=kernel.settings.log.after_deactivation == "visible")
+        note = partial(newest_note, feeder)
+        places = places_of(feeder, ProveEntry(log, note))
+        ledger = _ledger_handlers(log, note, bundles=kernel.settings.log.after_deactivation == "visible")
         events = EventHandlers(ListEvents(kernel.need(Documents)))
         size = Gauge("ledger_size", "livemax", "Entries of the transparency log.", lambda: watch.log_size)
         yield Contribution(
             handlers=(ledger, events, ApprovalHandlers(kernel.dids, approvals, approve)),
             services={
+                TransparencyLog: log,
                 LogPlaces: places,
                 WitnessApprovals: PublishedApprovals(recorded, files),
                 LedgerHandlers: ledger,
@@ -82,25 +86,32 @@ async def open_transparency(kernel: Kernel) -> AsyncIterator[Contribution]:
         )
 
 
-def places_of(feeder: WitnessFeeder) -> LogPlaces:
-    """Return what the kernel uses of the witnesses."""
+def newest_note(feeder: WitnessFeeder | None) -> bytes | None:
+    """Return the newest checkpoint that a quorum of the witnesses has cosigned."""
+    return None if feeder is None or feeder.cosigned.last is None else feeder.cosigned.last.octets
+
+
+def places_of(feeder: WitnessFeeder | None, prove: ProveEntry) -> LogPlaces:
+    """Return what the kernel uses of the log and of the witnesses."""
+    if feeder is None:
+        return LogPlaces(prove=prove)
     cosigned = feeder.cosigned
     return LogPlaces(
         cosigned.place,
         lambda: cosigned.size,
-        lambda: None if cosigned.last is None else cosigned.last.octets,
         lambda: {one.name: (one.reason, one.size) for one in feeder.fed},
         lambda: feeder.fault,
+        prove,
     )
 
 
-def _ledger_handlers(log: TransparencyLog, places: LogPlaces, *, bundles: bool) -> LedgerHandlers:
+def _ledger_handlers(log: TransparencyLog, note: Callable[[], bytes | None], *, bundles: bool) -> LedgerHandlers:
     transaction = GetLedgerTransaction(log)
     return LedgerHandlers(
         GetLedgerKey(log),
         transaction,
         GetLedgerBlock(log.ledger),
-        GetLedgerCheckpoint(log, places),
+        GetLedgerCheckpoint(log, note),
         GetLedgerTile(log, bundles),
         GetLedgerInclusionProof(log, transaction),
         GetLedgerConsistencyProof(log),

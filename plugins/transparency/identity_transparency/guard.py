@@ -9,21 +9,30 @@ from contextlib import AsyncExitStack
 from functools import partial
 
 from identity_codec.values import value_class
-from identity_core.bootstrap.beside import open_beside
-from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
-from identity_core.bootstrap.storage import check_new_origin, check_of, checkpoint_keys, load_remembered, told_at_start
+from identity_core.bootstrap.ports import SystemClock
+from identity_core.bootstrap.storage import told_at_start
 from identity_core.ports.custodian import Custodian
+from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.store.audit import StoredAuditEnd, drop_projections
-from identity_core.store.checkpoint_file import CheckpointFile
-from identity_core.use_cases.dids.log_keys import SERVICE_KEY, public_key
-from identity_core.use_cases.ledger.checkpoint_keys import first_key
-from identity_core.use_cases.ledger.guard import RollbackGuard
-from identity_core.use_cases.ledger.project import TransparencyLog
-from identity_core.use_cases.ledger.storage import require_signed
+from identity_core.store.audit import StoredAuditEnd
+from identity_core.use_cases.dids.log_keys import SERVICE_KEY, FollowServiceLog, public_key
 from identity_core.use_cases.record import Record
+from identity_core.use_cases.transparency import RollbackGuard
+from identity_transparency.opening import (
+    check_new_origin,
+    check_of,
+    checkpoint_file_of,
+    checkpoint_keys,
+    load_remembered,
+    open_beside,
+    open_log,
+)
+from identity_transparency.remembered import CheckpointFile
+from identity_transparency.tree import TransparencyTree, drop_projections
+from identity_transparency.use_cases.checkpoint_keys import first_key
 from identity_transparency.use_cases.rollback import AcceptRollback, AnotherLedger, ForkedLog, Rollback
+from identity_transparency.use_cases.storage import require_signed
 from identity_transparency.use_cases.watch import WatchStorage
 
 
@@ -43,10 +52,19 @@ class CheckpointGuard(RollbackGuard):
         public = await checkpoint_keys(lambda: first_key(custodian, kept.checkpoint.origin))
         require_signed(kept, public)
 
+    async def require_ledger(self, ledger: LedgerBackend, store: Store) -> None:
+        """Raise ``StorageMismatch``: when the ledger is not the one that the index and the tree were projected from."""
+        check = check_of(ledger, store)
+        await check.caught_up()
+        await check.projections()
+
     @contextlib.asynccontextmanager
-    async def watch(self, logged: TransparencyLog, store: Store, clock: SystemClock) -> AsyncIterator[WatchStorage]:
-        """Compare everything with what is remembered, then watch. Raises ``StartError``, ``StorageMismatch``."""
-        settings, check = self.settings, check_of(logged.ledger, store)
+    async def watch(self, follow: FollowServiceLog, store: Store, clock: SystemClock) -> AsyncIterator[WatchStorage]:
+        """Bring the log up to the ledger, compare everything with what is remembered, then watch. Raises ``StartError``,
+        ``StorageMismatch``."""
+        settings, check = self.settings, check_of(follow.ledger, store)
+        logged = await open_log(settings, follow.ledger, store, follow.signer.custodian)
+        await follow.tell(logged.signer.hear)
         end, memory = StoredAuditEnd(store.database), CheckpointFile(checkpoint_file_of(settings))
         watch = WatchStorage(check, logged, end, memory, settings.ledger.checkpoint_seconds, clock, clock.fault)
         await logged.follower.now()
@@ -71,7 +89,7 @@ async def accept_rollback(
             logged, store = await open_beside(settings, stack)
             end, memory = StoredAuditEnd(store.database), CheckpointFile(checkpoint_file_of(settings))
             drop, record = partial(drop_projections, store.database), Record(store.activity)
-            rename, check = store.transparency.rename, check_of(logged.ledger, store)
+            rename, check = TransparencyTree(store.database).rename, check_of(logged.ledger, store)
             accept = AcceptRollback(check, logged, end, memory, drop, rename, record, SystemClock())
             try:
                 return await accept(agreed, new_origin=new_origin)

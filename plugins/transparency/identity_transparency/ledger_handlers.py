@@ -9,8 +9,8 @@ from identity_codec.times import printed, printed_exactly
 from identity_codec.values import value_class
 from identity_core.api.errors import negotiate
 from identity_core.api.request import Answer, Request
-from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import InvalidRequest, TileNotFound
+from identity_tlog.leaf import LogLeaf
 from identity_tlog.proofs import TlogProof
 from identity_tlog.tiles import Tile
 from identity_tlog.tree import Malformed, leaf_hash

@@ -9,5 +9,6 @@ SUMMARIES: Final = {
     "ledger": "Verify, audit, export and witness the transparency log.",
     "did.log.approvals": "Show how far a did:webvh log is published, and which witnesses its newer versions wait for.",
     "did.log.approve": "Check the did:webvh log in FILE and print its did-witness.json with this witness's approval.",
+    "did.log.verify": "Check a log alone, without the service: FILE holds JSON lines, `-` is standard input.",
     "did.log.publish": "Publish the approvals in FILE, a did-witness.json, of the log of a did:webvh.",
 }

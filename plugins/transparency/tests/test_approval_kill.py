@@ -22,12 +22,12 @@ from identity_transparency.use_cases.approvals import Approvals, ApproveDidVersi
 from identity_codec.structs import convert
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.dids.did import Did
+from plugins.did_webvh.tests.test_webvh_log import first
 from plugins.transparency.tests.test_approvals import Site, approvals, witness_list
 from tests.attack.stranger import rounds
 from tests.events import audit_rows
 from tests.fault.killed_before_a_line import KilledBeforeALine
 from tests.rooms import MovableClock
-from tests.unit.domain.log.test_webvh import first
 
 STEP = max(1, 4 // rounds(1))
 TRACED = {witnessed.__file__, witness_files.__file__}

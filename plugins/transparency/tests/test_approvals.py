@@ -13,19 +13,21 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
+from identity_did_webvh import approvals as witness
+from identity_did_webvh.approvals import read_witnesses
 from identity_transparency.store import StoredWitnessFiles, WitnessFile
+from identity_transparency.tree import drop_projections
 from identity_transparency.use_cases.approvals import MAX_FILE, PublishApprovals, PublishedApprovals, ReadWitnessedLog
 
 from identity_codec import ed25519, multikey
 from identity_core.cache import BoundedCache
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log import LogInvalid, verify, witness
-from identity_core.domain.dids.log.witness import read_witnesses
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import DidNotFound, InvalidDocument, VersionConflict
 from identity_core.store import Store
-from identity_core.store.audit import drop_projections
 from identity_core.use_cases.dids.read import GetDidLog
-from tests.unit.domain.log.test_webvh import first, following
+from plugins.did_webvh.tests.test_webvh_log import first, following
 
 PAIRS = [ed25519.generate(bytes([number]) * 32) for number in (1, 2, 3)]
 IDS = [f"did:key:{multikey.encode_public(multikey.ED25519, pair.public)}" for pair in PAIRS]

@@ -9,19 +9,20 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from identity_transparency.domain.checkpoint_keys import CheckpointKeys, keys_followed, says_succession
+from identity_transparency.remembered import Remembered
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.checkpoint_keys import OVERLAP, ReadCheckpointKeys, SignSuccession, name_of
+from identity_transparency.use_cases.project import CheckpointSigner, LedgerFollower, ProjectLedger
 from identity_transparency.use_cases.read import GetLedgerKey
+from identity_transparency.use_cases.replace_key import ReplacedKey, ReplaceServiceKey
+from identity_transparency.use_cases.storage import require_signed
 
-from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed, says_succession
-from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import PluginUnavailable, StorageMismatch
 from identity_core.ports.custodian import KeyNotHeld
-from identity_core.use_cases.dids.replace_key import ReplacedKey, ReplaceServiceKey
-from identity_core.use_cases.ledger.checkpoint_keys import OVERLAP, ReadCheckpointKeys, SignSuccession, name_of
-from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger
-from identity_core.use_cases.ledger.storage import require_signed
 from identity_tlog.note import Note, VerifierKey
 from identity_tlog.tree import Refuted
-from tests.unit.use_cases.test_rotate_log_key import Service, run
+from plugins.transparency.tests.test_rotate_log_key import Service, run
 
 LOG = "id.example/log"
 
@@ -31,12 +32,14 @@ class Process:
 
     def __init__(self, service: Service, signer: CheckpointSigner) -> None:
         self.service, self.signer = service, signer
-        self.follower = LedgerFollower(ProjectLedger(service.rooms.ledger, service.rooms.store.transparency))
+        self.follower = LedgerFollower(
+            ProjectLedger(service.rooms.ledger, TransparencyTree(service.rooms.store.database))
+        )
 
     @classmethod
     async def of(cls, service: Service) -> Process:
         custodian: Any = service.custodian
-        read = ReadCheckpointKeys(custodian, service.rooms.ledger, service.rooms.store.transparency, LOG)
+        read = ReadCheckpointKeys(custodian, service.rooms.ledger, TransparencyTree(service.rooms.store.database), LOG)
         return cls(service, CheckpointSigner(custodian, await read.opened(), service.rooms.clock, read))
 
     async def note(self) -> bytes:
@@ -58,7 +61,7 @@ async def replaced(service: Service, **how: Any) -> ReplacedKey:
 
 
 def test_every_process_signs_with_both_keys_from_the_entry_on_and_after_thirty_days_with_the_new_one(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def story(service: Service) -> None:
         one, other = await Process.of(service), await Process.of(service)
@@ -81,14 +84,14 @@ def test_every_process_signs_with_both_keys_from_the_entry_on_and_after_thirty_d
         assert {first, second, third} == {one.signer.key, *(each.key for each in one.signer.keys.earlier)}
         assert "checkpoint" not in service.custodian.secrets
         # No start makes the first key anew, on a store that does not know the service log either.
-        service.rooms.store.transparency.service_did = nothing  # type: ignore[method-assign]
+        monkeypatch.setattr(TransparencyTree, "service_did", nothing)
         assert (await Process.of(service)).signer.keys == one.signer.keys
         assert "checkpoint" not in service.custodian.secrets
 
     run(tmp_path, story)
 
 
-async def nothing() -> None:
+async def nothing(_: object) -> None:
     return None
 
 
@@ -165,7 +168,9 @@ def test_the_answer_lists_the_keys_and_their_successions(tmp_path: Path) -> None
         await replaced(service)
         await replaced(service)
         await one.signers()
-        answer = await GetLedgerKey(SimpleNamespace(signer=one.signer, tree=service.rooms.store.transparency))()
+        answer = await GetLedgerKey(
+            SimpleNamespace(signer=one.signer, tree=TransparencyTree(service.rooms.store.database))
+        )()
         assert (answer.verifier_key, answer.service_did) == (
             str(one.signer.key),
             await service.follow.tree.service_did(),

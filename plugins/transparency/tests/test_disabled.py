@@ -16,7 +16,7 @@ from tests.attack.stranger import GENEROUS, PREFIX, Stranger, Wire, public
 from tests.fault.service_process import start
 from tests.servers import local_server
 
-OFF = {"IDENTITY_EXTENSIONS_DISABLED": "transparency", "IDENTITY_PLUGINS_WEBVH_HOST": "id.example"}
+OFF = {"IDENTITY_EXTENSIONS_DISABLED": "transparency,anchoring", "IDENTITY_PLUGINS_WEBVH_HOST": "id.example"}
 WITNESS = {"threshold": 1, "witnesses": [{"id": "did:key:" + public(SigningKey(bytes(32)))}]}
 OPERATIONS = {"getLedgerTransaction", "getLedgerCheckpoint", "listEvents", "getDidApprovals", "approveDidVersion"}
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from identity_transparency.cli.ledger_cosigner import Cosigner, CosigningKey, write_state
 from identity_transparency.cosigned import StoredCosignedCheckpoints
-from identity_transparency.extension import places_of
+from identity_transparency.extension import newest_note
 from identity_transparency.use_cases.feed import (
     BUSY_SECONDS,
     LATE_SECONDS,
     ROUND_SECONDS,
     CosignedLog,
     FedWitness,
+    WitnessFailed,
     WitnessFeeder,
 )
 from identity_transparency.use_cases.read import GetLedgerCheckpoint
@@ -25,7 +27,6 @@ from identity_transparency.wire import GetLedgerCheckpointQuery
 
 from identity_codec import ed25519
 from identity_core.errors import PluginUnavailable, StorageMismatch
-from identity_core.ports.witnesses import WitnessFailed
 from identity_tlog.note import WITNESS, VerifierKey
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.tree import Refuted
@@ -163,7 +164,7 @@ def test_what_grows_is_cosigned_and_a_stranger_can_check_it(tmp_path: Path) -> N
         await it.turn()
         # Nothing is new, so nobody is asked.
         assert len(it.told[0].asked) == asked == 2
-        serve = GetLedgerCheckpoint(it.logged, places_of(it.feeder))  # type: ignore[arg-type]
+        serve = GetLedgerCheckpoint(it.logged, partial(newest_note, it.feeder))  # type: ignore[arg-type]
         await it.logged.append(1, "did:new:")
         assert await serve(GetLedgerCheckpointQuery()) == last.octets
         assert b"\n304\n" in await serve(GetLedgerCheckpointQuery(quorum="any"))

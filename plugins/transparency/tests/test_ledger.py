@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from identity_commands.local_server import LocalServer
+from identity_transparency.domain.history import LoggedHistory
 
 from identity_core.client import Client
-from identity_core.domain.ledger.history import LoggedHistory
-from identity_core.domain.ledger.leaf import LogLeaf, Recorded
+from identity_tlog.leaf import LogLeaf, Recorded
 from identity_tlog.note import VerifierKey
 from identity_tlog.proofs import inclusion_spans
 from identity_tlog.tree import Frontier, leaf_hash

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 from identity_ledger_memory import MemoryLedger
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.project import LedgerFollower, ProjectLedger, leaf_of
 from identity_transparency.use_cases.read import (
     GetLedgerBlock,
     GetLedgerCheckpoint,
@@ -27,7 +29,6 @@ from identity_transparency.wire import (
     GetLedgerInclusionProofQuery,
 )
 
-from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import (
     BlockNotFound,
     LedgerUnavailable,
@@ -37,8 +38,7 @@ from identity_core.errors import (
     TransactionNotFound,
 )
 from identity_core.ports.ledger import LedgerEntry
-from identity_core.use_cases.ledger.places import LogPlaces
-from identity_core.use_cases.ledger.project import LedgerFollower, ProjectLedger, leaf_of
+from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import open_checkpoint
 from identity_tlog.proofs import verify_consistency, verify_inclusion
 from identity_tlog.tiles import Tile, bundled, tiles_of, unbundled
@@ -70,9 +70,9 @@ def test_the_tree_is_that_of_the_entries(logged: LoggedLedger) -> None:
         for count in (1, 2, 300, 250):
             await logged.append(count, f"did:{count}:")
             assert await logged.follower.now() == Frontier().appended(map(leaf_hash, await leaves_of(logged)))
-        octets = await GetLedgerCheckpoint(logged, LogPlaces())(GetLedgerCheckpointQuery())
+        octets = await GetLedgerCheckpoint(logged, lambda: None)(GetLedgerCheckpointQuery())
         assert open_checkpoint(octets, logged.key.verifier).checkpoint.size == 553
-        assert await GetLedgerCheckpoint(logged, LogPlaces())(GetLedgerCheckpointQuery()) is octets
+        assert await GetLedgerCheckpoint(logged, lambda: None)(GetLedgerCheckpointQuery()) is octets
 
     run(scenario())
 
@@ -190,7 +190,7 @@ def test_a_crash_between_two_pages_costs_nothing(tmp_path: Path) -> None:
                 await ProjectLedger(logged.ledger, Mortal())()
             await logged.store.close()
             logged.store = type(logged.store).open(tmp_path)
-            logged.tree = logged.store.transparency
+            logged.tree = TransparencyTree(logged.store.database)
         logged.follower = LedgerFollower(ProjectLedger(logged.ledger, logged.tree))
         assert await logged.follower.now() == Frontier().appended(map(leaf_hash, await leaves_of(logged)))
         await logged.close()
@@ -207,7 +207,7 @@ def test_a_lost_tree_is_made_again(tmp_path: Path) -> None:
         for file in tmp_path.glob("identity.sqlite*"):
             file.unlink()
         logged.store = type(logged.store).open(tmp_path)
-        logged.follower = LedgerFollower(ProjectLedger(logged.ledger, logged.store.transparency))
+        logged.follower = LedgerFollower(ProjectLedger(logged.ledger, TransparencyTree(logged.store.database)))
         assert await logged.follower.now() == before
         await logged.close()
 
@@ -280,7 +280,7 @@ def test_a_contradiction_is_never_signed(tmp_path: Path, sql: str) -> None:
         again = LoggedLedger(tmp_path)
         await again.append(3, "did:new:")
         with pytest.raises(StorageMismatch, match="not the one that was logged"):
-            await GetLedgerCheckpoint(again, LogPlaces())(GetLedgerCheckpointQuery())
+            await GetLedgerCheckpoint(again, lambda: None)(GetLedgerCheckpointQuery())
         assert (await again.tree.frontier()).size == 30
         await again.close()
         await logged.store.close()

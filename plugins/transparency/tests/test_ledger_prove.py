@@ -11,7 +11,7 @@ import pytest
 from identity_commands.local_server import LocalServer
 
 from identity_codec import ed25519
-from identity_core.domain.ledger.leaf import LogLeaf
+from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import WITNESS, VerifierKey, base64_encode, cosignature_line, cosignature_message
 from identity_tlog.proofs import TlogProof
 from tests.transparency import LogKey

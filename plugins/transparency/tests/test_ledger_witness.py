@@ -16,9 +16,9 @@ import pytest
 from identity_transparency.cli import ledger_cosigner, ledger_witness
 from identity_transparency.cli.ledger_cosigner import Cosigner, CosigningKey, WatchedLogs, open_cosigner, write_state
 from identity_transparency.cli.ledger_witness import MAX_BODY, WitnessApp
+from identity_transparency.domain.checkpoint_keys import succession_text
 
 from identity_codec import ed25519, multikey
-from identity_core.domain.ledger.checkpoint_keys import succession_text
 from identity_tlog import mldsa
 from identity_tlog.note import WITNESS, Note, VerifierKey, cosigned_at, open_checkpoint
 from identity_tlog.witness import Inconsistent, Stale

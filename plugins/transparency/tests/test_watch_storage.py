@@ -12,15 +12,14 @@ from typing import Any
 
 import pytest
 from identity_ledger_memory import MemoryLedger
+from identity_transparency.remembered import CheckpointFile, Remembered
+from identity_transparency.use_cases.storage import CheckStorage
 from identity_transparency.use_cases.watch import QUIET_SECONDS, REST_SECONDS, WatchStorage
 
-from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import LedgerUnavailable, StorageMismatch
 from identity_core.ports.ledger import LedgerHead
 from identity_core.store.audit import StoredAuditEnd
-from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.ledger.storage import CheckStorage
 from tests.events import AuditRow, write_rows
 from tests.rooms import MovableClock
 from tests.transparency import LoggedLedger, run

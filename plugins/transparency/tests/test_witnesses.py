@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 from identity_transparency.cli.ledger_cosigner import CosigningKey
-from identity_transparency.witnesses import read_witnesses
+from identity_transparency.domain.checkpoint_keys import CheckpointKeys
+from identity_transparency.witnesses import SeenByWitnesses, ask_witnesses, read_witnesses
 
-from identity_core.bootstrap.witnesses import SeenByWitnesses, ask_witnesses
-from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.settings import SettingsError, StartError, load
 from identity_tlog.note import WITNESS, Checkpoint, Note, VerifierKey
 from identity_tlog.policy import WitnessPolicy

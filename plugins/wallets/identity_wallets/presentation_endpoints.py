@@ -13,7 +13,7 @@ from identity_oauth.refusals import wallet_error
 
 from identity_codec import strict_json
 from identity_codec.values import value_class
-from identity_core.api.page_requests import form_members
+from identity_core.api.pages import form_members
 from identity_core.api.request import NO_STORE, Answer, Cost, Handler, Operation, PageForm, Request
 from identity_core.errors import IdentityError
 from identity_wallets.use_cases.present import AcceptPresentation, SignRequestObject

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from identity_core.api.errors import guide_folder
-from identity_core.api.guide import guide_pages
+from identity_core.api.pages import guide_pages
 from tests.toy import ask, build_toy
 
 LINES = b"document.body.dataset.theme = 1;"

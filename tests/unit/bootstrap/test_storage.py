@@ -9,9 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from identity_transparency.opening import checkpoint_file_of
 
 from identity_core.bootstrap import open_installation
-from identity_core.bootstrap.ports import checkpoint_file_of
 from identity_core.settings import Settings, StartError, load
 from tests.unit.cli.conftest import Commands
 

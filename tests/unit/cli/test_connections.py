@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.api.request_log import FreeRefusals
+from identity_core.api.access_log import FreeRefusals
 from identity_core.cli.connections import Connections
 from identity_core.errors import IdentityError, Overloaded
 from identity_core.settings.server import Server

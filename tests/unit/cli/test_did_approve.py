@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from identity_codec import ed25519, multikey
+from plugins.did_webvh.tests.test_webvh_log import first, following
 from tests.unit.cli.conftest import Commands
-from tests.unit.domain.log.test_webvh import first, following
 
 
 def witness_of(folder: Path, number: int) -> str:

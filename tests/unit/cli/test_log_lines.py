@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.api import request_log
-from identity_core.api.request_log import AnsweredRequest, RequestRecord
+from identity_core.api import access_log
+from identity_core.api.access_log import AnsweredRequest, RequestRecord
 from identity_core.cli import log_lines
 from identity_core.cli.log_lines import (
     OCTETS_AT_ONCE,
@@ -180,7 +180,7 @@ def standing_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_logger_of_requests_is_known_by_its_name() -> None:
-    assert request_log.log.name == REQUESTS
+    assert access_log.log.name == REQUESTS
 
 
 def test_the_line_of_a_request() -> None:

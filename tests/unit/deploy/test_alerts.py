@@ -22,7 +22,7 @@ from identity_observability.metrics import Metrics
 from identity_transparency.extension import witness_gauges
 from prometheus_client.parser import text_string_to_metric_families
 
-from identity_core.api.gauges import limiter_gauges, plugin_gauges
+from identity_core.api.access_log import limiter_gauges, plugin_gauges
 from tests.fault import service_process
 from tests.fault.service_process import API_KEY, eventually
 

@@ -9,13 +9,13 @@ import pytest
 from identity_did_ids import DidIds, DidIdsSettings
 from identity_did_key import DidKey, DidKeySettings
 from identity_did_web.location import locate
+from identity_did_webvh.log import parse_did
 
 from identity_codec import multikey
 from identity_core.domain import callers as key_text
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log.webvh import parse_did
 from identity_core.domain.echo import DID, NOT_SHOWN, PUBLIC_KEY, TERM, URI, echoed
 from identity_core.errors import IdentityError, InvalidDid
 

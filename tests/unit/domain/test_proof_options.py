@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from identity_did_webvh.approvals import check_approval
 
 from identity_codec import ed25519, multibase, multikey
 from identity_core.domain.delegations.ibct import check_holder_proof, signing_input
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.log.entry import check_proof, check_proof_options
-from identity_core.domain.dids.log.witness import check_approval
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import DelegationInvalid
 

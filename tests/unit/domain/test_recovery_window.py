@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import BIRTH, Controller, Life
 
 from identity_core.domain.dids import differences, evidence
@@ -25,7 +26,6 @@ from identity_core.domain.dids.changes import (
     Update,
 )
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import AuthFailed, DidDeactivated, DidNotFound, InvalidDocument
 from tests.attack.log_forger import LOG_KEY, METHOD, parsed, reminted, resealed

@@ -18,6 +18,7 @@ from identity_anchoring.outbox import StoredOutbox
 from identity_ledger_sql import SqlLedger
 from identity_records.queries import TimelineQuery, VerificationQuery
 from identity_records.store import StoredTimeline, StoredVerifications
+from identity_transparency.tree import TransparencyTree
 
 from identity_core.bootstrap import SystemClock
 from identity_core.database import migrate, open_sqlite
@@ -93,7 +94,7 @@ def test_every_kind_of_record_is_read(folder: Path) -> None:
         }
         (withheld,) = await store.quarantine.list(after="", limit=ALL)
         found["revoked"] = await is_called_back(store, withheld.did, "an-ibct", "another")
-        found["tree"] = (await store.transparency.frontier()).size
+        found["tree"] = (await TransparencyTree(store.database).frontier()).size
         await store.close()
         return found
 

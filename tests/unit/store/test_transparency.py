@@ -9,9 +9,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.project import Growth
 
 from identity_core.errors import PluginUnavailable
-from identity_core.ports.anchoring import Growth
 from identity_core.store import Store
 from identity_tlog.tree import Frontier, leaf_hash
 from tests.transparency import run, tiles_over
@@ -26,7 +27,7 @@ def growth(first: int, end: int) -> Growth:
 
 def test_it_grows_in_steps(store: Store) -> None:
     async def scenario() -> None:
-        tree = store.transparency
+        tree = TransparencyTree(store.database)
         assert await tree.frontier() == Frontier()
         for first, end in pairwise([0, 1, 200, 256, 257, 900, 1200]):
             assert await tree.append(first, growth(first, end)) == Frontier().appended(HASHES[:end])
@@ -42,7 +43,7 @@ def test_it_grows_in_steps(store: Store) -> None:
 
 def test_the_log_keeps_the_name_that_it_began_with(store: Store) -> None:
     async def scenario() -> None:
-        tree = store.transparency
+        tree = TransparencyTree(store.database)
         names = ["127.0.0.1:8080/log", "127.0.0.1:8081/log"]
         one, other = await asyncio.gather(*map(tree.named, names))
         assert one == other
@@ -55,7 +56,7 @@ def test_the_log_keeps_the_name_that_it_began_with(store: Store) -> None:
 
 def test_a_growth_counts_once(store: Store) -> None:
     async def scenario() -> None:
-        tree = store.transparency
+        tree = TransparencyTree(store.database)
         await tree.append(0, growth(0, 300))
         assert await tree.append(0, growth(0, 300)) == Frontier().appended(HASHES[:300])
         assert (await tree.append(7, growth(7, 20))).size == 300
@@ -69,15 +70,15 @@ def test_a_growth_counts_once(store: Store) -> None:
 def test_two_transactions_of_one_beginning_are_both_found(store: Store) -> None:
     async def scenario() -> None:
         twins = [bytes(8) + b"a" * 24, bytes(8) + b"b" * 24]
-        await store.transparency.append(0, Growth(HASHES[:2], twins))
-        assert await store.transparency.places(twins[1]) == [1, 2]
+        await TransparencyTree(store.database).append(0, Growth(HASHES[:2], twins))
+        assert await TransparencyTree(store.database).places(twins[1]) == [1, 2]
 
     run(scenario())
 
 
 def test_a_growth_that_breaks_leaves_nothing(store: Store) -> None:
     async def scenario() -> None:
-        tree = store.transparency
+        tree = TransparencyTree(store.database)
         await tree.append(0, growth(0, 255))
         with pytest.raises(Exception, match=r"bytes-like|sequence item"):
             await tree.append(255, Growth([HASHES[255], "no hash"], TRANSACTIONS[255:257]))  # type: ignore[list-item]
@@ -91,9 +92,9 @@ def test_a_closed_database_is_unavailable(store: Store) -> None:
     async def scenario() -> None:
         await store.close()
         with pytest.raises(PluginUnavailable):
-            await store.transparency.frontier()
+            await TransparencyTree(store.database).frontier()
         with pytest.raises(PluginUnavailable):
-            await store.transparency.append(0, growth(0, 1))
+            await TransparencyTree(store.database).append(0, growth(0, 1))
 
     run(scenario())
 
@@ -102,12 +103,13 @@ PROCESS = """
 import asyncio, sys
 from pathlib import Path
 from identity_tlog.tree import leaf_hash
-from identity_core.ports.anchoring import Growth
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.project import Growth
 from identity_core.store import Store
 
 async def main():
     store = Store.open(Path(sys.argv[1]), *sys.argv[2:], processes=2)
-    tree, size = store.transparency, 0
+    tree, size = TransparencyTree(store.database), 0
     while size < 1200:
         numbers = range(size, min(size + 7, 1200))
         leaves, places = [leaf_hash(b"%d" % n) for n in numbers], [leaf_hash(b"t%d" % n) for n in numbers]
@@ -126,10 +128,10 @@ def test_processes_that_append_at_once_make_one_tree(store: Store, tmp_path: Pat
         assert process.returncode == 0, errors.decode()
 
     async def scenario() -> None:
-        assert await store.transparency.frontier() == Frontier().appended(HASHES)
+        assert await TransparencyTree(store.database).frontier() == Frontier().appended(HASHES)
         expected = tiles_over([b"%d" % number for number in range(1200)])
-        assert await store.transparency.tiles(expected) == expected
-        assert [await store.transparency.places(one) for one in TRANSACTIONS[::100]] == [
+        assert await TransparencyTree(store.database).tiles(expected) == expected
+        assert [await TransparencyTree(store.database).places(one) for one in TRANSACTIONS[::100]] == [
             [n + 1] for n in range(0, 1200, 100)
         ]
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.project import Growth
 
 from identity_core.database import Transaction
-from identity_core.ports.anchoring import Growth
 from identity_core.ports.api_keys import Charge
 from identity_core.store import Store
 from identity_tlog.tree import Frontier, leaf_hash
@@ -55,7 +56,7 @@ Work = Callable[[Store], Awaitable[object]]
 
 
 async def tree(store: Store) -> None:
-    await store.transparency.append(0, GROWTH)
+    await TransparencyTree(store.database).append(0, GROWTH)
 
 
 async def audit(store: Store) -> None:
@@ -98,4 +99,4 @@ def write_in_different_orders(stores: list[Store], url: str, one: Work, other: W
     assert [store.database.load().repeated for store in stores] == [0, 0], "one was undone, and run again"
     assert links_hold(stores[0])
     if one is tree:
-        assert asyncio.run(stores[1].transparency.frontier()) == Frontier().appended([LEAF])
+        assert asyncio.run(TransparencyTree(stores[1].database).frontier()) == Frontier().appended([LEAF])

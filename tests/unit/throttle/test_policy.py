@@ -14,13 +14,14 @@ from identity_core.throttle.policy import (
     BucketEmpty,
     Limit,
     Policy,
+    TokenBucketRateLimiter,
     _own_limit,
     bucket_address,
     client_address,
     limit_fields,
     parse_proxies,
 )
-from identity_core.throttle.token_bucket import Decision, TokenBucketRateLimiter
+from identity_core.throttle.token_bucket import Decision
 from tests.unit.throttle.promises import Ticking, run
 
 

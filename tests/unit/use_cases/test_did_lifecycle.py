@@ -12,11 +12,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.challenge import SignedHeader
 from identity_core.domain.dids.changes import AddService, NewService, RemoveVerificationMethod
-from identity_core.domain.dids.log import verify
 from identity_core.errors import (
     AuthFailed,
     DidDeactivated,

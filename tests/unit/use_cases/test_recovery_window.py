@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import AddService, AddVerificationMethod, NewService
-from identity_core.domain.dids.log import verify
 from identity_core.errors import InvalidDocument
 from tests.attack.thief import Database
 from tests.postgres_server import postgres_server

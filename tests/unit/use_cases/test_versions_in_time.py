@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from identity_commands.verify_log import verify
 
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import AddService, NewService
-from identity_core.domain.dids.log import verify
 from identity_core.errors import DidNotFound
 from tests.memory import folder_in_memory
 from tests.rooms import Rooms, recovery_of, rotation_of, secret_of, update_of

@@ -3,7 +3,7 @@
 A method that stands on this is self-certifying: the identifier is the hash of the first entry (the did:webvh SCID rule), each
 entry is hashed over its predecessor and signed by one of ``updateKeys``, to which the entry before committed (``log_keys``).
 ``parameters.change`` says what happened and on whose authority; reading an entry runs the same rules that made it, and compares
-the documents. ``verify`` is for strangers: lines in, what they prove out; it needs this package alone.
+the documents.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from identity_codec import times
-from identity_codec.strict_json import JsonValue
 from identity_codec.values import replace, value_class
 from identity_core.domain.dids import evidence, evolution, past
 from identity_core.domain.dids import state as history
@@ -21,11 +20,11 @@ from identity_core.domain.dids.changes import Change, Create, Deactivate
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log import birth, change_json, log_keys, webvh
+from identity_core.domain.dids.log import birth, change_json, log_keys
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
 from identity_core.domain.dids.log.log_keys import LogKeys
-from identity_core.domain.dids.state import DidState, LogInvalid, UnknownLogMethod, authentication_keys
+from identity_core.domain.dids.state import DidState, LogInvalid, authentication_keys
 from identity_core.errors import IdentityError, InvalidDid, InvalidDocument
 
 MAX_ENTRY: Final = 16 * 1024
@@ -223,60 +222,6 @@ def _proven(after: DidState, document: DidDocument, proofs: Iterable[str]) -> tu
     return tuple(sorted(known.intersection([method.multibase for method in document.methods]))) if known else ()
 
 
-@value_class
-class Verified:
-    """What a valid log proves. It proves nothing about newer entries that somebody may have kept back.
-
-    ``head`` is the versionId of the last entry, ``updated_at`` its time, ``document`` the DID document as JSON, ``unbound_changes`` the
-    count of ``evidence.unbound_changes``, None for did:webvh."""
-
-    did: str
-    versions: int
-    head: str
-    updated_at: datetime
-    deactivated: bool
-    document: Mapping[str, JsonValue]
-    unbound_changes: int | None
-
-    def summary(self) -> dict[str, JsonValue]:
-        """The same as JSON."""
-        return {
-            "did": self.did,
-            "versions": self.versions,
-            "versionId": self.head,
-            "updated": times.printed(self.updated_at),
-            "deactivated": self.deactivated,
-            "unboundChanges": self.unbound_changes,
-        }
-
-
-def verify(
-    octets: bytes, *, now: datetime | None = None, witness_file: bytes | None = None, approved: bool = True
-) -> Verified:
-    """Checks a log: JSON lines of a method that stands on ``chain`` or of did:webvh 1.0.
-
-    With ``now`` entries of the future are refused; ``witness_file`` is the did-witness.json of a did:webvh log that has
-    witnesses. ``approved`` False asks for no approvals: for whoever holds a log to the ledger that it stands on. Raises ``LogInvalid`` with
-    the ``line`` in its details, and ``UnknownLogMethod`` for another method and for did:key, whose one entry is no log.
-    """
-    lines = octets.removesuffix(b"\n").split(b"\n")
-    first = entries.parse(lines[0]).parameters
-    if str(first.get("method")).startswith("did:webvh:"):
-        return _verify_webvh(lines, now, witness_file, approved=approved)
-    method = entries.method_of(first)
-    if method in (None, "key"):
-        raise UnknownLogMethod("A log of this method cannot be checked alone.", details={"line": 1})
-    state: DidState | None = None
-    for state in fold(Chain(method, Rules()).apply, lines):
-        if now is not None and state.updated_at > now:
-            raise LogInvalid("The entry is of the future.", details={"line": state.version_id})
-    if state is None:
-        raise LogInvalid("The log is empty.")
-    head = f"{state.version_id}-{state.entry_hash}"
-    document, unbound = state.document.to_json(), state.unbound_changes
-    return Verified(str(state.did), state.version_id, head, state.updated_at, state.deactivated, document, unbound)
-
-
 def fold(apply: Callable[[DidState | None, bytes], DidState], lines: Iterable[bytes]) -> Iterator[DidState]:
     """The states after each line, by a method's ``apply``. Raises ``LogInvalid`` with the ``line`` in its details."""
     state: DidState | None = None
@@ -287,9 +232,3 @@ def fold(apply: Callable[[DidState | None, bytes], DidState], lines: Iterable[by
         except LogInvalid as error:
             raise LogInvalid(str(error), details={"line": place}) from error
         yield state
-
-
-def _verify_webvh(lines: list[bytes], now: datetime | None, witness_file: bytes | None, *, approved: bool) -> Verified:
-    states = webvh.verify_entries(lines, now=now, witness_file=witness_file, approved=approved)
-    head = states[-1]
-    return Verified(str(head.did), len(states), head.version_id, head.time, head.deactivated, head.document, None)

@@ -9,20 +9,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from identity_core.domain.ledger import gap_record
+from identity_core.domain.ledger.gap_record import GapRecord
+from identity_core.use_cases.ledger.places import LogPlaces
+from identity_core.use_cases.ledger.project import TransparencyLog
+
 from identity_bound_credentials.domain.gap_log import record_of
 from identity_bound_credentials.domain.gap_shards import Manifest
 from identity_bound_credentials.ports import Published
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_codec.multibase import base64url_decode
 from identity_codec.values import value_class
-from identity_core.domain.ledger import gap_record
-from identity_core.domain.ledger.gap_record import GapRecord
 from identity_core.errors import StatusListNotFound, VersionConflict
 from identity_core.ports.ledger import LedgerBackend
-from identity_core.use_cases.ledger.places import LogPlaces
-from identity_core.use_cases.ledger.project import TransparencyLog, entry_at, hashes_of, leaf_of
-from identity_tlog.note import Checkpoint, Note
-from identity_tlog.proofs import TlogProof, inclusion_spans
 
 LOOK_BACK: Final = 256
 """How many of the newest entries of a list are read, where the store does not know an edition: those of at least as many epochs as are
@@ -78,7 +77,8 @@ class RecordGaps:
 
 @value_class
 class GetStatusGapsProof:
-    """The C2SP tlog-proof of an edition, by the digest of its manifest. Raises ``StatusListNotFound``, also before it is recorded."""
+    """The C2SP tlog-proof of an edition, by the digest of its manifest. Raises ``StatusListNotFound``: also before
+    it is recorded, and without a log."""
 
     gaps: StoredStatusGaps
     log: TransparencyLog | None
@@ -91,15 +91,4 @@ class GetStatusGapsProof:
             raise StatusListNotFound from None
         if sequence is None or self.log is None:
             raise StatusListNotFound
-        leaf = leaf_of(await entry_at(self.log.ledger, sequence))
-        note = self.places.note()
-        if note is None or _size(note) <= leaf.index:
-            # Witnesses have not seen it yet: the log alone signs for it, and who asks for witnesses asks again.
-            note = await self.log.signed()
-        size = _size(note)
-        hashes = await hashes_of(self.log.tree, inclusion_spans(leaf.index, size))
-        return TlogProof(leaf.index, hashes, note, leaf.encode()).encode()
-
-
-def _size(note: bytes) -> int:
-    return Checkpoint.parse(Note.parse(note).text).size
+        return await self.places.prove(sequence)

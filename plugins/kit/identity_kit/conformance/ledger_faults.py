@@ -23,9 +23,8 @@ from contextlib import AbstractContextManager, asynccontextmanager
 from typing import ClassVar
 
 import pytest
+from identity_transparency.domain.audit import Audit, LogFault
 
-from identity_core.domain.ledger.audit import Audit, LogFault
-from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, Receipt
 from identity_kit.conformance.ledger_examined import DID, ExaminedLedger, check_lines, whole
@@ -40,6 +39,7 @@ from identity_kit.conformance.ledger_writers import (
     write_until_told,
 )
 from identity_kit.conformance.loops import close, in_own_loop, run
+from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint
 from identity_tlog.tree import Frontier, leaf_hash
 

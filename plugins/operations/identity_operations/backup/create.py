@@ -16,23 +16,25 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from identity_transparency.domain.checkpoint_keys import CheckpointKeys
+from identity_transparency.opening import checkpoint_file_of, checkpoint_keys
+from identity_transparency.remembered import CheckpointFile, Remembered
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
+from identity_transparency.use_cases.project import CheckpointSigner, leaf_of
+
 from identity_codec.values import value_class
 from identity_core import __version__
-from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
+from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.read_only import looking_plugins, looking_store, pending_steps
-from identity_core.bootstrap.storage import checkpoint_keys, told_at_start
+from identity_core.bootstrap.storage import told_at_start
 from identity_core.database import Transaction, look_at
-from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
-from identity_core.domain.ledger.remembered import Remembered
 from identity_core.files import locked_folder, new_draft, settle
 from identity_core.plugin.build import LookOnly
 from identity_core.plugin.sockets import LEDGER
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_core.store.audit import StoredAuditEnd
-from identity_core.store.checkpoint_file import CheckpointFile
-from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
-from identity_core.use_cases.ledger.project import CheckpointSigner, leaf_of
 from identity_operations.backup.archive import Advance, described, read_archive, write_archive
 from identity_operations.backup.manifest import BackupManifest
 from identity_operations.backup.seal import BackupInvalid, OperatorKey
@@ -255,7 +257,7 @@ async def end_of(copy: Settings) -> End:
             custodian = plugins.custodian(copy.custodian.backend)
             store = await looking_store(copy, custodian)
             try:
-                known = await store.transparency.origin()
+                known = await TransparencyTree(store.database).origin()
                 if not known and await store.documents.is_empty():
                     fix = "start it once (`identity serve`), and back it up then; keep what is in the directory until then"
                     what = "this installation was never started: it has no log yet, and a restore could not tell how far it is"
@@ -264,10 +266,10 @@ async def end_of(copy: Settings) -> End:
                 if not origin:
                     fix = "give the settings with which it runs (--config, IDENTITY_LEDGER_ORIGIN)"
                     raise StartError("nothing says what the log is called", "ledger.origin", fix)
-                read = ReadCheckpointKeys(custodian, ledger, store.transparency, origin)
-                frontier = await store.transparency.frontier()
+                read = ReadCheckpointKeys(custodian, ledger, TransparencyTree(store.database), origin)
+                frontier = await TransparencyTree(store.database).frontier()
                 if LEDGER.hook in look.blind:
-                    own = await store.transparency.service_did()
+                    own = await TransparencyTree(store.database).service_did()
                     head = None if own is None else await store.documents.head(own)
                     if own is not None and head is None:
                         raise StartError(

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from identity_transparency.remembered import Remembered
+
 from identity_codec import jcs, strict_json
 from identity_codec.times import parse, printed
 from identity_codec.values import value_class
-from identity_core.domain.ledger.remembered import Remembered
 from identity_operations.backup.seal import BackupInvalid
 from identity_tlog.note import VerifierKey, open_checkpoint
 from identity_tlog.tree import Malformed, Refuted

@@ -15,23 +15,24 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from identity_transparency.domain.checkpoint_keys import CheckpointKeys, SignedByAnother
+from identity_transparency.opening import check_new_origin, check_of, checkpoint_file_of, load_remembered, open_beside
+from identity_transparency.remembered import CheckpointFile, Remembered
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.project import TransparencyLog
+from identity_transparency.witnesses import SeenByWitnesses, ask_witnesses
+
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed
 from identity_codec.values import value_class
-from identity_core.bootstrap.beside import open_beside
-from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
-from identity_core.bootstrap.storage import check_new_origin, check_of, load_remembered, told_at_start
-from identity_core.bootstrap.witnesses import SeenByWitnesses, ask_witnesses
+from identity_core.bootstrap.ports import SystemClock
+from identity_core.bootstrap.storage import told_at_start
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
-from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, SignedByAnother
-from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import StorageMismatch
 from identity_core.files import sync_folder
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
 from identity_core.store.audit import StoredAuditEnd
-from identity_core.store.checkpoint_file import CheckpointFile
-from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.record import Record
 from identity_operations.backup.archive import Advance, read_archive
 from identity_operations.backup.create import end_of, examine_copy, refused, settings_over, staged, unpack
@@ -218,7 +219,7 @@ async def _gone_on(
         await _record(store, manifest, tree.size, entries, new_origin)
         signer = logged.signer
         if new_origin is not None:
-            await store.transparency.rename(new_origin)
+            await TransparencyTree(store.database).rename(new_origin)
             signer = signer.renamed(new_origin)
         end = await StoredAuditEnd(store.database).settled()
         is_behind = new_origin is None and newest is not None and newest.checkpoint.size > tree.size

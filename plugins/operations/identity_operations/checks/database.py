@@ -210,7 +210,7 @@ def _compared(settings: Settings) -> Diagnosis:
 
 def checkpoint(settings: Settings) -> Iterator[Diagnosis]:
     """The checkpoint that is remembered apart."""
-    from identity_core.bootstrap.ports import checkpoint_file_of
+    from identity_transparency.opening import checkpoint_file_of
 
     path = checkpoint_file_of(settings)
     if not os.access(path.parent, os.W_OK | os.X_OK):

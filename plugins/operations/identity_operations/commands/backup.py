@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from identity_commands.log_policy import read_policy
 from identity_commands.secret_input import read_private
 
 from identity_codec.times import printed
-from identity_core.cli.ledger_trust import read_policy
 from identity_core.cli.options import FILE, FILE_THERE, all_of, of_installation, refuse_absent, shown_database
 from identity_core.cli.output import Command, fail, failing, misused, progress, show
 from identity_core.cli.plugin_commands import OpenGroup

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from identity_transparency.remembered import Remembered
 
 from identity_core.cli.options import shown_database
 from identity_core.cli.output import misused, show
-from identity_core.domain.ledger.remembered import Remembered
 from identity_core.settings import Settings
 from identity_tlog.note import VerifierKey
 

@@ -13,12 +13,17 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from identity_transparency.domain.audit import Audit
+from identity_transparency.opening import checkpoint_keys
+from identity_transparency.remembered import Remembered
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
+from identity_transparency.use_cases.project import leaf_of
+from identity_transparency.use_cases.storage import CheckStorage
+
 from identity_codec.values import value_class
-from identity_core.bootstrap.storage import checkpoint_keys
 from identity_core.database import DatabaseMismatch
 from identity_core.domain.activity import ChainBroken, ChainHead, check_kept, follow
-from identity_core.domain.ledger.audit import Audit
-from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import StorageMismatch
 from identity_core.extension.installation import RowRule
 from identity_core.ports.custodian import Custodian
@@ -26,9 +31,6 @@ from identity_core.ports.ledger import ExaminableLedger, LedgerBackend, LedgerEn
 from identity_core.settings import StartError
 from identity_core.store import Store
 from identity_core.use_cases.dids.index_audit import IndexAudit
-from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
-from identity_core.use_cases.ledger.project import leaf_of
-from identity_core.use_cases.ledger.storage import CheckStorage
 from identity_operations.examination.rows import StoreExamination, place_sum
 from identity_tlog.note import Checkpoint
 from identity_tlog.tiles import levels_of, tiles_of
@@ -89,12 +91,16 @@ class Examiner:
     entries: int = 0
     _suspects: list[LedgerEntry] = field(default_factory=list)
 
+    @property
+    def _tree(self) -> TransparencyTree:
+        return TransparencyTree(self.store.database)
+
     async def __call__(self) -> None:
         """Looks at everything. Raises what the ports raise."""
         self.entries = (await self.ledger.head()).sequence
         await self._ledger_chains()
         try:
-            frontier = await self.store.transparency.frontier()
+            frontier = await self._tree.frontier()
         except DatabaseMismatch as error:
             self.report("tile", "transparency_head", error.reason)
             await self._entries_of_log(Frontier())
@@ -120,8 +126,8 @@ class Examiner:
         try:
             await self.check.projections()
             if self.kept is not None:
-                tree, origin = self.store.transparency, self.kept.checkpoint.origin
-                read = ReadCheckpointKeys(self.custodian, self.ledger, tree, origin)
+                origin = self.kept.checkpoint.origin
+                read = ReadCheckpointKeys(self.custodian, self.ledger, self._tree, origin)
                 await self.check.remembered(self.kept, await checkpoint_keys(read))
         except StorageMismatch as error:
             self.report("storage", "the databases", str(error))
@@ -145,7 +151,7 @@ class Examiner:
 
     async def _entries_of_log(self, frontier: Frontier) -> None:
         """Index, and with ``deep`` tiles and places, along the ledger."""
-        origin = await self.store.transparency.origin()
+        origin = await self._tree.origin()
         # After a crash the tree may be behind what is remembered; a start brings it up.
         held = (
             [self.kept.checkpoint] if self.kept is not None and 0 < self.kept.checkpoint.size <= frontier.size else []
@@ -166,7 +172,7 @@ class Examiner:
     async def _feed(self, audit: Audit, lines: Sequence[LedgerEntry]) -> None:
         """Nothing from a gap on: all that is behind it would be in another place."""
         number, start = audit.size // PAGE, audit.size + 1
-        tile = (await self.store.transparency.tiles([(0, number)])).get((0, number), b"")
+        tile = (await self._tree.tiles([(0, number)])).get((0, number), b"")
         if [line.receipt.sequence for line in lines] != list(range(start, start + len(lines))):
             self.report("ledger", f"entries from {start}", "one of them is missing")
             return
@@ -182,9 +188,7 @@ class Examiner:
         if audit.size == size:
             for level in range(1, levels_of(size)):
                 for tile in tiles_of(size, level):
-                    octets = (await self.store.transparency.tiles([(level, tile.number)])).get(
-                        (level, tile.number), b""
-                    )
+                    octets = (await self._tree.tiles([(level, tile.number)])).get((level, tile.number), b"")
                     audit.compare_tile(tile, octets[: HASH_BYTES * tile.width])
         audit.close()
         # Entries and tiles agree, also with what is remembered: then it is the head of the tree that does not.

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from identity_transparency.opening import check_of, load_remembered, open_beside
+from identity_transparency.tree import drop_projections
+
 from identity_codec.values import value_class
-from identity_core.bootstrap.beside import index_tools, open_beside
+from identity_core.bootstrap.beside import index_tools
 from identity_core.bootstrap.ports import SystemClock, rows_secret
 from identity_core.bootstrap.read_only import looking_plugins, looking_store
-from identity_core.bootstrap.storage import BRING_UP, check_of, load_remembered, told_at_start
+from identity_core.bootstrap.storage import BRING_UP, told_at_start
 from identity_core.database import DatabaseAbsent, faults_of
 from identity_core.errors import IdentityError
 from identity_core.extension.choice import extensions_on
@@ -21,7 +24,6 @@ from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.store.audit import drop_projections
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.record import Record

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from identity_transparency.opening import check_of, checkpoint_keys, load_remembered
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
+
 from identity_codec.values import value_class
 from identity_core.bootstrap.beside import has_api_keys, with_tagged, writable_of
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.read_only import looking_plugins, looking_store
-from identity_core.bootstrap.storage import check_of, checkpoint_keys, load_remembered, told_at_start
+from identity_core.bootstrap.storage import told_at_start
 from identity_core.database import DatabaseAbsent, MigrationPending
 from identity_core.errors import StorageMismatch
 from identity_core.plugin.build import LookOnly
@@ -18,7 +22,6 @@ from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.sockets import LEDGER
 from identity_core.settings import Settings
 from identity_core.use_cases.api_keys.tagged import TaggedKeys
-from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
 
 
 @value_class
@@ -67,7 +70,7 @@ async def _compare(settings: Settings, plugins: PluginManager, look: LookOnly) -
             return Compared(None, None if kept is None else kept.checkpoint.size)
         await check.projections()
         if kept is not None:
-            read = ReadCheckpointKeys(custodian, ledger, store.transparency, kept.checkpoint.origin)
+            read = ReadCheckpointKeys(custodian, ledger, TransparencyTree(store.database), kept.checkpoint.origin)
             await check.remembered(kept, await checkpoint_keys(read))
         entries = (await ledger.head()).sequence
         newest = [line.receipt.recorded_at for line in await ledger.entries_after(entries - 1, 1)] if entries else []

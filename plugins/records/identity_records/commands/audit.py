@@ -194,8 +194,11 @@ def _stored(runner: asyncio.Runner, log: AuditLog, after: int) -> Lines:
 
 
 def _pages(page_behind: Callable[[int], Sequence[ChainedLine]], after: int) -> Lines:
+    """Yield the lines after the number ``after``. Raises ``ChainBroken``: when a page does not advance, which would never end."""
     while page := page_behind(after):
         yield from page
+        if page[-1].sequence <= after:
+            raise ChainBroken(f"line {page[-1].sequence} is behind line {after}")
         after = page[-1].sequence
 
 

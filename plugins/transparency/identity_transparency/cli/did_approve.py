@@ -17,6 +17,8 @@ from urllib.parse import quote
 import click
 from identity_commands.json_input import input_argument, name_of
 from identity_commands.remote import add_command, session, url_option
+from identity_did_webvh import approvals as witness
+from identity_did_webvh import log as webvh
 
 from identity_codec import ed25519, multikey, times
 from identity_codec.values import value_class
@@ -25,7 +27,6 @@ from identity_core.cli.output import Command, fail, fail_start, on_one_line, pri
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.database.files import FileLock
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log import webvh, witness
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import IdentityError
 from identity_core.files import durable_draft

@@ -12,40 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import click
+from identity_commands.log_policy import policy_option, verifier_key
 from identity_commands.remote import add_command, session
 
 from identity_codec.multibase import base64url_decode
-from identity_core.cli.ledger_sources import (
-    anchored_option,
-    cosignatures_option,
-    fetched_growth,
-    held_option,
-    key_option,
-    leaves_of,
-    service_did_option,
-    unverified,
-    url_option,
-    verifier_key,
-    witness_keys_option,
-)
-from identity_core.cli.ledger_trust import (
-    kept_checkpoints,
-    kept_history,
-    opened_checkpoint,
-    policy_option,
-    refused_key,
-    require_service_log_option,
-    unchecked,
-    unchecked_text,
-)
 from identity_core.cli.options import FILE, FILE_THERE, Number, counted
 from identity_core.cli.output import fail, failing, progress, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.client import Client
-from identity_core.domain.ledger.checkpoint_keys import TrustedLog, check_growth
-from identity_core.domain.ledger.history import LoggedHistory, retired_keys, verify_history
-from identity_core.domain.ledger.leaf import LogLeaf, Recorded
 from identity_core.errors import IdentityError
+from identity_tlog.leaf import LogLeaf, Recorded
 from identity_tlog.note import SignedCheckpoint, VerifierKey
 from identity_tlog.proofs import TlogProof
 from identity_tlog.tree import Malformed, Refuted
@@ -55,6 +31,29 @@ from identity_transparency.cli.ledger_prove import prove, verify_file
 from identity_transparency.cli.ledger_repair import accept_rollback, repair
 from identity_transparency.cli.ledger_show import show_tree
 from identity_transparency.cli.ledger_witness import witness
+from identity_transparency.cli.sources import (
+    anchored_option,
+    cosignatures_option,
+    fetched_growth,
+    held_option,
+    key_option,
+    leaves_of,
+    service_did_option,
+    unverified,
+    url_option,
+    witness_keys_option,
+)
+from identity_transparency.cli.trust import (
+    kept_checkpoints,
+    kept_history,
+    opened_checkpoint,
+    refused_key,
+    require_service_log_option,
+    unchecked,
+    unchecked_text,
+)
+from identity_transparency.domain.checkpoint_keys import TrustedLog, check_growth
+from identity_transparency.domain.history import LoggedHistory, retired_keys, verify_history
 
 _file = functools.partial(click.option, type=FILE_THERE)
 
@@ -202,13 +201,15 @@ def _kept(path: Path, did: str | None) -> LoggedHistory:
 
 def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> LoggedHistory:
     """From the plain formats. All proofs have one checkpoint, as those have that were fetched while nothing was recorded."""
-    from identity_core.domain.dids import log
+    from identity_commands import verify_log
+
+    from identity_core.domain.dids.state import UnknownLogMethod
 
     lines = log_file.read_bytes().removesuffix(b"\n").split(b"\n")
     if len(lines) != len(proofs):
         raise Refuted(f"{len(proofs)} proofs for {len(lines)} lines")
-    with failing(log.UnknownLogMethod, str(log_file), "give the DID too: a did:key is its own document"):
-        did = did or log.verify(log_file.read_bytes(), approved=False).did
+    with failing(UnknownLogMethod, str(log_file), "give the DID too: a did:key is its own document"):
+        did = did or verify_log.verify(log_file.read_bytes(), approved=False).did
     recorded, newest = list[Recorded](), b""
     for version, (line, path) in enumerate(zip(lines, proofs, strict=True), 1):
         proof = TlogProof.parse(path.read_bytes())

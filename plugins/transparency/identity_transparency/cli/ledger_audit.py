@@ -9,8 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import click
+from identity_commands import verify_log
+from identity_core.domain.ledger import gap_record
+from identity_core.domain.ledger.audit import Audit, LogFault
+from identity_core.domain.ledger.checkpoint_keys import ReplacedKeyAlone, TrustedLog
+from identity_core.domain.ledger.history import IMMUTABLE, LoggedHistory, retired_keys
+from identity_core.domain.ledger.leaf import read_head
 
-from identity_core.cli.ledger_sources import (
+from identity_core.cli.output import Command, failing, progress, show
+from identity_core.domain.dids.log import service_log
+from identity_core.domain.dids.state import LogInvalid
+from identity_core.errors import LedgerUnavailable, StorageMismatch
+from identity_tlog.leaf import read_head
+from identity_tlog.note import Checkpoint
+from identity_tlog.tiles import Tile, levels_of, tiles_of, unbundled
+from identity_tlog.tree import Malformed, Refuted
+from identity_transparency.cli.ledger_repair import compared
+from identity_transparency.cli.sources import (
     LocalSource,
     LogSource,
     Missing,
@@ -24,7 +39,7 @@ from identity_core.cli.ledger_sources import (
     source_options,
     unverified,
 )
-from identity_core.cli.ledger_trust import (
+from identity_transparency.cli.trust import (
     FOLLOW,
     PRESENT,
     kept_checkpoints,
@@ -35,19 +50,6 @@ from identity_core.cli.ledger_trust import (
     unchecked,
     unchecked_text,
 )
-from identity_core.cli.output import Command, failing, progress, show
-from identity_core.domain.dids import log
-from identity_core.domain.dids.log import service_log
-from identity_core.domain.ledger import gap_record
-from identity_core.domain.ledger.audit import Audit, LogFault
-from identity_core.domain.ledger.checkpoint_keys import ReplacedKeyAlone, TrustedLog
-from identity_core.domain.ledger.history import IMMUTABLE, LoggedHistory, retired_keys
-from identity_core.domain.ledger.leaf import read_head
-from identity_core.errors import LedgerUnavailable, StorageMismatch
-from identity_tlog.note import Checkpoint
-from identity_tlog.tiles import Tile, levels_of, tiles_of, unbundled
-from identity_tlog.tree import Malformed, Refuted
-from identity_transparency.cli.ledger_repair import compared
 
 SHOWN = 20
 
@@ -200,7 +202,7 @@ def _retired(
         return known, []
     try:
         here = service_log.read(lines).retired
-    except log.LogInvalid as error:
+    except LogInvalid as error:
         return known, [LogFault("log", service_did, f"the service log does not hold: {error}")]
     return known | {one: min(size, known.get(one, size)) for one, size in here.items()}, []
 
@@ -209,7 +211,7 @@ def _proven(later: LoggedHistory, trusted: TrustedLog) -> dict[str, int]:
     """What the service log in ``later`` retires, as its own checkpoint proves; ends the command where it does not."""
     place = "--service-history"
     signed = opened_checkpoint(later.checkpoint, trusted, place)
-    with failing((Malformed, Refuted, log.LogInvalid), place, "do not trust it", what="the service log is not proven"):
+    with failing((Malformed, Refuted, LogInvalid), place, "do not trust it", what="the service log is not proven"):
         return dict(retired_keys(later.service_did or "", later.service, signed))
 
 
@@ -224,11 +226,11 @@ def _log_findings(did: bytes, entries: Sequence[tuple[int, bytes]], retired: Map
     if name.startswith(IMMUTABLE):
         return []
     try:
-        if log.verify(b"\n".join(entry for _, entry in entries), approved=False).did != name:
+        if verify_log.verify(b"\n".join(entry for _, entry in entries), approved=False).did != name:
             return [LogFault("log", name, "its entries are those of another DID")]
         for index, entry in entries:
             service_log.check_not_retired(retired, entry, index)
-    except log.LogInvalid as error:
+    except LogInvalid as error:
         return [LogFault("log", name, f"{error} {dict(error.details)}")]
     return []
 

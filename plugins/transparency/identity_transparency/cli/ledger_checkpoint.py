@@ -11,7 +11,15 @@ import click
 import httpx
 
 from identity_codec.multibase import base64url_encode
-from identity_core.cli.ledger_sources import (
+from identity_core.cli.options import FILE
+from identity_core.cli.output import Command, failing, show
+from identity_core.client.session import ServiceError, read_whole
+from identity_tlog.note import MAX_NOTE, Checkpoint
+from identity_tlog.proofs import consistency_spans, span_hash
+from identity_tlog.tiles import needed, node_from, tile_at
+from identity_tlog.tree import Malformed, Refuted
+from identity_tlog.witness import Submission
+from identity_transparency.cli.sources import (
     LocalSource,
     LogSource,
     Missing,
@@ -21,7 +29,7 @@ from identity_core.cli.ledger_sources import (
     service_history_option,
     source_options,
 )
-from identity_core.cli.ledger_trust import (
+from identity_transparency.cli.trust import (
     kept_history,
     opened_checkpoint,
     require_service_log_option,
@@ -29,14 +37,6 @@ from identity_core.cli.ledger_trust import (
     unchecked,
     unchecked_text,
 )
-from identity_core.cli.options import FILE
-from identity_core.cli.output import Command, failing, show
-from identity_core.client.session import ServiceError, read_whole
-from identity_tlog.note import MAX_NOTE, Checkpoint
-from identity_tlog.proofs import consistency_spans, span_hash
-from identity_tlog.tiles import needed, node_from, tile_at
-from identity_tlog.tree import Malformed, Refuted
-from identity_tlog.witness import Submission
 
 NO_ANSWER: Final = (httpx.TransportError, httpx.InvalidURL, ServiceError)
 SOCKET_SECONDS: Final = 10.0

@@ -1,5 +1,5 @@
 """``identity ledger prove``, and ``identity ledger verify --policy``: that one entry stands in a log, kept in a file (C2SP tlog-proof) and
-checked without any network. ``extra`` is the leaf (`domain/ledger/README.md` has its form), so that any reader of the format can check it.
+checked without any network. ``extra`` is the leaf (`packages/identity_tlog/README.md`), so any reader of the format can check it.
 """
 
 from __future__ import annotations
@@ -11,22 +11,24 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from identity_commands.log_policy import policy_option, read_policy, verifier_key
 from identity_commands.remote import session, url_option
 
 from identity_codec import times
 from identity_codec.multibase import base64url_decode, base64url_encode
-from identity_core.cli.ledger_sources import transactions_of, unverified, verifier_key
-from identity_core.cli.ledger_trust import policy_option, read_policy, refused_key, unchecked, unchecked_text
 from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, fail, failing, prints_json, show
 from identity_core.client import Client
-from identity_core.domain.dids.log import LogInvalid, service_log
-from identity_core.domain.ledger.history import LoggedHistory, ProvenEntry, read_transaction, retired_keys, verify_entry
-from identity_core.domain.ledger.leaf import LogLeaf
+from identity_core.domain.dids.log import service_log
+from identity_core.domain.dids.state import LogInvalid
+from identity_tlog.leaf import LogLeaf, ProvenEntry, verify_entry
 from identity_tlog.note import Checkpoint, Note, VerifierKey
 from identity_tlog.policy import WitnessPolicy, label
 from identity_tlog.proofs import TlogProof, verify_inclusion
 from identity_tlog.tree import Malformed, Refuted, leaf_hash
+from identity_transparency.cli.sources import transactions_of, unverified
+from identity_transparency.cli.trust import refused_key, unchecked, unchecked_text
+from identity_transparency.domain.history import LoggedHistory, read_transaction, retired_keys
 
 _TRANSACTION: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 

@@ -13,9 +13,9 @@ import click
 
 from identity_core.cli.options import of_installation, refuse_absent
 from identity_core.cli.output import Command, agreed, fail, show
-from identity_core.domain.ledger.audit import LogFault
 from identity_core.errors import IdentityError
 from identity_core.settings import Settings
+from identity_transparency.domain.audit import LogFault
 
 if TYPE_CHECKING:
     from identity_core.bootstrap import IndexTools

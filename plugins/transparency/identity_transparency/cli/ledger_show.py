@@ -12,7 +12,7 @@ from identity_codec import times
 from identity_codec.multibase import base64url_encode
 from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, failing, show
-from identity_core.domain.ledger.leaf import LogLeaf
+from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint, Note
 from identity_tlog.proofs import Span, inclusion_spans, subtrees
 from identity_tlog.tree import Malformed, Refuted, leaf_hash, node_hash

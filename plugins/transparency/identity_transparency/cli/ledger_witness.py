@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
+from identity_commands.log_policy import verifier_key
 
-from identity_core.cli.ledger_sources import verifier_key
 from identity_core.cli.options import FILE_THERE, Whole
 from identity_core.cli.output import Command, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup

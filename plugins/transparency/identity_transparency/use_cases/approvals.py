@@ -15,20 +15,20 @@ from collections.abc import Sequence
 from typing import Final
 
 import orjson
+from identity_did_webvh import approvals as witness
+from identity_did_webvh.approvals import Witnesses
 
 from identity_codec.structs import plain
 from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
 from identity_core.domain.activity import Event, EventRecord, RequestContext
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log import witness
-from identity_core.domain.dids.log.witness import Witnesses
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import AuthFailed, DidNotFound, Forbidden, InvalidDocument, Overloaded, VersionConflict
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.use_cases.dids.read import DidLog, GetDidLog
-from identity_core.use_cases.dids.witnesses import WITNESS, WitnessApprovals, is_witnessed
+from identity_core.use_cases.transparency import WITNESS, WitnessApprovals, is_witnessed
 from identity_transparency.store import StoredWitnessFiles, WitnessFile
 from identity_transparency.wire import ApproveDidVersionRequest
 

@@ -14,14 +14,12 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Protocol
 
 from identity_core.cache import BoundedCache
 from identity_core.errors import IdentityError
 from identity_core.ports.clock import Clock
-from identity_core.ports.witnesses import CheckpointWitness, WitnessFailed
 from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.ledger.project import CheckpointSigner, TransparencyLog
 from identity_tlog.note import Checkpoint, Note, SignedCheckpoint, cosigned_at
 from identity_tlog.policy import PolicyWitness, WitnessPolicy, label
 from identity_tlog.proofs import consistency_spans, span_hash
@@ -29,6 +27,7 @@ from identity_tlog.tiles import needed, node_from
 from identity_tlog.tree import Frontier, Malformed, Refuted
 from identity_tlog.witness import Stale, Submission
 from identity_transparency.cosigned import StoredCosignedCheckpoints
+from identity_transparency.use_cases.project import CheckpointSigner, TransparencyLog
 
 ROUND_SECONDS: Final = 10.0
 MOST_PAUSE_SECONDS: Final = 8.0
@@ -37,6 +36,21 @@ BUSY_SECONDS: Final = 0.9
 """The pause while something is not cosigned: shorter than ``Repeating.interval_seconds``, so that it is not extended."""
 
 log = logging.getLogger("identity.witnesses")
+
+
+class WitnessFailed(Exception):
+    """The witness does not answer, refuses, or answers what is none of the answers of tlog-witness. The text is one line."""
+
+
+class CheckpointWitness(Protocol):
+    """One witness, over whatever way leads to it."""
+
+    async def add_checkpoint(self, body: bytes) -> bytes:
+        """Return the answer to a submission: cosignature lines, unverified, in some kilobytes at most.
+
+        Ends within ten seconds or so. Raises ``Stale`` with the size of what it cosigned last, ``WitnessFailed``.
+        """
+        ...
 
 
 @dataclass(slots=True)

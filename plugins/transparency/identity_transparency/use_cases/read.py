@@ -10,20 +10,20 @@ getLedgerInclusionProof and getLedgerConsistencyProof, made from tiles. getLedge
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from identity_codec import multikey
 from identity_codec.times import printed
 from identity_codec.values import value_class
-from identity_core.domain.ledger.checkpoint_keys import EarlierKey
-from identity_core.domain.ledger.leaf import LogLeaf
 from identity_core.errors import BlockNotFound, LogRangeInvalid, TileNotFound, TransactionNotFound
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
-from identity_core.use_cases.ledger.places import LogPlaces
-from identity_core.use_cases.ledger.project import TransparencyLog, entry_at, hashes_of, leaf_of
-from identity_tlog.proofs import consistency_spans, inclusion_spans
+from identity_tlog.leaf import LogLeaf
+from identity_tlog.note import Checkpoint, Note
+from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans
 from identity_tlog.tiles import WIDTH, Tile, bundled
 from identity_tlog.tree import HASH_BYTES, leaf_hash
+from identity_transparency.domain.checkpoint_keys import EarlierKey
+from identity_transparency.use_cases.project import TransparencyLog, entry_at, hashes_of, leaf_of
 from identity_transparency.wire import (
     EarlierLedgerKey,
     GetLedgerBlockQuery,
@@ -196,15 +196,36 @@ class GetLedgerConsistencyProof:
 
 @value_class
 class GetLedgerCheckpoint:
-    """The last checkpoint that a quorum has cosigned (``places``); else, and where any quorum will do, the
+    """The last checkpoint that a quorum has cosigned (``newest``); else, and where any quorum will do, the
     signed checkpoint over everything that the ledger holds now."""
 
     log: TransparencyLog
-    places: LogPlaces
+    newest: Callable[[], bytes | None]
 
     async def __call__(self, query: GetLedgerCheckpointQuery) -> bytes:
-        note = self.places.note() if query.quorum is None else None
+        note = self.newest() if query.quorum is None else None
         return await self.log.signed() if note is None else note
+
+
+@value_class
+class ProveEntry:
+    """The C2SP tlog-proof of the entry of the ledger with a sequence, under the ``newest`` cosigned checkpoint that covers it. Until
+    witnesses have seen it the log alone signs for it."""
+
+    log: TransparencyLog
+    newest: Callable[[], bytes | None]
+
+    async def __call__(self, sequence: int) -> bytes:
+        leaf = leaf_of(await entry_at(self.log.ledger, sequence))
+        note = self.newest()
+        if note is None or _size(note) <= leaf.index:
+            note = await self.log.signed()
+        hashes = await hashes_of(self.log.tree, inclusion_spans(leaf.index, _size(note)))
+        return TlogProof(leaf.index, hashes, note, leaf.encode()).encode()
+
+
+def _size(note: bytes) -> int:
+    return Checkpoint.parse(Note.parse(note).text).size
 
 
 @value_class

@@ -7,15 +7,14 @@ from dataclasses import replace
 
 from identity_codec.values import value_class
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
-from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.store.audit import StoredAuditEnd
-from identity_core.store.checkpoint_file import CheckpointFile
-from identity_core.use_cases.ledger.project import TransparencyLog
-from identity_core.use_cases.ledger.storage import CheckStorage
 from identity_core.use_cases.record import Record
 from identity_tlog.tree import Malformed
+from identity_transparency.remembered import CheckpointFile, Remembered
+from identity_transparency.use_cases.project import TransparencyLog
+from identity_transparency.use_cases.storage import CheckStorage
 
 
 class AnotherLedger(StorageMismatch):

@@ -22,16 +22,15 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from identity_core.domain.activity import GENESIS
-from identity_core.domain.ledger.remembered import Remembered
 from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.store.audit import StoredAuditEnd
-from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.ledger.guard import StorageWatch
-from identity_core.use_cases.ledger.project import TransparencyLog
-from identity_core.use_cases.ledger.storage import CheckStorage
+from identity_core.use_cases.transparency import StorageWatch
 from identity_tlog.tree import Frontier
+from identity_transparency.remembered import CheckpointFile, Remembered
+from identity_transparency.use_cases.project import TransparencyLog
+from identity_transparency.use_cases.storage import CheckStorage
 
 QUIET_SECONDS = 2.0
 REST_SECONDS = 60.0

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
 
 from identity_core.domain.dids.changes import (
@@ -32,7 +33,7 @@ from identity_core.domain.dids.changes import (
 from identity_core.domain.dids.contexts import DIDCOMM, SERVICE_CONTEXTS
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.keys import Key, default_purposes
-from identity_core.domain.dids.log.chain import Chain, fold, verify
+from identity_core.domain.dids.log.chain import Chain, fold
 from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import LogInvalid
 from tests.client.own_logs import rewritten

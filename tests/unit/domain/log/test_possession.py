@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import BIRTH, Controller, Life
 
 from identity_codec import multibase
@@ -19,7 +20,6 @@ from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import AddVerificationMethod, Create, NewService, Recover, Rotate, Update
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDocument
 from identity_core.ports.did_method import UnsignedEntry

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_codec import ed25519
-from identity_core.domain.ledger.leaf import LogLeaf, read_head
+from identity_tlog.leaf import LogLeaf, read_head
 from identity_tlog.note import (
     WITNESS,
     Checkpoint,

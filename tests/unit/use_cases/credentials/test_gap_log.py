@@ -18,13 +18,13 @@ from identity_bound_credentials.ports import GapList
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_bound_credentials.use_cases.gap_log import GetStatusGapsProof, RecordGaps
 from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
+from identity_core.domain.ledger import gap_record
+from identity_core.domain.ledger.gap_record import GapRecord
+from identity_core.use_cases.ledger.places import LogPlaces
 
 from identity_codec.multibase import base64url_encode
 from identity_core.domain.credentials.status_list import StatusListRefused
-from identity_core.domain.ledger import gap_record
-from identity_core.domain.ledger.gap_record import GapRecord
 from identity_core.errors import LedgerUnavailable, StatusListNotFound
-from identity_core.use_cases.ledger.places import LogPlaces
 from identity_tlog.policy import WitnessPolicy
 from tests.rooms import Rooms
 from tests.transparency import LoggedLedger, LogKey
@@ -48,7 +48,7 @@ class Room:
         self.gaps, self.ledger = StoredStatusGaps(self.logged.store.database), self.logged.ledger
         self.record = RecordGaps(self.gaps, self.ledger)
         self.job = self.process()
-        self.proof = GetStatusGapsProof(self.gaps, self.logged, LogPlaces())
+        self.proof = GetStatusGapsProof(self.gaps, LogPlaces(prove=ProveEntry(self.logged, lambda: None)))
         self.epoch = status_gaps.epoch_at(self.logged.clock.now(), LIST.period)
 
     def process(self) -> PublishStatusGaps:

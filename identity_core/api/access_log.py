@@ -1,0 +1,229 @@
+"""One record for each answered request, for an operator to find the request that a client names.
+
+A record says what was asked and how it went, never whom it was about: no target, query, header or body, no DID, no key and no
+address. A caller is the fingerprint of an API key, as in the audit log, or a keyed hash of a DID, the same for as long as the installation
+keeps its keys. ``cli/log_lines.py`` makes a line of it; where that is all that the log goes to, it is told without a record, which costs
+more than the line.
+
+The gauges of the plugins in use and of the rate limiter are here, too. Both count in plain integers, because a call must not wait for a
+metric. The label of a plugin is its ``kind:name``.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from identity_core.api.request import NOTHING, Request
+from identity_core.cache import BoundedCache
+from identity_core.domain.callers import Caller
+from identity_core.extension.metrics import Gauge
+
+if TYPE_CHECKING:
+    from identity_core.plugin.choose import InUse
+
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+# These refusals cost their client nothing, so a flood of them must not fill a disk.
+FREE: Final = frozenset({429, 503})
+FREE_A_SECOND: Final = 50
+REMEMBERED_DIDS: Final = 4_096
+
+log = logging.getLogger("identity.request")
+
+
+class AnsweredRequest(NamedTuple):
+    """What there is to say of one request. ``code`` is empty where it was not refused. No member holds a character that a line of text
+    or of JSON would escape: all are words of ours, digits, and a request id that was looked through."""
+
+    method: str
+    operation: str
+    status: int
+    milliseconds: float
+    octets_in: int
+    octets_out: int
+    caller: str
+    request_id: str
+    code: str = ""
+
+    def fields(self) -> dict[str, Any]:
+        """The members of a record."""
+        found = dict(zip(MEMBERS, self, strict=False))
+        return found | {"code": self.code} if self.code else found
+
+
+MEMBERS: Final = ("method", "operation", "status", "milliseconds", "octetsIn", "octetsOut", "caller", "requestId")
+
+
+class RequestHandler(logging.Handler):
+    """A handler that needs no record of a request. No abstract class: to ask for an instance of one takes a tenth of a line."""
+
+    def answered(self, answered: AnsweredRequest) -> None:
+        """Takes note. Must not raise."""
+        raise NotImplementedError
+
+
+class FreeRefusals:
+    """Which refusals of ``FREE`` have a record: ``FREE_A_SECOND`` of them a second. The next tells how many before it have none."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._second = float("-inf")
+        self._count = 0
+        self._left_out = 0
+
+    def takes(self) -> bool:
+        """Whether the next one is written."""
+        now = self._monotonic()
+        if now - self._second >= 1.0:
+            self._second, self._count = now, 0
+        self._count += 1
+        if self._count > FREE_A_SECOND:
+            self._left_out += 1
+            return False
+        return True
+
+    def left_out(self) -> Mapping[str, Any]:
+        """What the one that is written says of those before it."""
+        if not self._left_out:
+            return NOTHING
+        told, self._left_out = {"leftOut": self._left_out}, 0
+        return told
+
+
+# What all records have in common: the constructor of one looks up the thread, the task and the path anew.
+COMMON: Final = dict(vars(logging.LogRecord(log.name, logging.INFO, __file__, 0, "request", None, None)))
+
+
+class RequestRecord(logging.LogRecord):
+    """A record of now, of this process, with ``fields``."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        vars(self).update(COMMON)
+        self.created = time.time()
+        self.msecs = self.created % 1 * 1000
+        self.process = os.getpid()
+        self.fields = fields
+
+
+def write(answered: AnsweredRequest, more: Mapping[str, Any] = NOTHING) -> None:
+    """A line, or where somebody else listens, too, or there is ``more`` to tell, a record."""
+    handlers = logging.root.handlers
+    if len(handlers) == 1 and isinstance(handlers[0], RequestHandler) and not more:
+        handlers[0].answered(answered)
+    else:
+        # Without a search for who called: that costs as much as the rest.
+        log.handle(RequestRecord({**answered.fields(), **more}))
+
+
+def write_refused_connection(status: int, code: str, octets: int, request_id: str, free: FreeRefusals) -> None:
+    """A record of a connection that was refused with an answer of so many octets before it had a request."""
+    if log.isEnabledFor(logging.INFO) and free.takes():
+        write(AnsweredRequest("-", "-", status, 0.0, 0, octets, "-", request_id, code), free.left_out())
+
+
+class RequestLog:
+    """Writes a record for each request that it is called with.
+
+    ``success_share`` of the answers below 400 get one, from 0 to 1, evenly; so does every refusal, but for those of ``FREE`` past
+    ``FREE_A_SECOND``, whose number the next record of the kind tells. ``hashed`` gives the keyed hash of a DID.
+    """
+
+    def __init__(
+        self, hashed: Callable[[str], str], *, success_share: float, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._hashed = hashed
+        self._share = success_share
+        self._due = 0.0
+        self._free = FreeRefusals(monotonic)
+        self._hashes: BoundedCache[str, str] = BoundedCache(REMEMBERED_DIDS)
+
+    def __call__(self, request: Request, seconds: float) -> None:
+        """``seconds`` is how long it took."""
+        if not log.isEnabledFor(logging.INFO):
+            return
+        status, more = request.status or 0, NOTHING
+        if status < 400:
+            if self._share < 1.0 and not self._is_due():
+                return
+        elif status in FREE:
+            if not self._free.takes():
+                return
+            more = self._free.left_out()
+        answered = AnsweredRequest(
+            request.method if request.method in METHODS else "-",
+            request.operation_id or "-",
+            status,
+            # As ``round`` to two digits, in half the time.
+            int(seconds * 100_000 + 0.5) / 100,
+            len(request.body_octets),
+            request.sent_octets,
+            "-" if request.caller is None else self._named(request.caller),
+            request.request_id,
+            request.refusal,
+        )
+        write(answered, more)
+
+    def _is_due(self) -> bool:
+        self._due += self._share
+        # Shares such as 0.1 are no sums of powers of two.
+        if self._due < 1.0 - 1e-9:
+            return False
+        self._due -= 1.0
+        return True
+
+    def _named(self, caller: Caller) -> str:
+        if caller.key is not None:
+            return f"key:{caller.key.fingerprint}"
+        did = str(caller.acting)
+        return f"did:{self._hashes.get(did) or self._hashes.put(did, self._hashed(did))}"
+
+
+_CALLS: Final = {
+    "calls": "Calls that the border let in.",
+    "failures": "Calls that raised, hung or returned what the port does not promise.",
+    "timeouts": "Calls without an answer within the deadline; they are failures too.",
+    "refused": "Calls that were not let in: too many in flight, or the method is shut off.",
+}
+_RESTARTS: Final = "Worker processes that were started in the place of another."
+_WORKING: Final = "1 when the plugin does its work; 0 when it is shut off, starting or failed."
+
+
+def plugin_gauges(in_use: Callable[[], Mapping[str, InUse]]) -> Iterator[Gauge]:
+    """Yield the gauges of everything in ``in_use``."""
+
+    def by_plugin(read: Callable[[InUse], float]) -> Callable[[], Mapping[str, float]]:
+        return lambda: {name: read(one) for name, one in in_use().items()}
+
+    def of_workers(count: str) -> Callable[[], Mapping[str, float]]:
+        return lambda: {
+            name: getattr(one.worker_table, count) for name, one in in_use().items() if one.worker_table is not None
+        }
+
+    for count, meaning in _CALLS.items():
+        yield Gauge(f"plugin_{count}", "counter", meaning, by_plugin(attrgetter(f"bulkhead.{count}")), "plugin")
+    in_flight = by_plugin(attrgetter("bulkhead.in_flight"))
+    yield Gauge("plugin_in_flight", "livesum", "Calls that are unfinished.", in_flight, "plugin")
+    yield Gauge("plugin_working", "livemin", _WORKING, by_plugin(lambda one: one.state == "active"), "plugin")
+    yield Gauge("plugin_processes", "livesum", "Worker processes that are ready.", of_workers("up"), "plugin")
+    yield Gauge("plugin_process_restarts", "counter", _RESTARTS, of_workers("restarts"), "plugin")
+
+
+class Limiter(Protocol):
+    """A rate limiter whose shared store may be out of reach."""
+
+    degraded: bool
+    local_decisions: int
+
+
+def limiter_gauges(limiter: Limiter | None) -> Iterator[Gauge]:
+    """Yield the gauges of a shared rate limiter; none without one."""
+    if limiter is None:
+        return
+    degraded = "1 while the shared rate limits are out of reach and each process limits for itself."
+    yield Gauge("limiter_degraded", "livemax", degraded, lambda: limiter.degraded)
+    local = "Decisions made without the shared store."
+    yield Gauge("limiter_local_decisions", "counter", local, lambda: limiter.local_decisions)

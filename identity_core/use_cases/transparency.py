@@ -1,0 +1,166 @@
+"""The services of the extension ``transparency`` that the kernel calls, and what the kernel does without it.
+
+They are the places of entries in cosigned checkpoints, the approvals of the witnesses of DIDs, and the detection of a rollback.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+
+from identity_codec.values import value_class
+from identity_core.domain.dids.did import Did
+from identity_core.errors import DidNotFound, InvalidDocument, StorageMismatch
+from identity_core.ports.custodian import Custodian
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry
+from identity_core.ports.repositories import DocumentIndex
+from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.dids.read import DidLog, GetDidLog
+
+WITNESS: Final = "witness"
+"""The parameter of an entry that names the witnesses who must approve."""
+UNGUARDED: Final = (
+    "the extension transparency is missing or off: the end of the ledger is compared with the store alone, so a rollback of all "
+    "databases is not detected"
+)
+LAG_SECONDS: Final = 2.0
+POLL_SECONDS: Final = 0.1
+
+log = logging.getLogger("identity")
+
+
+@value_class
+class LogPlaces:
+    """``place`` returns how many entries the earliest cosigned checkpoint has that covers a leaf, by its index, and when a quorum had
+    cosigned it. ``size``: how many entries are cosigned. ``witnesses``: name of a witness to the reason why it does not cosign, empty if
+    it does, and the size of the log that it cosigned last. ``fault``: why no witness is fed. ``prove`` returns the C2SP tlog-proof of the
+    entry of the ledger with this sequence.
+
+    The one without arguments is that of a service without a log: no answer has a ``logPlace``."""
+
+    place: Callable[[int], Awaitable[tuple[int, datetime] | None]] | None = None
+    size: Callable[[], int] = lambda: 0
+    witnesses: Callable[[], Mapping[str, tuple[str, int]]] = dict
+    fault: Callable[[], str] = str
+    prove: Callable[[int], Awaitable[bytes]] | None = None
+
+
+class WitnessApprovals:
+    """The approvals of versions by the witnesses of a DID (did:webvh 1.0), which decide how much of a log is published. This one is that
+    of a service that takes none."""
+
+    def require(self) -> None:
+        """Raise ``InvalidDocument``: when a DID cannot have witnesses at this service."""
+        raise InvalidDocument(
+            "This service takes no approvals of witnesses: the extension transparency is off.",
+            details={"member": WITNESS},
+        )
+
+    async def published(self, log: GetDidLog, did: Did) -> DidLog:
+        """Return the log as its own place shows it. Raises ``DidNotFound``: also when nothing of it is approved; and as ``log``."""
+        whole = await log(did)
+        if await is_witnessed(log, did):
+            raise DidNotFound(details={"did": str(did), "reason": "unwitnessed"})
+        return whole
+
+    async def witness_file(self, log: GetDidLog, did: Did) -> bytes:
+        """Return the did-witness.json. Raises ``DidNotFound``: when there is none."""
+        await log(did)
+        raise DidNotFound(details={"did": str(did)})
+
+
+async def is_witnessed(log: GetDidLog, did: Did) -> bool:
+    """Return whether the log has or had witnesses."""
+    if orjson.loads(await log.first(did))["parameters"].get(WITNESS):
+        return True
+    head = await log.reader.recorded(did)
+    return head is not None and head.state.witness_version is not None
+
+
+class StorageWatch:
+    """The comparison of the databases with what was written, while the service runs. This one compares nothing.
+
+    ``mismatch`` is what the last comparison found wrong.
+    """
+
+    mismatch: StorageMismatch | None = None
+
+    def weakness(self) -> str:
+        """Return why a rollback might not be detected; empty when it is."""
+        return UNGUARDED
+
+    def hold_up(self, *others: Repeating | None) -> None:
+        """Keep jobs that write from their steps while nothing may be changed."""
+
+    def spare(self, *others: Repeating | None) -> None:
+        """Let jobs rest on a server until ledger or audit log have moved, and call them then."""
+
+
+class RollbackGuard:
+    """The check of a start before anything is opened, by ``Extension.guard``. This one is that of a service without the extension."""
+
+    async def require_key(self, custodian: Custodian) -> None:
+        """Raise ``StorageMismatch``: when another custodian has signed what is remembered. Called before any key is made."""
+        log.warning("%s", UNGUARDED)
+
+    async def require_ledger(self, ledger: LedgerBackend, store: Any) -> None:
+        """Raise ``StorageMismatch``: when the ledger is not the one that the ``store`` was projected from."""
+        check = ProjectionCheck(ledger, store.documents)
+        await check.caught_up()
+        await check.index_entries()
+
+    def watch(self, follow: Any, store: Any, clock: Any) -> AbstractAsyncContextManager[StorageWatch]:
+        """Compare the ``store`` and the ledger of ``follow``, which follows the service log, with what is remembered, then watch them
+        until the end of the context. Raises ``StorageMismatch``."""
+        return contextlib.nullcontext(StorageWatch())
+
+
+@value_class
+class ProjectionCheck:
+    """The comparison of the index with the ledger that it was projected from. ``logged`` is how many entries another projection has."""
+
+    ledger: LedgerBackend
+    index: DocumentIndex
+
+    async def caught_up(self, logged: int = 0) -> None:
+        """Wait for a ledger that reads its entries from elsewhere, such as a chain, until it has those that are known here, or has got no
+        further for a while."""
+        known = max(await self.index.cursor(), logged)
+        end, rested = (await self.ledger.head()).sequence, 0.0
+        while end < known and rested < LAG_SECONDS:
+            await asyncio.sleep(POLL_SECONDS)
+            before, end = end, (await self.ledger.head()).sequence
+            rested = 0.0 if end > before else rested + POLL_SECONDS
+
+    async def index_entries(self, logged: int = 0) -> None:
+        """Raise ``StorageMismatch`` unless the newest entry that the index has is one of the ledger.
+
+        The index is read first, so that what is written meanwhile does no harm. Rows that are not of this service are withheld elsewhere.
+        """
+        cursor = await self.index.cursor()
+        indexed = await self.index.events(after=cursor - 1, limit=1) if cursor else ()
+        end = (await self.ledger.head()).sequence
+        if end < max(cursor, logged):
+            raise StorageMismatch(
+                f"The ledger ends at entry {end}, and entry {max(cursor, logged)} was known: it is older, or empty."
+            )
+        for known in (version.receipt for version in indexed):
+            hash_ = (await self.entry(cursor)).receipt.transaction_hash
+            if known is not None and known.sequence == cursor and known.transaction_hash != hash_:
+                raise StorageMismatch(
+                    f"Entry {cursor} of the ledger is not the one in the index: the two are of different origin."
+                )
+
+    async def entry(self, sequence: int) -> LedgerEntry:
+        """Return this entry of the ledger. Raises ``StorageMismatch`` without it."""
+        lines = await self.ledger.entries_after(sequence - 1, 1)
+        if not lines or lines[0].receipt.sequence != sequence:
+            raise StorageMismatch(f"The ledger has no entry {sequence}, and later ones.")
+        return lines[0]

@@ -1,0 +1,163 @@
+"""``identity did log verify``: a log of a DID, checked alone; and with the places of its entries in the transparency log, which tell what a
+log cannot: whether a key that the service has retired signed before or after."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from identity_commands.json_input import input_argument, name_of
+from identity_commands.log_policy import read_policy, verifier_key
+
+from identity_core.cli.options import FILE_THERE, counted
+from identity_core.cli.output import Command, fail, failing, show
+from identity_core.domain.member_times import member_time
+from identity_tlog.tree import Malformed, Refuted
+from identity_transparency.cli.sources import key_option, service_did_option
+from identity_transparency.cli.trust import (
+    opened_checkpoint,
+    refused_key,
+    require_service_log_option,
+    unchecked,
+    unchecked_text,
+)
+
+CLOCK_ALLOWANCE: Final = timedelta(minutes=5)
+"""How far the clock of a log's writer may be ahead (did:webvh 1.0, "DID Log File": ``versionTime`` is not in the future)."""
+
+NO_LOG: Final = (
+    "the document of a did:key follows from the DID; `identity ledger verify DID` proves when its entry was recorded"
+)
+
+
+@click.command(name="verify", cls=Command)
+@input_argument
+@click.option("--witness-file", type=FILE_THERE, help="The did-witness.json of a did:webvh log that has witnesses.")
+@click.option("--did", help="The DID that the log must be of.")
+@click.option(
+    "--service-history",
+    type=FILE_THERE,
+    help="A history that `identity ledger verify --save` wrote: the service's own log in it says which keys are retired.",
+)
+@click.option(
+    "--proof",
+    "proofs",
+    type=FILE_THERE,
+    multiple=True,
+    help="With --service-history: where an entry of the log stands, as `identity ledger prove` wrote it.",
+)
+@click.option("--require-named-keys", is_flag=True, help="Refuse keys that the controller left to the service to make.")
+@service_did_option
+@require_service_log_option
+@click.option("--at", metavar="TIME", help="Check a stored log as of this RFC 3339 time instead of now.")
+@key_option
+@click.option("--policy", type=FILE_THERE, help="With --proof: a tlog-policy whose quorum must have cosigned it.")
+def verify(
+    file: Any,
+    witness_file: Path | None,
+    did: str | None,
+    service_history: Path | None,
+    proofs: Sequence[Path],
+    require_named_keys: bool,
+    service_did: str | None,
+    needs_service_log: bool,
+    at: str | None,
+    key_text: str | None,
+    policy: Path | None,
+) -> None:
+    """Check a log alone, without the service: FILE holds JSON lines, `-` is standard input.
+
+    An entry that is more than five minutes later than now, or than --at, is refused.
+
+    A log does not show that the key which signed it was stolen and retired. With --service-history, --service-did and
+    --key no entry of a retired key is taken unless a --proof places it, or an entry behind it, before the retirement.
+
+    Changes whose evidence is not bound to them are counted (unboundChanges): one signature of the controller for any use lets the
+    holder of the log key record them. `identity did update --strict-evidence` ends that for a DID.
+
+    A key that a rotation or recovery left to the service to make is in no signature of the controller: the holder of the log key can have
+    put another in its place. Such keys are listed, and refused with --require-named-keys.
+    """
+    from identity_commands import verify_log
+    from identity_commands.verify_log import unnamed_keys
+
+    from identity_core.domain.dids.state import LogInvalid, UnknownLogMethod
+
+    if service_history is None and (proofs or policy is not None):
+        raise click.UsageError("--proof and --policy go with --service-history")
+    now = datetime.now(UTC) if at is None else member_time(at, "--at")
+    missing = unchecked(service_history is not None and service_did is not None, needs_service_log, name_of(file))
+    octets = file.read()
+    if not octets.strip():
+        remedy = "give what `identity did log get` wrote; where that failed, it has said why"
+        fail("there is no log in it: it is empty", name_of(file), remedy)
+    try:
+        approvals = None if witness_file is None else witness_file.read_bytes()
+        checked = verify_log.verify(octets, now=now + CLOCK_ALLOWANCE, witness_file=approvals)
+        if did not in (None, checked.did):
+            raise LogInvalid("It is the log of another DID.", details={"did": checked.did})
+        lines = octets.removesuffix(b"\n").split(b"\n")
+        unnamed = unnamed_keys(lines)
+        if require_named_keys and unnamed is None:
+            raise LogInvalid("Its entries do not show which keys the controller asked for.")
+        if require_named_keys and unnamed:
+            raise LogInvalid("The controller asked for no such key.", details={"line": unnamed[0].version})
+        if service_history is not None:
+            _require_places(checked.did, lines, service_history, service_did, proofs, key_text, policy)
+    except UnknownLogMethod as error:
+        fail(str(error), name_of(file), NO_LOG)
+    except LogInvalid as error:
+        where = f"{name_of(file)}, {json.dumps(error.details)}" if error.details else name_of(file)
+        fail(f"the log is not valid: {error}", where, "do not trust this DID's history")
+    told = None if unnamed is None else [{"version": one.version, "multikey": one.multikey} for one in unnamed]
+    show(checked.summary() | {"unnamedKeys": told, "unchecked": missing}, text=_verdict)
+
+
+def _require_places(
+    did: str,
+    lines: Sequence[bytes],
+    service_history: Path,
+    service_did: str | None,
+    proofs: Sequence[Path],
+    key_text: str | None,
+    policy: Path | None,
+) -> None:
+    """Raises ``LogInvalid`` for an entry that a retired key has signed; ends the command for what is not proven."""
+    from identity_tlog.leaf import verify_entry
+    from identity_tlog.policy import NONE, WitnessPolicy
+    from identity_tlog.proofs import TlogProof
+    from identity_transparency.domain.history import LoggedHistory, require_places, retired_keys
+
+    key = verifier_key(key_text)
+    known = WitnessPolicy((), (), (), NONE) if policy is None else read_policy(policy)
+    remedy = "do not trust it; the signer of the checkpoint can be held to it"
+    place, what = str(service_history), "the service's own log is not proven"
+    with failing((Malformed, Refuted), place, remedy, what=what), refused_key(place):
+        kept = LoggedHistory.parse(service_history.read_bytes())
+        trusted = kept.followed(key, service_did)
+        signed = opened_checkpoint(kept.checkpoint, trusted, place)
+        retired = retired_keys(kept.service_did or "", kept.service, signed)
+    placed = []
+    for path in proofs:
+        with failing((Malformed, Refuted), str(path), remedy, what="the entry is not proven"):
+            proof = TlogProof.parse(path.read_bytes())
+            size = trusted.open(proof.checkpoint).checkpoint.size
+            placed.append(verify_entry(proof, known, logs=trusted.keys.counting(size)).leaf)
+    with failing(Refuted, ", ".join(map(str, proofs)), remedy, what="the proofs are not those of this log"):
+        require_places(did, lines, placed, retired)
+
+
+def _verdict(checked: dict[str, Any]) -> str:
+    state = "deactivated" if checked["deactivated"] else "active"
+    lines = [checked["did"], f"valid, {counted(checked['versions'], 'version')}, {state}"]
+    if unbound := checked["unboundChanges"]:
+        lines.append(f"unbound: {counted(unbound, 'change')}, see `identity did log verify --help`")
+    for key in checked["unnamedKeys"] or ():
+        lines.append(
+            f"version {key['version']}: {key['multikey']} was made by the service, the controller has not named it"
+        )
+    return "\n".join(lines) + unchecked_text(checked)

@@ -1,0 +1,155 @@
+"""``identity keys rotate log``, ``token``, ``checkpoint`` and ``seal``: the keys of the service's own, beside the running service."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from identity_codec import multikey
+from identity_core.cli.options import opened_part, refuse_absent
+from identity_core.cli.output import fail, fail_start, misused, show
+from identity_core.domain.dids.log.entry import HASH
+from identity_core.errors import IdentityError
+from identity_core.settings import Settings, StartError
+from identity_transparency.rotation import (
+    checkpoint_key_replacement,
+    log_key_rotation,
+    seal_rotation,
+    token_key_replacement,
+)
+
+LOG: Final = "log"
+TOKEN: Final = "token"  # noqa: S105  (the name of a key)
+SEAL: Final = "seal"
+T = TypeVar("T")
+
+
+def rotate_own_key(settings: Settings, key_id: str, *, compromised: bool, **of_log: Any) -> None:
+    """Rotate the key of the service's own that ``key_id`` names. ``of_log`` are the options of the log key."""
+    if key_id == LOG:
+        _rotate_log_key(settings, compromised=compromised, **of_log)
+        return
+    if any(of_log.values()):
+        misused("these options are for the log key", "identity keys rotate log …")
+    if key_id == SEAL:
+        _reseal(settings, compromised=compromised)
+    else:
+        _replace(settings, key_id, compromised=compromised)
+
+
+def _replace(settings: Settings, use: str, *, compromised: bool) -> None:
+    """Replaces the key of this use and shows what was done."""
+    opening = token_key_replacement if use == TOKEN else checkpoint_key_replacement
+    with _open_beside(settings, opening) as (runner, replace):
+        done = runner.run(replace(compromised=compromised))
+    show({"key": use} | dataclasses.asdict(done), text=_token_text if use == TOKEN else _checkpoint_text)
+
+
+def _reseal(settings: Settings, *, compromised: bool) -> None:
+    """Has everything sealed anew and shows what was done."""
+    with _open_beside(settings, seal_rotation) as (runner, rotate):
+        done = runner.run(rotate(compromised=compromised))
+    show({"key": SEAL} | dataclasses.asdict(done), text=_resealed)
+
+
+def _resealed(done: dict[str, Any]) -> str:
+    master = "a new master key" if done["has_new_master_key"] else "the master key of before"
+    lines = [f"{done['keys']} keys are sealed under data key {done['generation']}, and that under {master}"]
+    if done["left_to_do"]:
+        lines.append(f"the database may still have what was sealed before: {done['left_to_do']}")
+    if done["has_new_master_key"]:
+        lines.append("a process that did not run in that moment needs the new one too; without it, it does not start")
+        lines.append(
+            "whoever had it may have the secrets of holders: credentials that are issued from now on are bound to others"
+        )
+        lines.append(
+            "`identity doctor` says which issuers have to issue anew, and to revoke, what is bound to those of before"
+        )
+        lines.append("backups of before open with the old master key: make a new one, and destroy them and it")
+    return "\n".join(lines)
+
+
+def _token_text(done: dict[str, Any]) -> str:
+    old = "what the old key signed counts no more" if done["compromised"] else "tokens of the old key live to their end"
+    return f"access tokens are signed by key {done['number']}, {done['multikey']}\n{old}\nservice log: {done['service_did']}"
+
+
+def _checkpoint_text(done: dict[str, Any]) -> str:
+    old = (
+        f"the old key counts for checkpoints of before alone, {done['tree_size']} entries: tell witnesses and auditors at once"
+        if done["compromised"]
+        else "the old key signs beside it for thirty days: until then give witnesses and auditors the new one"
+    )
+    return (
+        f"checkpoints are signed by key {done['number']}, {done['multikey']}\n{old}\n`identity ledger key` shows it; "
+        f"service log: {done['service_did']}"
+    )
+
+
+def _rotate_log_key(
+    settings: Settings,
+    *,
+    compromised: bool,
+    key_file: Path | None,
+    next_hash: str | None,
+    finish: bool,
+    hand_on_per_second: float | None,
+) -> None:
+    """Rotates it and shows what was done."""
+    if finish and (key_file is not None or next_hash is not None):
+        misused("--finish begins no rotation", "leave --key-file and --next-hash out")
+    if next_hash is not None and re.fullmatch(HASH, next_hash) is None:
+        misused("--next-hash is no hash of a multikey", "46 characters that begin with Qm")
+    secret = None if key_file is None else _secret(key_file)
+    with _open_beside(settings, log_key_rotation, ", or --finish what was begun") as (runner, rotate):
+        how = {} if hand_on_per_second is None else {"per_second": hand_on_per_second}
+        done = runner.run(rotate(compromised=compromised, secret=secret, next_hash=next_hash, finish=finish, **how))
+    show(dataclasses.asdict(done), text=_text)
+
+
+@contextlib.contextmanager
+def _open_beside(
+    settings: Settings, opening: Callable[[Settings], contextlib.AbstractAsyncContextManager[T]], more: str = ""
+) -> Iterator[tuple[asyncio.Runner, T]]:
+    """Open a part of the installation beside the service. A refusal ends the command; ``more`` is added to its remedy."""
+    refuse_absent(settings, "name the one of the service with --data-dir", status=1)
+    try:
+        with opened_part(opening(settings)) as opened:
+            yield opened
+    except IdentityError as error:
+        fail(f"{error.code}: {error}", str(settings.data_dir), f"put it right and try again{more}")
+    except StartError as error:
+        fail_start(error, str(settings.data_dir), "put it right and try again")
+
+
+def _secret(path: Path) -> bytes:
+    try:
+        name, secret = multikey.decode_secret(path.read_text().strip())
+    except ValueError:
+        name, secret = "", b""
+    if name != multikey.ED25519:
+        misused("the file holds no Ed25519 private key in multikey form", str(path))
+    return secret
+
+
+def _text(done: dict[str, Any]) -> str:
+    lines = [
+        f"the log goes on under key {done['generation']}, {done['multikey']}",
+        f"service log: {done['service_did']}",
+    ]
+    if done["handed_on"]:
+        lines.append(f"{done['handed_on']} DIDs were handed on to it")
+    if done["retired"]:
+        lines.append(f"retired from {done['tree_size']} entries on: {', '.join(done['retired'])}")
+    if done["late"]:
+        lines.append(f"signed by it after that, and refused: {', '.join(done['late'])}")
+    if done["waiting"]:
+        lines.append(f"{done['waiting']} DIDs of before pre-rotation move with a change of their controllers")
+    if done["waiting"] and not done["retired"]:
+        lines.append("the old key stays for them: `identity keys rotate log --finish` retires it when none is left")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Rules of the transparency log, without I/O."""

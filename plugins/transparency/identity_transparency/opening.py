@@ -1,0 +1,99 @@
+"""Opens the transparency log of an installation, and the checks of its databases, for the extension and for commands."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from identity_core.bootstrap.ports import SystemClock, origin_of, store_beside
+from identity_core.bootstrap.storage import PUT_BACK
+from identity_core.ports.custodian import Custodian, KeyNotHeld
+from identity_core.ports.ledger import LedgerBackend
+from identity_core.settings import NAME_OF_LOG, Settings, StartError
+from identity_core.store import Store
+from identity_tlog.tree import Malformed
+from identity_transparency.domain.checkpoint_keys import CheckpointKeys
+from identity_transparency.remembered import CheckpointFile, Remembered
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
+from identity_transparency.use_cases.project import CheckpointSigner, LedgerFollower, ProjectLedger, TransparencyLog
+from identity_transparency.use_cases.storage import CheckStorage
+
+
+async def open_log(settings: Settings, ledger: LedgerBackend, store: Store, custodian: Custodian) -> TransparencyLog:
+    """Return the transparency log of ``ledger``, without a server around it."""
+    tree = TransparencyTree(store.database)
+    follower = LedgerFollower(ProjectLedger(ledger, tree))
+    here = f"{origin_of(settings).partition('://')[2]}/api/v1/ledger"
+    # A log keeps its name on another port and behind another host: anyone who holds a checkpoint knows it by that.
+    origin = settings.ledger.origin or await tree.named(here)
+    read = ReadCheckpointKeys(custodian, ledger, tree, origin)
+    signer = CheckpointSigner(custodian, await read.opened(), SystemClock(), read)
+    return TransparencyLog(ledger, tree, follower, signer)
+
+
+@contextlib.asynccontextmanager
+async def transparency_log(settings: Settings) -> AsyncIterator[TransparencyLog]:
+    """Open it beside a running service, for the command line. Raises ``StartError``."""
+    async with AsyncExitStack() as stack:
+        log, _ = await open_beside(settings, stack)
+        yield log
+
+
+async def open_beside(settings: Settings, stack: AsyncExitStack) -> tuple[TransparencyLog, Store]:
+    """Open the log and the store under it beside a running service; ``stack`` closes them. Raises ``StartError``."""
+    plugins, custodian, store = await store_beside(settings, stack)
+    return await open_log(settings, plugins.ledger(settings.ledger.backend), store, custodian), store
+
+
+def checkpoint_file_of(settings: Settings) -> Path:
+    """Return where the last checkpoint is remembered: never in the data directory, with which it would be put back. Several installations
+    may share a settings file, hence the digest of the path."""
+    if settings.ledger.checkpoint_path is not None:
+        return settings.ledger.checkpoint_path
+    data_dir = settings.data_dir.resolve()
+    if settings.file is None:
+        return data_dir.with_name(f"{data_dir.name}.checkpoint")
+    digest = hashlib.sha256(str(data_dir).encode()).hexdigest()
+    return settings.file.resolve().with_name(f"{data_dir.name}-{digest[:8]}.checkpoint")
+
+
+def check_of(ledger: LedgerBackend, store: Store) -> CheckStorage:
+    """Return the check over open databases."""
+    return CheckStorage(ledger, store.documents, TransparencyTree(store.database), store.audit)
+
+
+def load_remembered(settings: Settings) -> Remembered | None:
+    """Return what is remembered. Raises ``StartError`` where it cannot be read."""
+    try:
+        return CheckpointFile(checkpoint_file_of(settings)).load()
+    except (Malformed, OSError) as error:
+        what = f"the checkpoint that is remembered cannot be read: {error}"
+        fix = (
+            "put the right file back; `identity ledger accept-rollback` begins a new one from the databases as they are"
+        )
+        raise StartError(what, str(checkpoint_file_of(settings)), fix) from error
+
+
+async def checkpoint_keys(read: Callable[[], Awaitable[CheckpointKeys]]) -> CheckpointKeys:
+    """Return the keys of checkpoints that ``read`` returns. Raises ``StartError``: when the custodian does not hold the one in use."""
+    try:
+        return await read()
+    except KeyNotHeld as error:
+        what = "the custodian does not hold the key of the log, with which the checkpoint that is remembered was signed"
+        raise StartError(what, "the custodian", PUT_BACK) from error
+
+
+def check_new_origin(settings: Settings, new_origin: str) -> None:
+    """Raise ``StartError`` for what is no name of a log, and where the settings hold on to another."""
+    if re.fullmatch(NAME_OF_LOG, new_origin) is None:
+        raise StartError(
+            "no log has such a name", new_origin, "take up to 200 printable ASCII characters, without plus or blank"
+        )
+    if settings.ledger.origin not in (None, new_origin):
+        what = f"the settings say that the log is called {settings.ledger.origin}"
+        raise StartError(what, "ledger.origin", "set ledger.origin to the new name, or take it out")

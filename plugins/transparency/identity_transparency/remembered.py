@@ -1,0 +1,99 @@
+"""The last checkpoint that an installation signed, and the end of its audit log, stored apart from its databases.
+
+Anyone who puts older databases in place, or others, cannot make them agree with it: the log must hold the tree of the checkpoint,
+and the audit log the line. The file is JSON; the checkpoint in it is signed, the rest is not.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from identity_codec.values import value_class
+from identity_core.files import durable_draft, open_regular
+from identity_tlog.note import Checkpoint, Note
+from identity_tlog.tree import Malformed
+
+LINK_BYTES = 32
+
+
+@value_class
+class Remembered:
+    """``note`` is the signed checkpoint; ``audit_lines`` is the number of the last audit line, 0 when there was none, and
+    ``audit_link`` its place in the chain, 32 octets. ``is_published``: others hold the checkpoint, as an operator said who put a backup
+    back; a shorter log goes on under a new name or not at all."""
+
+    note: bytes
+    audit_lines: int
+    audit_link: bytes
+    is_published: bool = False
+
+    @classmethod
+    def parse(cls, octets: bytes) -> Remembered:
+        """From the octets of ``encode``. Raises ``Malformed``."""
+        try:
+            read = json.loads(octets)
+            note, lines, link = str(read["checkpoint"]).encode(), read["auditLines"], bytes.fromhex(read["auditLink"])
+            is_published = read.get("published", False)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise Malformed("it is not what was remembered") from error
+        if (
+            type(lines) is not int
+            or not 0 <= lines < 2**63
+            or len(link) != LINK_BYTES
+            or type(is_published) is not bool
+        ):
+            raise Malformed("it is not what was remembered")
+        remembered = cls(note, lines, link, is_published)
+        Checkpoint.parse(Note.parse(remembered.note).text)
+        return remembered
+
+    def encode(self) -> bytes:
+        """The file."""
+        read: dict[str, object] = {"checkpoint": self.note.decode(), "auditLines": self.audit_lines}
+        read |= {"auditLink": self.audit_link.hex()} | ({"published": True} if self.is_published else {})
+        return json.dumps(read, indent=2).encode() + b"\n"
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """Return the signed checkpoint; the signature is not verified."""
+        return Checkpoint.parse(Note.parse(self.note).text)
+
+    def covers(self, other: Remembered) -> bool:
+        """Return whether this one is of the same time as ``other`` or later."""
+        return self.checkpoint.size >= other.checkpoint.size and self.audit_lines >= other.audit_lines
+
+
+# Two kilobytes are usual; whatever has more is another file.
+MOST_BYTES = 65_536
+
+
+@value_class
+class CheckpointFile:
+    """The file. Calls block on a disk."""
+
+    path: Path
+
+    def load(self) -> Remembered | None:
+        """Return what was saved last. Raises ``Malformed``, ``OSError``."""
+        try:
+            with open_regular(self.path) as file:
+                octets = file.read(MOST_BYTES + 1)
+        except FileNotFoundError:
+            return None
+        return Remembered.parse(octets)
+
+    def save(self, remembered: Remembered) -> None:
+        """Store it durably, unless what is there is as late or later. Raises ``OSError``."""
+        try:
+            known = self.load()
+        except Malformed:
+            # It was whole at the start; what this process has seen is better than what somebody has scribbled since.
+            known = None
+        if known is None or not known.covers(remembered):
+            self.replace(remembered)
+
+    def replace(self, remembered: Remembered) -> None:
+        """Store it durably, whatever is there. Raises ``OSError``."""
+        with durable_draft(self.path, remembered.encode()) as draft:
+            draft.replace(self.path)

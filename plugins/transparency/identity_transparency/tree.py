@@ -1,0 +1,139 @@
+"""The tree over the ledger in tiles: one row a tile, one row for the head.
+
+34 octets a leaf for the tiles and some 20 for the place of its transaction. Not durable but for the name of the log, because the ledger
+is: what a loss of power takes is made again, octet by octet the same. One transaction an append; a reader that sees a head sees its tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import orjson
+
+from identity_core.database import Database, DatabaseMismatch, Transaction
+from identity_core.store.service_did import StoredServiceDid
+from identity_tlog.tiles import TileKey, edge_of, grown
+from identity_tlog.tree import Frontier, Malformed
+from identity_transparency.use_cases.project import Growth
+
+_HEAD = "SELECT size, peaks FROM transparency_head WHERE id = 1"
+_MOVE_HEAD = "UPDATE transparency_head SET size = :size, peaks = :peaks WHERE id = 1"
+_NAME = "UPDATE transparency_head SET origin = :origin WHERE id = 1 AND origin IS NULL"
+_RENAME = "UPDATE transparency_head SET origin = :origin WHERE id = 1"
+_ORIGIN = "SELECT origin FROM transparency_head WHERE id = 1"
+_TILE = "SELECT hashes FROM transparency_tiles WHERE level = :level AND number = :number"
+_KEEP_TILE = """
+INSERT INTO transparency_tiles (level, number, hashes) VALUES (:level, :number, :hashes)
+ON CONFLICT (level, number) DO UPDATE SET hashes = excluded.hashes
+"""
+# All places of a growth in one statement: row by row they would cost more than everything else together.
+_KEEP_PLACES = {
+    "sqlite": """
+INSERT INTO transparency_places (prefix, sequence) SELECT value, :first + key FROM json_each(:prefixes)
+""",
+    "postgresql": """
+INSERT INTO transparency_places (prefix, sequence) SELECT CAST(value AS bigint), :first + place - 1
+FROM json_array_elements_text(CAST(:prefixes AS json)) WITH ORDINALITY AS each (value, place)
+""",
+}
+_CUT = (
+    # What they approve of is cut, too.
+    "DELETE FROM witness_files WHERE did IN (SELECT did FROM did_versions WHERE sequence > :sequence)",
+    "DELETE FROM did_versions WHERE sequence > :sequence",
+    "DELETE FROM projections WHERE sequence > :sequence",
+    "DELETE FROM cosigned_checkpoints WHERE size > :sequence",
+    "DELETE FROM transparency_tiles",
+    "DELETE FROM transparency_places",
+)
+_BARE_TREE = "UPDATE transparency_head SET size = 0, peaks = :peaks WHERE id = 1"
+_PLACES = "SELECT sequence FROM transparency_places WHERE prefix = :prefix ORDER BY sequence"
+
+
+class TransparencyTree(StoredServiceDid):
+    """The port ``LogTree`` on the tables of the store."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._keep_places = _KEEP_PLACES[database.dialect]
+
+    async def named(self, origin: str) -> str:
+        """The name that the log began with: this one where it has none yet. Raises ``PluginUnavailable``, ``Overloaded``."""
+        # Only the first start has anything to write.
+        return await self._database.read(_origin) or await self._database.write(lambda writing: _named(writing, origin))
+
+    async def origin(self) -> str:
+        """The name of the log; empty before the first start gives it one. Raises ``PluginUnavailable``."""
+        return await self._database.read(_origin)
+
+    async def rename(self, origin: str) -> None:
+        """Gives the log another name: from then on it is another log, with the same beginning. Raises ``PluginUnavailable``,
+        ``Overloaded``."""
+        await self._change(_RENAME, {"origin": origin})
+
+    async def frontier(self) -> Frontier:
+        return await self._database.read(_frontier)
+
+    async def append(self, size: int, growth: Growth) -> Frontier:
+        return await self._database.write(lambda transaction: self._append(transaction, size, growth), durable=False)
+
+    def _append(self, transaction: Transaction, size: int, growth: Growth) -> Frontier:
+        before = _frontier(transaction)
+        if before.size != size:
+            return before
+        edge = _tiles(transaction, edge_of(size))
+        for (level, number), hashes in grown(size, edge, growth.leaves).items():
+            transaction.execute(_KEEP_TILE, {"level": level, "number": number, "hashes": hashes})
+        prefixes = orjson.dumps([_prefix(hash_) for hash_ in growth.transactions]).decode()
+        transaction.execute(self._keep_places, {"prefixes": prefixes, "first": size + 1})
+        after = before.appended(growth.leaves)
+        transaction.execute(_MOVE_HEAD, {"size": after.size, "peaks": after.encode()})
+        return after
+
+    async def tiles(self, wanted: Collection[TileKey]) -> Mapping[TileKey, bytes]:
+        return await self._database.read(lambda transaction: _tiles(transaction, wanted))
+
+    async def places(self, transaction: bytes) -> Sequence[int]:
+        return [row[0] for row in await self._rows(_PLACES, {"prefix": _prefix(transaction)})]
+
+
+def _origin(transaction: Transaction) -> str:
+    return str(transaction.execute(_ORIGIN).fetchone()[0] or "")
+
+
+def _named(transaction: Transaction, origin: str) -> str:
+    transaction.execute(_NAME, {"origin": origin})
+    return _origin(transaction)
+
+
+def _frontier(transaction: Transaction) -> Frontier:
+    size, peaks = transaction.execute(_HEAD).fetchone()
+    try:
+        return Frontier.decode(size, bytes(peaks))
+    except Malformed as error:
+        raise DatabaseMismatch(f"the head of the tree was changed: {error}") from error
+
+
+def _tiles(transaction: Transaction, wanted: Collection[TileKey]) -> dict[TileKey, bytes]:
+    found = {}
+    for level, number in wanted:
+        row = transaction.execute(_TILE, {"level": level, "number": number}).fetchone()
+        if row is not None:
+            found[level, number] = bytes(row[0])
+    return found
+
+
+def _prefix(hash_: bytes) -> int:
+    """Enough of a hash to find its place; what has 64 bits would be negative in a column."""
+    return int.from_bytes(hash_[:8], "big") >> 1
+
+
+async def drop_projections(database: Database, sequence: int) -> None:
+    """Drops what was projected from ledger entries after ``sequence``, and the whole tree, which is made again. The ledger must
+    have been rolled back to it, and an operator have accepted that."""
+
+    def cut(transaction: Transaction) -> None:
+        for statement in _CUT:
+            transaction.execute(statement, {"sequence": sequence} if ":sequence" in statement else {})
+        transaction.execute(_BARE_TREE, {"peaks": b""})
+
+    await database.write(cut)

@@ -1,0 +1,239 @@
+"""Brings the transparency log up to the ledger: at a start, in the background, and before an answer that needs it.
+
+Writes never wait for it. The tree follows from the ledger alone, so a crash costs nothing but doing it again, and several
+processes may do it at once: the store counts each growth once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from identity_codec.values import value_class
+from identity_core.domain.dids.log.service_log import LogKeyHistory
+from identity_core.errors import LedgerUnavailable, StorageMismatch
+from identity_core.ports.clock import Clock
+from identity_core.ports.custodian import Custodian, KeyNotHeld
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry
+from identity_core.use_cases.dids.log_keys import ServiceName
+from identity_tlog.leaf import LogLeaf
+from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
+from identity_tlog.proofs import Span, span_hash
+from identity_tlog.tiles import WIDTH, TileKey, needed, node_from
+from identity_tlog.tree import HASH_BYTES, Frontier, Malformed, leaf_hash
+from identity_transparency.domain.checkpoint_keys import CheckpointKeys
+from identity_transparency.use_cases.checkpoint_keys import name_of, signing_still
+
+
+@value_class
+class Growth:
+    """The next leaves: their hashes, and the transaction hashes (32 octets each) by which they are looked up."""
+
+    leaves: Sequence[bytes]
+    transactions: Sequence[bytes]
+
+
+class StoredTree(Protocol):
+    """Tiles, frontier, and places by transaction hash. Several processes may append; each growth counts once."""
+
+    async def frontier(self) -> Frontier:
+        """The tree as it is."""
+        ...
+
+    async def append(self, size: int, growth: Growth) -> Frontier:
+        """Appends to a tree of ``size``, whole or not at all, and returns the tree. One that has another size already, because
+        somebody else was faster, is left alone and returned. It need not be durable: the ledger is."""
+        ...
+
+    async def tiles(self, wanted: Collection[TileKey]) -> Mapping[TileKey, bytes]:
+        """Those of the wanted tiles that are there, each as wide as it is now."""
+        ...
+
+    async def places(self, transaction: bytes) -> Sequence[int]:
+        """The sequences at which this transaction hash may be, few and mostly one: the ledger says which is right."""
+        ...
+
+
+class LogTree(StoredTree, ServiceName, Protocol):
+    """The stored tree of the log, and the DID of the service beside it."""
+
+
+def leaf_of(line: LedgerEntry) -> LogLeaf:
+    """The leaf of a ledger entry."""
+    receipt = line.receipt
+    return LogLeaf(
+        receipt.sequence,
+        receipt.transaction_hash,
+        receipt.block_number,
+        receipt.recorded_at,
+        line.did,
+        line.version,
+        line.entry,
+    )
+
+
+@value_class
+class ProjectLedger:
+    """Appends what the ledger has beyond the tree, up to where the ledger ended at the call.
+
+    Raises ``StorageMismatch`` when the ledger contradicts the tree: it was rewound or changed, and a checkpoint over both
+    would sign a fork.
+    """
+
+    ledger: LedgerBackend
+    tree: StoredTree
+
+    async def __call__(self) -> Frontier:
+        frontier = await self.tree.frontier()
+        end = (await self.ledger.head()).sequence
+        if end < frontier.size:
+            raise _contradiction(end + 1)
+        if 0 < end == frontier.size:
+            # Nothing to append, which would have looked at the entry before.
+            await self._lines_after(end - 1, 1)
+        while frontier.size < end:
+            frontier = await self._grow(frontier)
+            await asyncio.sleep(0)
+        return frontier
+
+    async def _grow(self, frontier: Frontier) -> Frontier:
+        """One tile's worth. The entry before is read again, to see that the ledger is still the one that was logged."""
+        size = frontier.size
+        known = min(size, 1)
+        lines, hashes = await self._lines_after(size - known, WIDTH - size % WIDTH + known, known=known)
+        transactions = [bytes.fromhex(line.receipt.transaction_hash) for line in lines[known:]]
+        return await self.tree.append(size, Growth(hashes[known:], transactions))
+
+    async def _lines_after(
+        self, start: int, limit: int, *, known: int = 1
+    ) -> tuple[Sequence[LedgerEntry], Sequence[bytes]]:
+        """The entries after ``start`` and their leaf hashes; the first ``known`` of them, at most one, must be in the tree."""
+        lines = await self.ledger.entries_after(start, limit)
+        if [line.receipt.sequence for line in lines] != list(range(start + 1, start + len(lines) + 1)):
+            raise _contradiction(start + known + 1)
+        try:
+            hashes = [leaf_hash(leaf_of(line).encode()) for line in lines]
+        except Malformed as error:
+            raise LedgerUnavailable(
+                "The ledger holds an entry that cannot be logged.", details={"after": start + known}
+            ) from error
+        if known and (not hashes or hashes[0] != await self._last(start + 1)):
+            raise _contradiction(start + 1)
+        return lines, hashes
+
+    async def _last(self, size: int) -> bytes:
+        """The hash of the last leaf of a tree of ``size``."""
+        number, place = divmod(size - 1, WIDTH)
+        tile = (await self.tree.tiles([(0, number)])).get((0, number), b"")
+        return tile[place * HASH_BYTES : (place + 1) * HASH_BYTES]
+
+
+def _contradiction(sequence: int) -> StorageMismatch:
+    return StorageMismatch(
+        "The ledger is not the one that was logged; nothing is signed until an operator has looked at it.",
+        details={"sequence": sequence},
+    )
+
+
+@dataclass(slots=True)
+class LedgerFollower:
+    """Projects on demand, never twice at once in a process. ``WatchStorage`` demands it in the background."""
+
+    project: ProjectLedger
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+
+    async def now(self) -> Frontier:
+        """The tree with everything that was on the ledger at the call."""
+        async with self._turn:
+            return await self.project()
+
+
+@dataclass(slots=True)
+class CheckpointSigner:
+    """Signs the tree as it is. ``keys`` are those of the log, which ``read`` gives anew; each tree is signed once in a process."""
+
+    custodian: Custodian
+    keys: CheckpointKeys
+    clock: Clock
+    read: Callable[[], Awaitable[CheckpointKeys]] | None = None
+    _last: tuple[Frontier, bytes] | None = field(default=None)
+
+    @property
+    def key(self) -> VerifierKey:
+        """The key that signs, which names the log."""
+        return self.keys.present
+
+    def renamed(self, origin: str) -> CheckpointSigner:
+        """What signs the same log under another name, with the same keys as they are now."""
+        return CheckpointSigner(self.custodian, self.keys.renamed(origin), self.clock)
+
+    async def signed(self, frontier: Frontier) -> bytes:
+        """The signed note over the tree: by the key in use, and by those before it that still sign. Raises what reading the service log
+        raises, and the custodian."""
+        if self._last is not None and self._last[0] == frontier:
+            return self._last[1]
+        try:
+            note = await self._signed(frontier)
+        except KeyNotHeld:
+            # Another process has replaced a stolen key a moment ago, and it is gone.
+            note = await self._signed(frontier)
+        self._last = (frontier, note)
+        return note
+
+    async def alone(self, frontier: Frontier) -> bytes:
+        """The note by the key in use and no other: the same octets at any time."""
+        checkpoint = Checkpoint(self.key.name, frontier.size, frontier.root)
+        signature = await self.custodian.sign(name_of(self.keys.number), checkpoint.text.encode())
+        return sign_checkpoint(checkpoint, self.key, signature)
+
+    async def _signed(self, frontier: Frontier) -> bytes:
+        # Read after the tree was: one that has the entry of a replacement in it is signed by the new key.
+        keys = await self.refresh()
+        text = Checkpoint(keys.present.name, frontier.size, frontier.root).text
+        signature = await self.custodian.sign(name_of(keys.number), text.encode())
+        lines = [keys.present.line(signature)]
+        for one in signing_still(keys.earlier, self.clock.now()):
+            with contextlib.suppress(KeyNotHeld):
+                lines.append(one.key.line(await self.custodian.sign(name_of(one.number), text.encode())))
+        return f"{text}\n{''.join(lines)}".encode()
+
+    async def hear(self, _: LogKeyHistory) -> None:
+        """The service log has grown: takes over the keys that it lists."""
+        await self.refresh()
+
+    async def refresh(self) -> CheckpointKeys:
+        """The keys as the service log lists them now."""
+        keys = self.keys if self.read is None else await self.read()
+        self.keys = keys
+        return keys
+
+
+async def entry_at(ledger: LedgerBackend, sequence: int) -> LedgerEntry:
+    """Return an entry that the ledger has. Raises ``LedgerUnavailable``: when it does not return it."""
+    lines = await ledger.entries_after(sequence - 1, 1)
+    if not lines:
+        raise LedgerUnavailable("The ledger does not give an entry that it has.", details={"sequence": sequence})
+    return lines[0]
+
+
+async def hashes_of(tree: StoredTree, spans: Sequence[Span]) -> tuple[bytes, ...]:
+    """The hashes over these spans of leaves."""
+    node = node_from(await tree.tiles(needed(spans)))
+    return tuple(span_hash(span, node) for span in spans)
+
+
+@value_class
+class TransparencyLog:
+    """The ledger and the transparency log over it."""
+
+    ledger: LedgerBackend
+    tree: LogTree
+    follower: LedgerFollower
+    signer: CheckpointSigner
+
+    async def signed(self) -> bytes:
+        """Return the signed checkpoint over everything that the ledger holds now."""
+        return await self.signer.signed(await self.follower.now())

@@ -1,0 +1,106 @@
+"""Another key takes the place of the one that signs access tokens, or checkpoints, beside a running service and without a refused request.
+
+First the custodian makes the new key; then the service log lists it, and that one entry is the whole replacement: every process reads
+it within a second and goes on. A crash before the entry leaves all as it was, and the next try takes the key that was made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Final
+
+from identity_codec import multikey
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import replace, value_class
+from identity_core.domain.dids.log.service_keys import TYPE, Replacement, newest, of_use, since_theft
+from identity_core.use_cases.dids.log_keys import FRESH_SECONDS
+from identity_transparency.use_cases.service_log import ServiceLog
+
+NONCE_BYTES: Final = 32
+MOST_LISTED: Final = 16
+"""So many service entries the document keeps; its log has the others."""
+
+
+@value_class
+class ReplacedKey:
+    """What was done: ``multikey``, with this ``number``, signs instead of ``replaces``. ``destroyed`` are the numbers of keys of before
+    that left the custodian."""
+
+    service_did: str
+    number: int
+    multikey: str
+    replaces: str
+    tree_size: int
+    compromised: bool
+    destroyed: tuple[int, ...]
+
+
+@value_class
+class ReplaceServiceKey:
+    """``use`` is one of ``service_keys.USES``, ``name_of`` gives the name in the custodian of the key of a number; ``first`` is the least
+    number that the present key has. ``ahead`` keys of the next numbers are made before they are needed. What a key has signed counts for
+    ``keep``; then it leaves the custodian with the next replacement."""
+
+    log: ServiceLog
+    use: str
+    name_of: Callable[[int], str]
+    first: int
+    ahead: int
+    keep: timedelta
+    succession: Callable[[Replacement], Awaitable[bytes | None]]
+    """What the keys of a replacement say of each other, for those who keep what the old one signed."""
+    random: Callable[[int], bytes] = secrets.token_bytes
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    async def __call__(self, *, compromised: bool = False) -> ReplacedKey:
+        """Replaces the present key. ``compromised``: what the old key and those before it have signed counts no more, and they are
+        destroyed. Raises what a change of a DID raises, and the custodian."""
+        log = self.log
+        await log.follow.now()
+        did = await log.begun()
+        before = newest(log.history.replaced, self.use)
+        number = max(self.first, 1 if before is None else before.number) + 1
+        old, new = [await self._made(each) for each in (number - 1, number)]
+        for ahead in range(number + 1, number + 1 + self.ahead):
+            await self._made(ahead)
+        size = (await log.writer.ledger.head()).sequence
+        wanted = Replacement(self.use, number, new, old, size, compromised, log.writer.clock.now())
+        wanted = replace(wanted, succession=await self.succession(wanted))
+        await log.update(did, [*await self._crowded_out(), _added(wanted)], self.random(NONCE_BYTES))
+        # Every process has read the service log by then.
+        await self.sleep(2 * FRESH_SECONDS)
+        return ReplacedKey(str(did), number, new, old, size, compromised, await self._destroy_past())
+
+    async def _made(self, number: int) -> str:
+        name = self.name_of(number)
+        return await self.log.writer.signer.custodian.generate(name, multikey.ED25519, did="-", purpose=self.use)
+
+    async def _crowded_out(self) -> list[JsonValue]:
+        """The operations that take the oldest entries out of the document where it has no room."""
+        standing = await self.log.writer.reader.active(await self.log.begun())
+        listed = [one.fragment for one in standing.recorded.state.document.services if one.type == TYPE]
+        return [
+            {"operation": "removeService", "serviceId": name}
+            for name in listed[: max(0, len(listed) + 1 - MOST_LISTED)]
+        ]
+
+    async def _destroy_past(self) -> tuple[int, ...]:
+        """Takes the keys out of the custodian whose signatures count no more."""
+        custodian, now = self.log.writer.signer.custodian, self.log.writer.clock.now()
+        mine = of_use(self.log.history.replaced, self.use)
+        kept = since_theft(mine)
+        past = [one.number - 1 for one in mine if one not in kept or one.at + self.keep < now]
+        for number in past:
+            await custodian.destroy(self.name_of(number))
+        return tuple(past)
+
+
+def _added(one: Replacement) -> JsonValue:
+    return {"operation": "addService", "service": {"id": one.fragment, "type": TYPE, "serviceEndpoint": one.endpoint}}
+
+
+async def no_succession(_: Replacement) -> None:
+    """Of keys whose signatures no one keeps."""

@@ -1,0 +1,193 @@
+"""The log of the service goes on under the next generation of its key, beside a running service and without a refused write.
+
+First the service log says that the next key is the present one; every process reads that within a second, and signs with it from then on.
+DIDs that did not change for more than a generation are handed on one by one, because they committed to no later key, and no faster than
+is asked for; each move is an entry of its own, so a rotation that was broken off goes on with those that are left. When nothing that
+the old key signed can still be on its way, the key leaves the custodian, and an entry of the service log retires it: from the size that
+the tree has then, no reader takes an entry of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from identity_codec import ed25519, multikey
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
+from identity_core.domain.activity import OPERATOR, RequestContext
+from identity_core.domain.dids.changes import RetireLogKey, RotateLogKey
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.log.entry import signer_of
+from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
+from identity_core.domain.dids.log.service_log import LogKeyHistory
+from identity_core.errors import DidMethodNotSupported, DidQuarantined, InvalidDocument, InvalidRequest
+from identity_core.ports.repositories import IndexRows
+from identity_core.use_cases.dids.log_keys import FRESH_SECONDS, LOG_KEY, name_of, public_key
+from identity_core.use_cases.dids.service_log import PAGE
+from identity_transparency.use_cases.service_log import ServiceLog
+
+HANDED_ON_PER_SECOND: Final = 100.0
+"""Leaves the ledger to the service: each is a durable append."""
+
+
+@value_class
+class Rotation:
+    """What was done. ``generation`` is the present one, from 1; ``handed_on`` DIDs were moved by themselves; ``retired`` are the multikeys
+    that count no more from ``tree_size`` on; ``waiting`` DIDs of before pre-rotation can only go on under a key that was not retired;
+    ``late`` are DIDs of which such a key signed an entry that stands at or past that size, and that are refused for it."""
+
+    service_did: str
+    generation: int
+    multikey: str
+    next_key_hashes: tuple[str, ...]
+    handed_on: int
+    waiting: int
+    retired: tuple[str, ...]
+    tree_size: int | None
+    late: tuple[str, ...]
+
+
+@value_class
+class RotateServiceKey:
+    """``settle_seconds`` is how long a signed entry may be on its way to the ledger."""
+
+    log: ServiceLog
+    rows: IndexRows
+    sleep: Callable[[float], Awaitable[None]]
+    settle_seconds: float
+
+    async def __call__(
+        self,
+        *,
+        compromised: bool = False,
+        secret: bytes | None = None,
+        next_hash: str | None = None,
+        finish: bool = False,
+        per_second: float = HANDED_ON_PER_SECOND,
+    ) -> Rotation:
+        """``secret``: the 32 octets of the next key, where only its hash was known here; ``next_hash``: that of the one after it, which is
+        then not made here. ``finish``: a rotation that was broken off, or that left the old key for DIDs of before, is brought to its
+        end, and none begins. At most ``per_second`` DIDs are handed on in a second. Raises ``InvalidRequest`` for a key to which nothing
+        is committed, and where there is none; ``DidMethodNotSupported`` where DIDs are of a method that cannot hand them on."""
+        signer = self.log.writer.signer
+        await self._require_methods()
+        await self.log.follow.now()
+        if finish:
+            if self.log.follow.history is None:
+                raise InvalidRequest("The log key was never rotated: there is nothing to finish.")
+            did = Did.parse(self._history.did)
+        else:
+            did = await self.log.begun()
+            await self._begin(did, secret, next_hash)
+        # Every process has read the service log by then.
+        await self.sleep(2 * FRESH_SECONDS)
+        handed_on, waiting = await self._hand_on(1 / per_second)
+        retired: tuple[str, ...] = ()
+        if compromised or not waiting:
+            retired = await self._retire(did, compromised=compromised)
+        sizes = [self._history.retired[key] for key in retired]
+        late = await self._late(min(sizes), retired) if sizes else ()
+        return Rotation(
+            str(did),
+            len(self._history.generations),
+            signer.multikey,
+            signer.next_key_hashes,
+            handed_on,
+            waiting,
+            retired,
+            min(sizes, default=None),
+            late,
+        )
+
+    async def _require_methods(self) -> None:
+        """A DID that is not handed on can never go on once its key is retired, so nothing begins without the method of each."""
+        missing, last = list[JsonValue](), ""
+        # The DIDs of a method stand together, and ";" is what follows ":".
+        while names := await self.rows.dids(after=last, limit=1):
+            method = Did.parse(names[0]).method
+            if method not in self.log.writer.methods:
+                missing.append(method)
+            last = f"did:{method};"
+        if missing:
+            raise DidMethodNotSupported(
+                f"There are DIDs of methods that are not installed or not set up here: {', '.join(map(str, missing))}. Give this command "
+                "the settings and plugins of the service, such as plugins.webvh.host.",
+                details={"methods": missing},
+            )
+
+    async def _begin(self, did: Did, secret: bytes | None, next_hash: str | None) -> None:
+        generation = len(self._history.generations) + 1
+        public = await self._next_key(generation, secret)
+        following = next_hash or key_hash(await self._made(generation + 1))
+        said = LogKeys((public,), (key_hash(public), following))
+        await self.log.append(did, RotateLogKey(), name_of(generation), said)
+
+    @property
+    def _history(self) -> LogKeyHistory:
+        return self.log.history
+
+    async def _next_key(self, generation: int, secret: bytes | None) -> str:
+        custodian, name = self.log.writer.signer.custodian, name_of(generation)
+        if secret is not None:
+            public = multikey.encode_public(multikey.ED25519, ed25519.generate(secret).public)
+        elif (held := await public_key(custodian, name)) is not None:
+            public = held
+        else:
+            raise InvalidRequest("Only the hash of the next key is known here: give the key itself.")
+        if key_hash(public) not in self.log.writer.signer.next_key_hashes:
+            raise InvalidRequest("This is not the key that the service log committed to.", details={"key": public})
+        if secret is not None:
+            await custodian.import_key(name, multikey.ED25519, secret, did="-", purpose=LOG_KEY)
+        return public
+
+    async def _made(self, generation: int) -> str:
+        name = name_of(generation)
+        return await self.log.writer.signer.custodian.generate(name, multikey.ED25519, did="-", purpose=LOG_KEY)
+
+    async def _hand_on(self, pause: float) -> tuple[int, int]:
+        """Moves the DIDs that slept through a generation, with a ``pause`` of so many seconds after each. How many, and how many
+        need an older key that is not retired all the same."""
+        present, handed_on, waiting, last = key_hash(self.log.writer.signer.multikey), 0, 0, ""
+        older = {key for key in self._history.generations[:-1] if key not in self._history.retired}
+        while names := await self.rows.dids(after=last, limit=PAGE):
+            for name in names:
+                head = await self.log.writer.reader.recorded(Did.parse(name))
+                if head is None or present in head.state.next_key_hashes:
+                    continue
+                if head.state.next_key_hashes and await self._moved(Did.parse(name)):
+                    handed_on += 1
+                    await self.sleep(pause)
+                else:
+                    waiting += not older.isdisjoint(head.state.update_keys)
+            last = names[-1]
+        return handed_on, waiting
+
+    async def _moved(self, did: Did) -> bool:
+        """Whether the DID could be handed on: not one that is withheld, or committed to retired keys alone."""
+        try:
+            await self.log.writer.commit(did, RotateLogKey(), RequestContext("rotateLogKey", OPERATOR))
+        except (DidQuarantined, InvalidDocument):
+            return False
+        return True
+
+    async def _late(self, size: int, retired: tuple[str, ...]) -> tuple[str, ...]:
+        """The DIDs of the entries of retired keys that came after all."""
+        found, ledger = set(), self.log.writer.ledger
+        while lines := await ledger.entries_after(size, PAGE):
+            found |= {line.did for line in lines if signer_of(line.entry) in retired}
+            size = lines[-1].receipt.sequence
+        return tuple(sorted(found))
+
+    async def _retire(self, did: Did, *, compromised: bool) -> tuple[str, ...]:
+        signer, custodian = self.log.writer.signer, self.log.writer.signer.custodian
+        old = [key for key in self._history.generations[:-1] if key not in self._history.retired]
+        for number, key in enumerate(self._history.generations, 1):
+            if key in old:
+                await custodian.destroy(name_of(number))
+        # What was signed before may still be on its way.
+        await self.sleep(self.settle_seconds)
+        size = (await self.log.writer.ledger.head()).sequence
+        for key in old:
+            await self.log.append(did, RetireLogKey(key, size, compromised), signer.name)
+        return tuple(old)
