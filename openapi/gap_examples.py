@@ -10,14 +10,14 @@ from identity_bound_credentials.domain.gap_log import record_of
 from identity_bound_credentials.domain.gap_shards import Manifest
 from identity_bound_credentials.domain.status_gaps import StatusEpoch
 from identity_bound_credentials.use_cases.issue import GAP_PERIOD
+from identity_transparency.domain import gap_record
 
 from identity_bbs import interface
 from identity_bbs.bls12381 import select
 from identity_bbs.suite import ciphersuite
 from identity_codec import ed25519
 from identity_core.domain.dids.keys import Key, PublicKey
-from identity_core.domain.ledger import gap_record
-from identity_core.domain.ledger.leaf import LogLeaf
+from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
 from identity_tlog.proofs import TlogProof
 from identity_tlog.tree import leaf_hash

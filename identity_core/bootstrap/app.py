@@ -45,8 +45,6 @@ from identity_core.store.events import OpenSink
 from identity_core.throttle.policy import Limit, Policy, TokenBucketRateLimiter, parse_proxies
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
-from identity_core.use_cases.dids.witnesses import WitnessApprovals
-from identity_core.use_cases.ledger.places import LogPlaces
 from identity_core.use_cases.proofs.suite_1 import NoSuite
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.service import Dependencies

@@ -43,13 +43,11 @@ async def begin_jobs(
         await stack.enter_async_context(attend)
     follow, repair, suspicions = await _keep_index(settings, guard, signer, check, store, stack)
     await _forget_expired(settings, store, clock, stack)
-    logged = await open_log(settings, check.ledger, store, custodian)
-    await follow.tell(logged.signer.hear)
-    watch = await stack.enter_async_context(guard.watch(logged, store, clock))
+    watch = await stack.enter_async_context(guard.watch(follow, store, clock))
     watch.hold_up(repair, suspicions)
     if settings.database_url is not None:
         watch.spare(repair, suspicions, follow)
-    return Jobs(follow, suspicions, logged, watch)
+    return Jobs(follow, suspicions, watch)
 
 
 async def _keep_index(

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from identity_codec import multibase
 from identity_core.domain.credentials.status_list import ENTRIES, GZIP, StatusListRefused
-from identity_core.domain.dids.log import LogInvalid
 from identity_core.domain.dids.log.entry import check_proof
 from identity_core.domain.dids.state import LogInvalid
 

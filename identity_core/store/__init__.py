@@ -23,7 +23,7 @@ from identity_core.store.invocations import StoredInvocations
 from identity_core.store.proofs import StoredProofs
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.requests import StoredIdempotencyKeys, StoredUsage
-from identity_core.store.transparency import TransparencyTree
+from identity_core.store.service_did import StoredServiceDid
 
 __all__ = ["Store"]
 

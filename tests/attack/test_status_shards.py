@@ -17,6 +17,8 @@ from identity_bound_credentials.domain.gap_log import record_of
 from identity_bound_credentials.domain.gap_shards import Manifest, Shard, SignedGap
 from identity_bound_credentials.domain.status_gaps import LAST_END, Gap, HandleListed, StatusEpoch
 from identity_bound_credentials.published_gaps import PublishedGaps
+from identity_transparency.domain import gap_record
+from identity_transparency.domain.audit import Audit
 
 from identity_bbs import interface
 from identity_bbs.bls12381 import keys, select
@@ -24,9 +26,7 @@ from identity_bbs.suite import ciphersuite
 from identity_codec.multibase import base64url_encode
 from identity_core.client.session import ServiceError, ServiceUnreachable
 from identity_core.domain.credentials.status_list import StatusListRefused
-from identity_core.domain.ledger import gap_record
-from identity_core.domain.ledger.audit import Audit
-from identity_core.domain.ledger.leaf import LogLeaf
+from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.proofs import TlogProof, inclusion_spans, span_hash

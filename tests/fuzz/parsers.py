@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from identity_bound_credentials.domain.bound_format import parse_credential
+from identity_commands import verify_log as verifier
 from identity_oauth.domain import tokens as token
 from identity_prover_bbs.envelope import Envelope
 from identity_transparency.domain.history import LoggedHistory

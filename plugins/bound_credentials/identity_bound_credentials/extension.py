@@ -32,22 +32,20 @@ from identity_core.ports.custodian import Custodian
 from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.suites import HolderKeeper, ProofSuite
 from identity_core.store.events import StoredEvents
-from identity_core.use_cases.ledger.places import LogPlaces
-from identity_core.use_cases.ledger.project import TransparencyLog
 from identity_core.use_cases.proofs.check import IssuerKeys
+from identity_core.use_cases.transparency import LogPlaces
 
 
 @contextlib.asynccontextmanager
 async def open_bound_credentials(kernel: Kernel) -> AsyncIterator[Contribution]:
     """Open the extension, whose job publishes the lists of signed gaps."""
     custodian, keeper = kernel.need(Custodian), kernel.need(HolderKeeper).custodian
-    log, watch = kernel.find(TransparencyLog), kernel.find(WatchStorage)
     gaps = StoredStatusGaps(kernel.need(Database))
     secrets = StoredHolderSecrets(kernel.need(Database), kernel.need(StoredEvents))
     keys = ListKeys(kernel.dids, custodian)
-    record = None if log is None else RecordGaps(gaps, log.ledger)
+    record = RecordGaps(gaps, kernel.dids.check.ledger)
     publisher = PublishStatusGaps(gaps, custodian, kernel.clock, keys, record)
-    provers = kernel.need(ProofWorkers)
+    provers, watch = kernel.need(ProofWorkers), kernel.find(WatchStorage)
     suite = BoundSuite(
         PresentBound(provers, keeper, gaps, publisher, IssuerKeys(kernel.dids)),
         IssueBound(custodian, keeper, publisher, provers, secrets, kernel.random),
@@ -55,7 +53,7 @@ async def open_bound_credentials(kernel: Kernel) -> AsyncIterator[Contribution]:
     handlers = BoundHandlers(
         GetStatusGaps(gaps),
         GetStatusGapShard(gaps),
-        GetStatusGapsProof(gaps, log, kernel.need(LogPlaces)),
+        GetStatusGapsProof(gaps, kernel.need(LogPlaces)),
         RotateHolderSecret(secrets, keeper, kernel.clock),
     )
     async with publisher:

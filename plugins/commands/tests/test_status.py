@@ -17,6 +17,7 @@ from identity_bound_credentials.domain import gap_shards, status_gaps
 from identity_bound_credentials.domain.gap_log import record_of
 from identity_bound_credentials.domain.gap_shards import Manifest
 from identity_commands import status
+from identity_transparency.domain import gap_record
 
 from identity_bbs import interface
 from identity_bbs.bls12381 import keys, select
@@ -24,8 +25,7 @@ from identity_bbs.suite import ciphersuite
 from identity_codec import multikey
 from identity_codec.multibase import base64url_decode
 from identity_core.database.files import FileLock
-from identity_core.domain.ledger import gap_record
-from identity_core.domain.ledger.leaf import LogLeaf
+from identity_tlog.leaf import LogLeaf
 from identity_tlog.proofs import TlogProof
 from tests.transparency import LogKey
 from tests.unit.cli.conftest import Commands

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from identity_transparency.domain.gap_record import GapRecord, subject
+
 from identity_bound_credentials.domain.gap_shards import Manifest
 from identity_core.domain.credentials.status_list import StatusListRefused
-from identity_core.domain.ledger.gap_record import GapRecord, subject
-from identity_core.domain.ledger.history import ProvenEntry, verify_entry
+from identity_tlog.leaf import ProvenEntry, verify_entry
 from identity_tlog.note import VerifierKey
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.proofs import TlogProof

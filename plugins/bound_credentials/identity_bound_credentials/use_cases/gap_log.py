@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from identity_core.domain.ledger import gap_record
-from identity_core.domain.ledger.gap_record import GapRecord
-from identity_core.use_cases.ledger.places import LogPlaces
-from identity_core.use_cases.ledger.project import TransparencyLog
+from identity_transparency.domain import gap_record
+from identity_transparency.domain.gap_record import GapRecord
 
 from identity_bound_credentials.domain.gap_log import record_of
 from identity_bound_credentials.domain.gap_shards import Manifest
@@ -22,6 +20,7 @@ from identity_codec.multibase import base64url_decode
 from identity_codec.values import value_class
 from identity_core.errors import StatusListNotFound, VersionConflict
 from identity_core.ports.ledger import LedgerBackend
+from identity_core.use_cases.transparency import LogPlaces
 
 LOOK_BACK: Final = 256
 """How many of the newest entries of a list are read, where the store does not know an edition: those of at least as many epochs as are
@@ -81,7 +80,6 @@ class GetStatusGapsProof:
     it is recorded, and without a log."""
 
     gaps: StoredStatusGaps
-    log: TransparencyLog | None
     places: LogPlaces
 
     async def __call__(self, list_id: str, digest: str) -> bytes:
@@ -89,6 +87,6 @@ class GetStatusGapsProof:
             sequence = await self.gaps.recorded(list_id, base64url_decode(digest))
         except ValueError:
             raise StatusListNotFound from None
-        if sequence is None or self.log is None:
+        if sequence is None or self.places.prove is None:
             raise StatusListNotFound
         return await self.places.prove(sequence)

@@ -10,11 +10,6 @@ from typing import Any
 
 import click
 from identity_commands import verify_log
-from identity_core.domain.ledger import gap_record
-from identity_core.domain.ledger.audit import Audit, LogFault
-from identity_core.domain.ledger.checkpoint_keys import ReplacedKeyAlone, TrustedLog
-from identity_core.domain.ledger.history import IMMUTABLE, LoggedHistory, retired_keys
-from identity_core.domain.ledger.leaf import read_head
 
 from identity_core.cli.output import Command, failing, progress, show
 from identity_core.domain.dids.log import service_log
@@ -50,6 +45,10 @@ from identity_transparency.cli.trust import (
     unchecked,
     unchecked_text,
 )
+from identity_transparency.domain import gap_record
+from identity_transparency.domain.audit import Audit, LogFault
+from identity_transparency.domain.checkpoint_keys import ReplacedKeyAlone, TrustedLog
+from identity_transparency.domain.history import IMMUTABLE, LoggedHistory, retired_keys
 
 SHOWN = 20
 

@@ -10,15 +10,14 @@ import hashlib
 from collections.abc import Sequence
 from typing import Final
 
-from identity_core.domain.ledger import gap_record
-from identity_core.domain.ledger.gap_record import GapRecord
-from identity_core.domain.ledger.leaf import Head, LogLeaf, read_head
-
 from identity_codec.values import value_class
 from identity_core.domain.credentials.status_list import StatusListRefused
+from identity_tlog.leaf import Head, LogLeaf, read_head
 from identity_tlog.note import Checkpoint
 from identity_tlog.tiles import TILE_BYTES, WIDTH, Tile
 from identity_tlog.tree import HASH_BYTES, Frontier, Malformed, complete_root
+from identity_transparency.domain import gap_record
+from identity_transparency.domain.gap_record import GapRecord
 
 MOST_FINDINGS: Final = 1_000
 MOST_MOVED: Final = 64

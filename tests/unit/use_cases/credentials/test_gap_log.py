@@ -18,13 +18,14 @@ from identity_bound_credentials.ports import GapList
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_bound_credentials.use_cases.gap_log import GetStatusGapsProof, RecordGaps
 from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
-from identity_core.domain.ledger import gap_record
-from identity_core.domain.ledger.gap_record import GapRecord
-from identity_core.use_cases.ledger.places import LogPlaces
+from identity_transparency.domain import gap_record
+from identity_transparency.domain.gap_record import GapRecord
+from identity_transparency.use_cases.read import ProveEntry
 
 from identity_codec.multibase import base64url_encode
 from identity_core.domain.credentials.status_list import StatusListRefused
 from identity_core.errors import LedgerUnavailable, StatusListNotFound
+from identity_core.use_cases.transparency import LogPlaces
 from identity_tlog.policy import WitnessPolicy
 from tests.rooms import Rooms
 from tests.transparency import LoggedLedger, LogKey
