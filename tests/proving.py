@@ -18,13 +18,11 @@ import msgspec
 from identity_bound_credentials.ports import PresentingProver
 from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps
-from identity_bound_credentials.use_cases.issue import IssueBound
 from identity_bound_credentials.use_cases.presenting import PresentBound
 from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
 from identity_bound_credentials.use_cases.suite import BoundSuite
 from identity_bound_credentials.worker_calls import Present
 from identity_kit.conformance.prover_cases import BbsIssuer
-from identity_kit.conformance.transparent_prover import TransparentProver
 
 from identity_codec import ed25519, jcs, multibase, multikey
 from identity_codec.strict_json import JsonValue
@@ -58,6 +56,7 @@ from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.use_cases.record import Record
 from identity_core.wire import DelegatedPresentationRequest, DelegatedProofRequest
 from tests.rooms import ORIGIN, Rooms, secret_of
+from tests.transparent_prover import TransparentProver
 
 SCHEMA = Schema(
     "https://schemas.example/person/1",
@@ -161,15 +160,16 @@ class Proving(Rooms):
         self.present = PresentBound(
             self.workers, custodian, StoredStatusGaps(store.database), publisher, IssuerKeys(self.reader)
         )
-        issuing = IssueBound(
+        parts = (
             custodian,
             custodian,
             publisher,
             self.workers,
             StoredHolderSecrets(store.database, store.activity),
             os.urandom,
+            self.present,
         )
-        self.suites = {1: SuiteOne(self.workers, custodian), 2: BoundSuite(self.present, issuing)}
+        self.suites = {1: SuiteOne(self.workers, custodian), 2: BoundSuite(*parts)}
         self.generate = GenerateDelegatedProof(
             reader=self.reader,
             sealed_credentials=SealedCredentials(store.credentials, store.credential_schemas, self.seal),

@@ -65,11 +65,9 @@ class ProofPlan(Protocol):
 
     def expiry(self, issued_at: datetime, expires_at: datetime) -> datetime:
         """Return when the proof expires if it is made at ``issued_at``: at ``expires_at`` or before."""
-        ...
 
     async def prove(self, witnesses: Sequence[Witness], context: Context) -> ZkProof:
         """Make the proof. Raises what ``ProofWorkers.prove`` does."""
-        ...
 
 
 class ProofSuite(Protocol):
@@ -78,7 +76,6 @@ class ProofSuite(Protocol):
     @property
     def name(self) -> str:
         """The first public signal of its proofs; empty if the prover names it."""
-        ...
 
     @property
     def format(self) -> BoundFormat | None: ...
@@ -96,11 +93,9 @@ class ProofSuite(Protocol):
         ``joint``: what is asked of them together; None for one credential. ``consent``: of the holder, as the request has it.
         ``context``: returns what the proof would be bound to. Raises ``PredicateUnsupported``, ``PluginUnavailable``,
         ``CredentialRevoked``, ``Overloaded``."""
-        ...
 
     async def read(self, provers: ProofWorkers, text: str) -> AnyPresented:
         """Read what a proof says of itself. Raises ``ProofInvalid``: when it is none of this suite."""
-        ...
 
     async def check(
         self,
@@ -114,21 +109,17 @@ class ProofSuite(Protocol):
         """Check the members around the text of a proof, and the proof.
 
         ``presented``: what ``read`` returned. ``keys``: raw keys of 96 bytes, by its methods."""
-        ...
 
     async def issue(
         self, prepared: Prepared, key_id: str, key: PublicKey, *, is_named: bool
     ) -> tuple[Prepared, Signed] | None:
         """Sign a credential. Return None where this suite cannot; unless the request names it, then ``InvalidCredential`` is raised."""
-        ...
 
     def bind(self, bound: ImportedBinding, prepared: Prepared, signed: Signed) -> tuple[Prepared, Signed]:
         """Return an imported credential with its binding. Raises ``InvalidCredential``."""
-        ...
 
     async def enlist(self, credential: Credential, prepared: Prepared, key: PublicKey) -> None:
         """Enter an imported credential, whose signature is right, into the list that may revoke it. Raises ``Conflict``."""
-        ...
 
 
 @value_class

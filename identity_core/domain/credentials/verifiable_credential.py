@@ -127,28 +127,28 @@ def parse(
     Members that the answer does not have are refused, because no signature covers them. Raises ``InvalidCredential``, whose text
     quotes nothing."""
     if not _MEMBERS <= value.keys() <= _MEMBERS | _OPTIONAL:
-        raise _refused("the credential does not have exactly the members of one of ours")
+        raise invalid("the credential does not have exactly the members of one of ours")
     subject, schema, proof = (_object(value[name]) for name in ("credentialSubject", "credentialSchema", "proof"))
     if value["@context"] != list(CONTEXTS) or value["type"] != list(TYPES):
-        raise _refused("the contexts or types are not those of our credentials")
+        raise invalid("the contexts or types are not those of our credentials")
     if schema.get("type") != SCHEMA_TYPE or proof.get("cryptosuite") not in (CRYPTOSUITE, BOUND_CRYPTOSUITE):
-        raise _refused("the schema or the proof is of another kind")
+        raise invalid("the schema or the proof is of another kind")
     if proof.get("type") != "DataIntegrityProof" or proof.get("proofPurpose") != "assertionMethod":
-        raise _refused("the schema or the proof is of another kind")
+        raise invalid("the schema or the proof is of another kind")
     if proof["cryptosuite"] == BOUND_CRYPTOSUITE and bound_format is None:
-        raise _refused("no installed extension reads credentials of suite 2: install the one of bound credentials")
+        raise invalid("no installed extension reads credentials of suite 2: install the one of bound credentials")
     until = value.get("validUntil")
     try:
         check_proof_options(proof, now)
         return PresentedCredential(
-            id=_text(value["id"]),
-            issuer=Did.parse(_text(value["issuer"])),
-            holder=Did.parse(_text(subject.get("id"))),
-            schema_id=_text(schema.get("id")),
+            id=read_text(value["id"]),
+            issuer=Did.parse(read_text(value["issuer"])),
+            holder=Did.parse(read_text(subject.get("id"))),
+            schema_id=read_text(schema.get("id")),
             valid_from=times.parse(value["validFrom"]),
             valid_until=None if until is None else times.parse(until),
-            verification_method=_text(proof.get("verificationMethod")),
-            signature=parse_signature(_text(proof.get("proofValue"))),
+            verification_method=read_text(proof.get("verificationMethod")),
+            signature=parse_signature(read_text(proof.get("proofValue"))),
             attributes={name: claim for name, claim in subject.items() if name != "id"},
             status=value.get("credentialStatus"),
             bound=bound_format.read(proof, value)
@@ -156,20 +156,22 @@ def parse(
             else None,
         )
     except (InvalidDid, ValueError):
-        raise _refused("issuer and holder are DIDs, times and options of the proof are valid") from None
+        raise invalid("issuer and holder are DIDs, times and options of the proof are valid") from None
 
 
 def _object(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise _refused("subject, schema and proof are objects")
+        raise invalid("subject, schema and proof are objects")
     return value
 
 
-def _text(value: Any, most: int = 2048) -> str:
+def read_text(value: Any, most: int = 2048) -> str:
+    """Return a member of at most ``most`` characters. Raises ``InvalidCredential``."""
     if not isinstance(value, str) or len(value) > most:
-        raise _refused("a member that is a text is none")
+        raise invalid("a member that is a text is none")
     return value
 
 
-def _refused(reason: str) -> InvalidCredential:
+def invalid(reason: str) -> InvalidCredential:
+    """Return the refusal, with its reason."""
     return InvalidCredential(details={"reason": reason})

@@ -13,7 +13,6 @@ from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_bound_credentials.use_cases.gap_log import GetStatusGapsProof, RecordGaps
 from identity_bound_credentials.use_cases.holder_secrets import RotateHolderSecret
-from identity_bound_credentials.use_cases.issue import IssueBound
 from identity_bound_credentials.use_cases.presenting import PresentBound
 from identity_bound_credentials.use_cases.status_gaps import (
     GetStatusGaps,
@@ -46,10 +45,8 @@ async def open_bound_credentials(kernel: Kernel) -> AsyncIterator[Contribution]:
     record = RecordGaps(gaps, kernel.dids.check.ledger)
     publisher = PublishStatusGaps(gaps, custodian, kernel.clock, keys, record)
     provers, watch = kernel.need(ProofWorkers), kernel.find(WatchStorage)
-    suite = BoundSuite(
-        PresentBound(provers, keeper, gaps, publisher, IssuerKeys(kernel.dids)),
-        IssueBound(custodian, keeper, publisher, provers, secrets, kernel.random),
-    )
+    present = PresentBound(provers, keeper, gaps, publisher, IssuerKeys(kernel.dids))
+    suite = BoundSuite(custodian, keeper, publisher, provers, secrets, kernel.random, present)
     handlers = BoundHandlers(
         GetStatusGaps(gaps),
         GetStatusGapShard(gaps),

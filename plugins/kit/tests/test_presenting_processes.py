@@ -23,7 +23,6 @@ from identity_bound_credentials.worker_calls import (
     read_presentation,
     verify_presentation,
 )
-from identity_kit.conformance.transparent_prover import TransparentProver
 
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported, ProofInvalid
@@ -34,6 +33,7 @@ from identity_core.plugin.processes.extended import Extended
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import load
 from tests.presenting import NOW, PLAIN, Holder, Issuer, Scene, ask, target
+from tests.transparent_prover import TransparentProver
 
 
 @pytest.fixture(scope="module")

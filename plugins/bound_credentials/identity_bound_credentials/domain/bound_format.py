@@ -19,13 +19,11 @@ from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.credential import Binding, Credential, StatusPurpose
 from identity_core.domain.credentials.credential_schema import CredentialSchema, digest
 from identity_core.domain.credentials.schema import MAX_HEADER_OCTETS
-from identity_core.domain.credentials.verifiable_credential import PresentedCredential, parse
+from identity_core.domain.credentials.verifiable_credential import PresentedCredential, invalid, parse, read_text
 from identity_core.domain.proofs.proof import Witness
-from identity_core.errors import InvalidCredential
 
 GAP_ENTRY_TYPE: Final = "IdentityStatusGapsEntry"
 MAX_HEADER_TEXT: Final = 4 * MAX_HEADER_OCTETS // 3 + 1
-MAX_TEXT: Final = 2048
 
 
 def particulars_of(credential: Credential, binding: Binding) -> Particulars:
@@ -56,9 +54,9 @@ class ShownBinding:
             holder, until = str(presented.holder), presented.valid_until
             particulars = Particulars(presented.id, holder, presented.valid_from, until, self.handle)
         except ValueRefused as refused:
-            raise _refused(str(refused)) from None
+            raise invalid(str(refused)) from None
         if signed != expected or signed.issuer != str(presented.issuer):
-            raise _refused("the signed header is of another schema, key or issuer")
+            raise invalid("the signed header is of another schema, key or issuer")
         return check_bound_signature, public_key, presented.signature, signed, values, particulars, self.commitment
 
     def is_of(self, binding: Binding | None) -> bool:
@@ -92,15 +90,15 @@ class BoundCredentials:
 
     def read(self, proof: Mapping[str, Any], value: Mapping[str, Any]) -> ShownBinding:
         """See ``BoundFormat``."""
-        header = BoundHeader.from_octets(base64url_decode(_text(proof.get("header"), MAX_HEADER_TEXT)))
+        header = BoundHeader.from_octets(base64url_decode(read_text(proof.get("header"), MAX_HEADER_TEXT)))
         handle = NO_HANDLE
         if header.status is not None:
             entries = value.get("credentialStatus")
             entry = entries[-1] if isinstance(entries, list) and entries else None
             if not isinstance(entry, dict) or entry.get("type") != GAP_ENTRY_TYPE:
-                raise _refused("the last entry of credentialStatus is not that of the list of signed gaps")
-            handle = _handle(_text(entry.get("statusListIndex")))
-        return ShownBinding(header, base64url_decode(_text(proof.get("commitment"))), handle)
+                raise invalid("the last entry of credentialStatus is not that of the list of signed gaps")
+            handle = _handle(read_text(entry.get("statusListIndex")))
+        return ShownBinding(header, base64url_decode(read_text(proof.get("commitment"))), handle)
 
 
 BOUND_CREDENTIALS: Final = BoundCredentials()
@@ -120,13 +118,3 @@ def _handle(text: str) -> int:
     if not (text.isascii() and text.isdecimal()) or len(text) > 10 or str(int(text)) != text:
         raise ValueError("a handle is a number")
     return int(text)
-
-
-def _text(value: Any, most: int = MAX_TEXT) -> str:
-    if not isinstance(value, str) or len(value) > most:
-        raise _refused("a member that is a text is none")
-    return value
-
-
-def _refused(reason: str) -> InvalidCredential:
-    return InvalidCredential(details={"reason": reason})

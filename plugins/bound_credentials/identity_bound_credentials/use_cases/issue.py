@@ -35,6 +35,7 @@ from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.credential import NO_SECRET, Binding, Credential
 from identity_core.domain.credentials.credential_schema import digest as schema_digest
+from identity_core.domain.credentials.verifiable_credential import invalid
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.errors import Conflict, InvalidCredential
 from identity_core.ports.custodian import Custodian, HolderCustodian, KeepingCustodian
@@ -73,7 +74,7 @@ class IssueBound:
     generations: StoredHolderSecrets
     random: Callable[[int], bytes]
 
-    async def __call__(
+    async def issue(
         self, prepared: Prepared, key_id: str, key: PublicKey, *, is_named: bool
     ) -> tuple[Prepared, Signed] | None:
         """See ``ProofSuite.issue``."""
@@ -100,11 +101,11 @@ class IssueBound:
             expected = BoundHeader(definition.schema, method, reference, SecretKeeper.WALLET, schema_digest(definition))
             Particulars(bound.id, str(prepared.holder), prepared.valid_from, prepared.valid_until, bound.handle)
         except ValueRefused as refused:
-            raise not_valid(str(refused)) from None
+            raise invalid(str(refused)) from None
         except ValueError:
-            raise not_valid("header, commitment and holderTag are base64url") from None
+            raise invalid("header, commitment and holderTag are base64url") from None
         if header != expected or len(commitment) != G1_OCTETS:
-            raise not_valid(
+            raise invalid(
                 "the header is not that of a wallet's credential under this schema, key and the list of signed gaps that is published"
                 f" here for the issuer ({reference.list_id}), or the commitment has not {G1_OCTETS} octets"
             )
@@ -115,7 +116,7 @@ class IssueBound:
         """See ``ProofSuite.enlist``."""
         gap_list, binding = await self._list_of(prepared, key), credential.binding
         if binding is None:
-            raise not_valid("the credential is not bound to its holder")
+            raise invalid("the credential is not bound to its holder")
         last_day = particulars_of(credential, binding).last_day
         if not await self.publisher.gaps.take(gap_list, credential.id, binding.handle, last_day):
             raise Conflict("Another credential has this handle.", details={"member": "handle"})
@@ -125,7 +126,7 @@ class IssueBound:
         """The list that may revoke it is signed with the issuer's newest key. Raises ``InvalidCredential``."""
         custodian, keeper = self.custodian, self.keeper
         if not isinstance(custodian, HolderCustodian) or not isinstance(keeper, KeepingCustodian):
-            raise not_valid("the custodian of this service keeps no secrets of holders, which suite 2 needs")
+            raise invalid("the custodian of this service keeps no secrets of holders, which suite 2 needs")
         gap_list = await self._list_of(prepared, key)
         holder = str(prepared.holder)
         try:
@@ -135,7 +136,7 @@ class IssueBound:
             header = BoundHeader(prepared.definition.schema, key_id, reference, SecretKeeper.CUSTODIAN, digest)
             request = IssueRequest(key_id, header.octets, holder, self.random(NONCE_OCTETS))
         except ValueRefused as refused:
-            raise not_valid(str(refused)) from None
+            raise invalid(str(refused)) from None
         return BoundDraft(prepared, custodian, keeper, gap_list, header, particulars, request)
 
     async def _bound(self, draft: BoundDraft, key: PublicKey) -> Signed:
@@ -158,13 +159,6 @@ class IssueBound:
         method, list_key = await newest_held_key(self.custodian, prepared.state.document)
         used = {multikey.encode_public(multikey.BLS12381G2, one.raw) for one in (key, list_key)}
         if not used <= {*(prepared.state.proven_keys or ())}:
-            raise not_valid(
-                "the key came without a proof of possession, which suite 2 needs: rotate it, or add another"
-            )
+            raise invalid("the key came without a proof of possession, which suite 2 needs: rotate it, or add another")
         issuer = str(prepared.issuer)
         return GapList(status_gaps.list_id(issuer, GAP_PERIOD), issuer, method, GAP_PERIOD)
-
-
-def not_valid(reason: str) -> InvalidCredential:
-    """The refusal, with its reason."""
-    return InvalidCredential(details={"reason": reason})

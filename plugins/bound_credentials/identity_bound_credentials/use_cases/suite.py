@@ -25,7 +25,6 @@ from identity_codec.structs import UnsetType
 from identity_codec.values import value_class
 from identity_core.domain.credentials.credential import Binding, Credential
 from identity_core.domain.credentials.verifiable_credential import BoundFormat
-from identity_core.domain.dids.keys import PublicKey
 from identity_core.domain.proofs.asked import Asked
 from identity_core.domain.proofs.checks import Check, CheckCode, right, wrong
 from identity_core.domain.proofs.expected import KeptQuestion
@@ -34,11 +33,10 @@ from identity_core.domain.proofs.proof import Context, ReceivedProof, Witness, Z
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_core.ports.prover import ProofWorkers
-from identity_core.ports.suites import Prepared, Signed
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.proofs.check import VerifiedProof
 from identity_core.use_cases.proofs.suite_1 import check_known, compared
-from identity_core.wire import HolderConsent, ImportedBinding
+from identity_core.wire import HolderConsent
 
 
 @value_class
@@ -61,11 +59,10 @@ class BoundPlan:
 
 
 @value_class
-class BoundSuite:
+class BoundSuite(IssueBound):
     """The port ``ProofSuite`` for credentials with a ``Binding``."""
 
     present: PresentBound
-    issuing: IssueBound
     name: str = SUITE_2
     format: BoundFormat | None = BOUND_CREDENTIALS
     consents: SignatureChecks = field(default_factory=SignatureChecks)
@@ -81,7 +78,7 @@ class BoundSuite:
         """See ``ProofSuite``. What contradicts itself in public, or is too large, is refused here: the prover would report it after the
         use."""
         bindings = [credential.binding for credential in credentials if credential.binding is not None]
-        question, provers = _question(bindings, predicates, joint), self.present.provers
+        question, provers = _question(bindings, predicates, joint), self.provers
         # What a prover of suite 2 knows besides it knows with all of suite 2.
         known = provers.predicate_types
         check_known(known and known | {NOT_EQUAL}, [one for each in predicates for one in each])
@@ -115,20 +112,6 @@ class BoundSuite:
         except (ProofInvalid, PredicateUnsupported):
             return signals, wrong("proof", CheckCode.PROOF_INVALID)
         return signals, right("proof")
-
-    async def issue(
-        self, prepared: Prepared, key_id: str, key: PublicKey, *, is_named: bool
-    ) -> tuple[Prepared, Signed] | None:
-        """See ``ProofSuite``."""
-        return await self.issuing(prepared, key_id, key, is_named=is_named)
-
-    def bind(self, bound: ImportedBinding, prepared: Prepared, signed: Signed) -> tuple[Prepared, Signed]:
-        """See ``ProofSuite``."""
-        return self.issuing.bind(bound, prepared, signed)
-
-    async def enlist(self, credential: Credential, prepared: Prepared, key: PublicKey) -> None:
-        """See ``ProofSuite``."""
-        await self.issuing.enlist(credential, prepared, key)
 
 
 UNKNOWN: Final = "the prover does not know this predicate of this credential"

@@ -15,7 +15,6 @@ import pytest
 from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS
 from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps
-from identity_bound_credentials.use_cases.issue import IssueBound
 from identity_bound_credentials.use_cases.presenting import PresentBound
 from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
 from identity_bound_credentials.use_cases.suite import BoundSuite
@@ -133,10 +132,16 @@ class Office:
         present = PresentBound(
             provers, custodian, StoredStatusGaps(store.database), publisher, IssuerKeys(self.rooms.reader)
         )
-        issuing = IssueBound(
-            custodian, custodian, publisher, provers, StoredHolderSecrets(store.database, store.activity), os.urandom
+        parts = (
+            custodian,
+            custodian,
+            publisher,
+            provers,
+            StoredHolderSecrets(store.database, store.activity),
+            os.urandom,
+            present,
         )
-        suites = {1: SuiteOne(provers, custodian), 2: BoundSuite(present, issuing)}
+        suites = {1: SuiteOne(provers, custodian), 2: BoundSuite(*parts)}
         seal, record = self.vault.seal, self.record
         intake = CredentialIntake(
             *(self.rooms.reader, self.schemas, self.credentials, seal, check, suites, record, clock, os.urandom)
@@ -154,10 +159,10 @@ class Office:
         )
 
     def issue_by(self, **changed: Any) -> IssueCredential:
-        """Return issueCredential with a suite 2 whose ``IssueBound`` is changed."""
+        """Return issueCredential with a suite 2 that is changed."""
         intake = self.issue.intake
         suite: Any = intake.suites[2]
-        suites = {**intake.suites, 2: replace(suite, issuing=replace(suite.issuing, **changed))}
+        suites = {**intake.suites, 2: replace(suite, **changed)}
         return replace(self.issue, intake=replace(intake, suites=suites))
 
     @classmethod

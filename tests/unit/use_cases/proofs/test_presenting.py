@@ -76,7 +76,7 @@ class Scene:
         keys = IssuerKeys(rooms.reader)
         self.publisher = PublishStatusGaps(self.gaps, custodian, rooms.clock)
         self.present = PresentBound(self.workers, custodian, self.gaps, self.publisher, keys)
-        suite: Any = BoundSuite(self.present, None)  # type: ignore[arg-type]
+        suite: Any = BoundSuite(custodian, custodian, self.publisher, self.workers, custodian, os.urandom, self.present)
         suites = {1: SuiteOne(self.workers, custodian), 2: suite}
         self.check = CheckProof(self.workers, suites, keys, self.office.schemas)
         self.held: ShownCredential = run(self.office.bound(valid_until=datetime(2026, 12, 1, tzinfo=UTC)))

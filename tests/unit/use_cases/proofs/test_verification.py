@@ -188,7 +188,7 @@ def test_the_suite_beside_a_proof_says_what_to_try_first_and_nothing_else(
     signals: tuple[str, ...] | None, readable: str
 ) -> None:
     reading: Any = Reading(readable)
-    suites = {1: SuiteOne(reading, reading), 2: BoundSuite(reading, reading)}
+    suites = {1: SuiteOne(reading, reading), 2: BoundSuite(*[reading] * 7)}
     check = CheckProof(reading, suites, reading, reading)
     asked = check(ReceivedProof("text", signals), Expectation(), datetime.now(UTC))
     order = ["read_presentation", "read"] if signals == (SUITE_2,) else ["read", "read_presentation"]

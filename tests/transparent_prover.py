@@ -1,7 +1,6 @@
-"""A prover without cryptography, for the kit and for fast tests: it evaluates the predicates in the clear and writes a MAC.
+"""A prover without cryptography, for tests: it evaluates the predicates in the clear and writes a MAC.
 
-It keeps every promise of the port towards those who share its key and proves nothing to anybody else. It lives in the kit
-only, and no entry point leads to it.
+It keeps every promise of the port towards those who share its key, and proves nothing to others.
 """
 
 from __future__ import annotations
