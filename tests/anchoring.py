@@ -34,6 +34,7 @@ from identity_core.store.events import OpenSink
 from identity_core.store.proofs import add_proof
 from identity_core.use_cases.proofs.stored import REVOKED
 from identity_core.use_cases.record import Record
+from tests.events import open_store
 from tests.rooms import MovableClock
 
 PENDING = Anchor(AnchorStatus.PENDING, None, None, None)
@@ -192,7 +193,7 @@ class Anchorage:
     outbox: StoredOutbox = field(init=False)
 
     def __post_init__(self) -> None:
-        self.store = Store.open(self.folder, self.url)
+        self.store = open_store(self.folder, self.url)
         self.store.activity.sinks.append(OpenSink("anchoring", AnchorRows(), is_vital=True))
         self.outbox = StoredOutbox(self.store.database, os.urandom)
         self.worker = self.new_worker()

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import orjson
+from identity_records.audit import GENESIS, AuditLines, audit_of, next_link, to_line
+from identity_records.extension import record_sinks
+from identity_records.store import ActivityRows, TimelineEntry, Verification
 
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import parse
 from identity_codec.values import value_class
 from identity_core.database import Transaction
 from identity_core.domain.activity import SERVICE, Event, EventRecord, RequestContext
-from identity_core.ports.activity import TimelineEntry, Verification
-from identity_core.ports.repositories import AuditLog
 from identity_core.store import Store
-from identity_core.store.audit import to_line
-from identity_core.store.events import ActivityRows
+from identity_core.store.events import OpenSink
 
 
 @value_class
@@ -43,11 +44,28 @@ def from_line(line: bytes) -> AuditRow:
     return AuditRow(at, read["requestId"], *(read[name] for name in names))
 
 
-async def audit_rows(log: AuditLog, *, after: int = 0, limit: int = 1000) -> list[tuple[int, AuditRow]]:
+async def audit_rows(log: AuditLines, *, after: int = 0, limit: int = 1000) -> list[tuple[int, AuditRow]]:
     """Return the lines after ``after`` by number."""
     return [(one.sequence, from_line(one.line)) for one in await log.chain(after=after, limit=limit)]
 
 
+def open_store(folder: Path, url: str | None = None, **choices: Any) -> Store:
+    """Open a store with the sinks of the records."""
+    store = Store.open(folder, url, **choices)
+    store.activity.sinks += [OpenSink("records", sink, is_vital=True) for sink in record_sinks(store, False)]
+    return store
+
+
+ROW = AuditRow(
+    at=datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC),
+    request_id="r-1",
+    operation="createDid",
+    caller="key:1",
+    fingerprint="0123456789ab",
+    target="did:ids:a",
+    outcome="done",
+    details={"versionId": 1, "note": "grün", "list": [None, True, 1.5]},
+)
 EVENT = EventRecord(Event(), RequestContext("anyOperation", SERVICE), datetime(2026, 1, 2, tzinfo=UTC))
 
 TestRow = AuditRow | TimelineEntry | Verification
@@ -63,7 +81,7 @@ def event_of(row: AuditRow) -> EventRecord:
 
 def insert_rows(store: Store, transaction: Transaction, rows: Sequence[TestRow]) -> None:
     """Write the rows within ``transaction``."""
-    store.audit.write(transaction, [event_of(row) for row in rows if isinstance(row, AuditRow)])
+    audit_of(store).write(transaction, [event_of(row) for row in rows if isinstance(row, AuditRow)])
     for row in rows:
         if not isinstance(row, AuditRow):
             activity_rows(store).insert(transaction, row)
@@ -88,3 +106,16 @@ def activity_rows(store: Store) -> ActivityRows:
     """Return the sink of the timeline and of the verification history."""
     (found,) = (one.sink for one in store.activity.sinks if isinstance(one.sink, ActivityRows))
     return found
+
+
+def links_hold(store: Store) -> bool:
+    """Return whether each line of the audit log follows from the one before."""
+    rows = store.database.read_now(
+        lambda tx: tx.execute("SELECT sequence, line, link FROM audit_lines ORDER BY sequence").fetchall()
+    )
+    previous = GENESIS
+    for number, (sequence, line, link) in enumerate(rows, 1):
+        previous = next_link(previous, bytes(line))
+        if number != sequence or bytes(link) != previous or not bytes(line).startswith(b'{"sequence":%d,' % number):
+            return False
+    return True

@@ -27,7 +27,6 @@ from identity_core.domain.dids.changes import (
 )
 from identity_core.domain.dids.did import Did
 from identity_core.plugin.provider import BuildContext
-from identity_core.store import Store
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge, Payer
 from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, RotateDidKey, UpdateDid
 from identity_core.use_cases.dids.commit import DidWriter
@@ -50,6 +49,7 @@ from identity_core.wire import (
     UpdateDidRequest,
     VerificationMethodInput,
 )
+from tests.events import open_store
 
 ORIGIN = "https://id.example"
 ADDRESS = "192.0.2.1"
@@ -110,7 +110,7 @@ class Rooms:
 
         self.clock = MovableClock()
         self.ledger = ledger if ledger is not None else open_ledger(folder, self.clock)
-        self.store = Store.open(folder, url)
+        self.store = open_store(folder, url)
         # The use cases are called below the door, so what their tests sign is bound to no body.
         own = method or DidIds(DidIdsSettings(strict_evidence=False))
         self.methods = {own.name: own}

@@ -15,11 +15,11 @@ from identity_transparency.use_cases.project import CheckpointSigner, LedgerFoll
 
 from identity_codec import ed25519
 from identity_core.plugin.provider import BuildContext
-from identity_core.store import Store
 from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
 from identity_tlog.tiles import TileKey, bundled, edge_of, grown, levels_of, tiles_of
 from identity_tlog.tree import Frontier, leaf_hash
+from tests.events import open_store
 from tests.rooms import MovableClock
 
 ORIGIN = "id.example/api/v1/ledger"
@@ -62,7 +62,7 @@ class LoggedLedger:
     def __init__(self, folder: Path, url: str | None = None, *, ledger: Any = None) -> None:
         self.clock = MovableClock()
         self.ledger = ledger if ledger is not None else open_ledger(folder, self.clock, url)
-        self.store = Store.open(folder, url, processes=2)
+        self.store = open_store(folder, url, processes=2)
         self.tree = TransparencyTree(self.store.database)
         self.key = LogKey()
         self.follower = LedgerFollower(ProjectLedger(self.ledger, self.tree))

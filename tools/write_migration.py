@@ -2,8 +2,8 @@
 
     python -m tools.write_migration what_it_does
 
-Alembic (extra ``checks``) compares the tables of ``store.tables`` with those that the steps make. Rows that must be moved are added by
-hand. First add, later remove, so that the version before still works.
+Alembic (extra ``checks``) compares the tables of ``store.tables`` and of extensions with those that the steps make. Rows that must be
+moved are added by hand. First add, later remove, so that the version before still works.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ from alembic.operations.ops import MigrateOperation, OpContainer
 from sqlalchemy import Connection, MetaData, create_engine
 
 from identity_core.store import Store, migrations
-from identity_core.store.tables import metadata_of_store
+from identity_core.store.tables import declared_tables
 
 STEPS = Path(migrations.__file__).parent
 
 
-def differences(connection: Connection, metadata: MetaData = metadata_of_store) -> list[MigrateOperation]:
-    """Return the operations that make the tables of a database those of ``metadata``; other tables are left alone."""
+def differences(connection: Connection, metadata: MetaData | None = None) -> list[MigrateOperation]:
+    """Return the operations that make the tables of a database those of ``metadata``, by default the declared ones; other tables are left
+    alone."""
+    metadata = metadata or declared_tables()
 
     def is_ours(_: object, name: str | None, kind: str, reflected: bool, __: object) -> bool:
         return not (kind == "table" and reflected and name not in metadata.tables)

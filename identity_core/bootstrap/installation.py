@@ -11,7 +11,6 @@ import contextlib
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, MutableMapping
 from contextlib import AsyncExitStack
-from datetime import timedelta
 from typing import Any, Final
 
 from identity_codec.values import value_class
@@ -36,12 +35,9 @@ from identity_core.extension.order import in_order
 from identity_core.plugin.choose import ANONYMOUS_VERIFIER
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes.confine import copies_end_at_once, leave_no_core
-from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import Settings, SettingsError, StartError, load, shown_hosts
-from identity_core.store import Store
-from identity_core.store.requests import StoredIdempotencyKeys
 from identity_core.throttle.fallback import FallbackStorage, open_buckets
 from identity_core.throttle.token_bucket import TokenBucketStorage
 from identity_core.tracing import Tracing
@@ -126,7 +122,8 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     custodian, *apart = map(plugins.custodian, settings.custodian.names)
     await (guard := _guard(plugins)).require_key(custodian)
     signer = await make_own_keys(custodian)
-    store = await _open_store(settings, custodian, stack)
+    store = await open_store(plugins, custodian, processes=settings.server.workers)
+    stack.push_async_callback(store.close)
     plugins.database = store.database
     ledger = plugins.ledger(settings.ledger.backend)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
@@ -194,15 +191,6 @@ def _start_provers(
     known = plugins.proof_workers(prover.backend, workers=prover.workers, deadline_seconds=prover.deadline_seconds)
     strangers = plugins.proof_workers(prover.backend, use=ANONYMOUS_VERIFIER, deadline_seconds=prover.deadline_seconds)
     return known or NoProver(), strangers or NoProver()
-
-
-async def _open_store(settings: Settings, custodian: Custodian, stack: AsyncExitStack) -> Store:
-    store = await open_store(settings, custodian, processes=settings.server.workers)
-    stack.push_async_callback(store.close)
-    store.idempotency = StoredIdempotencyKeys(
-        store.database, retention=timedelta(hours=settings.retention.idempotency_hours)
-    )
-    return store
 
 
 async def _watch_keys(keys: TaggedKeys, stack: AsyncExitStack) -> KeyStoreWatch:

@@ -19,11 +19,14 @@ from identity_codec import multikey
 from identity_codec.values import value_class
 from identity_core.domain import callers as key_text
 from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.extension.choice import extensions_on
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import MOST_AHEAD_SECONDS, NOT_RECORDED, ClockAhead, LedgerBackend
 from identity_core.settings import Settings, StartError, require_extras
 from identity_core.store import Store
+from identity_core.store.events import OpenSink
+from identity_core.store.requests import StoredIdempotencyKeys
 from identity_core.use_cases.auth.challenge import CLOCK_SET_BACK
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.log_keys import LogSigner
@@ -162,10 +165,12 @@ async def _secret(custodian: Custodian, label: bytes, *, key: str = ANSWERS_KEY)
     return hashlib.sha256(await custodian.sign(key, label)).digest()
 
 
-async def open_store(settings: Settings, custodian: Custodian, *, processes: int) -> Store:
-    """The store, whose rows have tags that follow from a key of the custodian. The first start that makes the key takes the audit log
-    as it is then; from there on it has a head that only this installation can make. Raises ``DatabaseUnavailable``, ``MigrationFailed``.
+async def open_store(plugins: PluginManager, custodian: Custodian, *, processes: int) -> Store:
+    """Return the store, with the sinks of the extensions that are on. Its rows have tags that follow from a key of the custodian.
+
+    Raises ``DatabaseUnavailable``, ``MigrationFailed``, ``StartError``.
     """
+    settings = plugins.settings
     try:
         secret, is_first = await rows_secret(custodian), False
     except KeyNotHeld:
@@ -179,9 +184,16 @@ async def open_store(settings: Settings, custodian: Custodian, *, processes: int
         mapped_mebibytes=settings.mapped_mebibytes,
         readers=settings.database_readers,
     )
+    kept = timedelta(hours=settings.retention.idempotency_hours)
+    store.idempotency = StoredIdempotencyKeys(store.database, retention=kept)
     # A custodian may be older than its database: one that has nothing in it yet has nothing to hide.
-    if is_first or await store.is_new():
-        await store.audit.key_from_here()
+    is_new = is_first or await store.is_new()
+    for one in (one.declared for one in extensions_on(plugins, store.database).on):
+        store.activity.sinks += [OpenSink(one.name, sink, is_vital=one.vital) for sink in one.sinks(store, is_new)]
+    if not store.activity.has_vital:
+        log.warning(
+            "no extension that is on writes an audit log: changes are not recorded. Enable records, or install it"
+        )
     return store
 
 
@@ -190,7 +202,7 @@ async def store_beside(settings: Settings, stack: AsyncExitStack) -> tuple[Plugi
     plugins = load_plugins(settings, SystemClock())
     stack.push_async_callback(plugins.close)
     custodian = plugins.custodian(settings.custodian.backend)
-    store = await open_store(settings, custodian, processes=max(settings.server.workers, 2))
+    store = await open_store(plugins, custodian, processes=max(settings.server.workers, 2))
     plugins.database = store.database
     stack.push_async_callback(store.close)
     return plugins, custodian, store

@@ -44,8 +44,12 @@ class ChosenExtensions:
         return [each for one in self.on for each in getattr(one.declared, member)]
 
     def retention_rules(self) -> list[RetentionRule]:
-        """Return those of the kernel's tables and of the extensions that are on. Raises ``StartError``: when two are of one table."""
-        rules: list[RetentionRule] = [*RULES, *self.declared("retention")]
+        """Return those of the kernel's tables and of the extensions that are on, and of tables that one that is off has written before.
+
+        Raises ``StartError``: when two are of one table.
+        """
+        before = [rule for one in self.off for rule in one.declared.retention if rule.kind in one.declared.adopts]
+        rules: list[RetentionRule] = [*RULES, *self.declared("retention"), *before]
         if twice := sorted(kind for kind, count in Counter(rule.kind for rule in rules).items() if count > 1):
             raise StartError(f"Two parts of the service have retention rules of {', '.join(twice)}.")
         return rules

@@ -17,6 +17,7 @@ from identity_core.ports.repositories import SpentChallenges
 from identity_core.ports.retention import RetentionRule
 from identity_core.ports.securing import SecuringFormat
 from identity_core.settings import Settings
+from identity_core.store import Store
 from identity_core.tracing import Tracing
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.service import Probe
@@ -149,7 +150,10 @@ class Extension(Struct, frozen=True, kw_only=True):
     ``early``: it is opened before the handlers of the kernel are built, which use its services. ``guard`` is called before anything is
     opened, and compares the databases with what was written.
     ``migrations``: the package of the numbered SQL files of its tables, of which new ones run before ``open``; their tables begin with
-    ``<name>_``. ``adopts``: its tables that a step of the kernel made. ``retention``: how those with records about people are kept.
+    ``<name>_``. ``adopts``: its tables that a step of the kernel made.
+    ``sinks`` makes the sinks of its events over an open store, for a service and for a command beside one; they are vital if the extension
+    is. Its second argument is whether nothing was recorded in the store before.
+    ``retention``: how those of its tables with records about people are kept.
     ``checks`` and ``rows`` are its checks of an installation while no service is open: of ``identity doctor``, of ``identity fsck``.
     ``resources``: paths outside of its document that have access tokens of their own, each with the setting that serves it. Such a setting
     turns the extension on as well, so an upgrade keeps it on by the setting alone. ``paths``: its other paths outside of the document
@@ -169,6 +173,7 @@ class Extension(Struct, frozen=True, kw_only=True):
     guard: Callable[[Settings], RollbackGuard] | None = None
     migrations: str | None = None
     adopts: tuple[str, ...] = ()
+    sinks: Callable[[Store, bool], Sequence[EventSink]] = lambda _store, _is_new: ()
     retention: tuple[RetentionRule, ...] = ()
     checks: tuple[InstallationCheck, ...] = ()
     rows: tuple[RowRule, ...] = ()

@@ -1,13 +1,4 @@
-"""What happened, for the people whom it concerns: the rows of ``/dashboard/timeline`` (openapi/DECISIONS.md §4.9).
-
-Beside the audit log, which is the operator's and complete, the timeline is what holder, agent and issuer may see. No
-attribute value, no predicate value, no secret ever stands in it.
-
-Verifications by callers who are known, the challenges that verifiers obtain from the service, and the answers that an
-``Idempotency-Key`` replays.
-
-No attribute value and no predicate value is kept: a row says which attribute was asked about and how, and whether the proof held.
-"""
+"""Sinks of events, the challenges that verifiers obtain from the service, and the answers that an ``Idempotency-Key`` replays."""
 
 from __future__ import annotations
 
@@ -19,51 +10,6 @@ from typing import Any, Protocol
 from identity_codec.values import value_class
 from identity_core.database import Transaction
 from identity_core.domain.activity import Event, EventRecord
-from identity_core.domain.proofs.checks import BoundPart, compared_of
-
-
-@value_class
-class TimelineEntry:
-    """One event. ``kind`` is a dotted name such as ``delegation.created`` or ``proof.refused``; ``outcome`` is ``done`` or
-    ``refused``, with the ``code`` of the refusal; ``actor`` is ``Caller.identity``; DIDs and identifiers as text."""
-
-    at: datetime
-    kind: str
-    outcome: str
-    actor: str | None
-    code: str | None = None
-    holder: str | None = None
-    agent: str | None = None
-    issuer: str | None = None
-    delegation_id: str | None = None
-    credential_id: str | None = None
-    proof_id: str | None = None
-
-
-@value_class
-class Verification:
-    """One verification. ``caller`` is ``Caller.identity``; ``verifier`` its DID or ``fingerprint`` that of its key. ``holder`` is set only
-    where the proof is one that is kept here, octet by octet: what a stranger's proof says of itself names no one. ``attribute`` and
-    ``predicate_type`` are None for a proof of several predicates, or one that cannot be read. ``codes`` say why it was not verified; of a
-    verified one they are the parts of ``BOUND`` that were compared, of which older rows have none."""
-
-    at: datetime
-    verified: bool
-    caller: str
-    verifier: str | None
-    fingerprint: str | None
-    holder: str | None
-    issuer: str | None
-    schema_id: str | None
-    proof_id: str | None
-    attribute: str | None
-    predicate_type: str | None
-    codes: tuple[str, ...]
-
-    @property
-    def missing(self) -> tuple[BoundPart, ...]:
-        """The parts of ``BOUND`` that were not compared; none for one that was not verified."""
-        return compared_of(self.codes) if self.verified else ()
 
 
 class EventSink(Protocol):

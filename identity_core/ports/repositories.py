@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from identity_codec.values import value_class
-from identity_core.domain.activity import ChainedLine, ChainHead, EventRecord, KeyedHead
+from identity_core.domain.activity import EventRecord
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.ports.ledger import Receipt
@@ -196,30 +196,3 @@ class SpentChallenges(Protocol):
 
     async def forget_offered(self, until: datetime, *, limit: int) -> int:
         """Do the same to those that were handed out."""
-
-
-class AuditLog(Protocol):
-    """An append-only log, chained by hashes, whose head has a tag that only the service can make. Its lines come by ``EventLog``."""
-
-    async def chain(self, *, after: int, limit: int) -> Sequence[ChainedLine]:
-        """Return lines by number (from 1, without gaps), those after ``after`` first, as they were hashed, each with its link."""
-
-    async def head(self) -> KeyedHead | None:
-        """The head that the log keeps of itself; None where there is none, or one that somebody else wrote."""
-
-    async def cut(self) -> ChainHead:
-        """Number and link of the last line that went because it was past its time; an empty log's head where none did, or where somebody
-        else says so. ``chain`` begins behind it."""
-
-    async def cut_through(self, through: ChainHead, event: EventRecord) -> bool:
-        """Cuts the log behind that line and appends ``event``, which tells of it, durably in one transaction. False, and nothing is done,
-        where the log is cut there or further on already, the line is not there, or the head is not ours."""
-
-    async def drop_cut(self, *, limit: int) -> int:
-        """Deletes at most ``limit`` lines that were cut, the oldest first, and says how many."""
-
-    async def key_from_here(self) -> int:
-        """Makes a head of the last line as it stands; the number of the next. For a first start, or when somebody looked into it."""
-
-    async def is_whole(self) -> bool:
-        """Whether the last line is the one that the head names. Neither the lines before it nor their links are looked at."""

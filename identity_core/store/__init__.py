@@ -1,4 +1,4 @@
-"""What the service stores beside the ledger: document index, challenges, idempotency keys, audit log.
+"""What the service stores beside the ledger: document index, challenges, idempotency keys, and the rows of extensions.
 
 One database, ``identity.sqlite`` or the operator's server; one writer a process, shared by all repositories.
 """
@@ -6,23 +6,24 @@ One database, ``identity.sqlite`` or the operator's server; one writer a process
 from __future__ import annotations
 
 import secrets
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from identity_core.database import MAPPED_MEBIBYTES, READERS, Database, open_database
 from identity_core.store import migrations
 from identity_core.store.api_key_tags import ApiKeyTags
-from identity_core.store.audit import AuditLines
 from identity_core.store.challenges import StoredSpentChallenges, StoredVerifierChallenges
 from identity_core.store.credentials import StoredCredentials, StoredCredentialSchemas
 from identity_core.store.delegations import StoredDelegations
 from identity_core.store.documents import Documents
-from identity_core.store.events import ActivityRows, OpenSink, StoredEvents
+from identity_core.store.events import StoredEvents
 from identity_core.store.index_rows import StoredIndexRows
 from identity_core.store.invocations import StoredInvocations
 from identity_core.store.proofs import StoredProofs
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.requests import StoredIdempotencyKeys, StoredUsage
+from identity_core.store.row_mac import RowMac
 from identity_core.store.service_did import StoredServiceDid
 
 __all__ = ["Store"]
@@ -40,13 +41,9 @@ class Store:
 
     def __init__(self, database: Database, secret: bytes) -> None:
         self.database = database
+        self.row_mac = partial(RowMac, secret)
         self.quarantine = QuarantinedDids(database)
-        self.audit = AuditLines(database, secret)
-        self.activity = StoredEvents(
-            database,
-            OpenSink("audit", self.audit, is_vital=True),
-            OpenSink("activity", ActivityRows(secrets.token_bytes), is_vital=True),
-        )
+        self.activity = StoredEvents(database)
         self.documents = Documents(database, secret, self.quarantine, self.activity)
         self.index_rows = StoredIndexRows(database, secret)
         self.spent_challenges = StoredSpentChallenges(database)
@@ -92,8 +89,12 @@ class Store:
         return cls(database, secret)
 
     async def is_new(self) -> bool:
-        """Whether nothing was ever recorded in it."""
-        return await self.documents.is_empty() and not await self.audit.chain(after=0, limit=1)
+        """Return whether nothing was ever recorded in it."""
+        lines = "SELECT 1 FROM audit_lines LIMIT 1"
+        return (
+            await self.documents.is_empty()
+            and await self.database.read(lambda reading: reading.execute(lines).fetchone()) is None
+        )
 
     async def close(self) -> None:
         """Finishes what is queued and closes the database. A second time is no error."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -41,6 +42,16 @@ UPDATE idempotency_keys SET status = :status, headers = :headers, body = :body, 
 """  # noqa: S608
 _ABANDON = f"DELETE FROM idempotency_keys {_OURS} AND body IS NULL"  # noqa: S608
 _RELEASE = f"UPDATE idempotency_keys SET begun_at = :released {_OURS}"  # noqa: S608
+# A commit without a change would not reach the disk, and lines before it are not durable by themselves.
+# SQLite does not write a page for a row that is updated to what it is.
+_TOUCH = "INSERT INTO idempotency_keys (key_hash, fingerprint, begun_at, body) VALUES ('touch', '', 0, :body)"
+_UNTOUCH = "DELETE FROM idempotency_keys WHERE key_hash = 'touch'"
+
+
+def touch(transaction: Transaction, size: int = 0) -> None:
+    """Write ``size`` random bytes and delete them. After a durable commit the whole store is on the disk."""
+    transaction.execute(_TOUCH, {"body": os.urandom(size)})
+    transaction.execute(_UNTOUCH)
 
 
 class StoredIdempotencyKeys(Repository):

@@ -28,17 +28,4 @@ OR (state = 'batched' AND (SELECT state FROM anchor_batches WHERE id = batch_id)
     "revoked_at revoked_by revocation_reason anchor_status question",
     roles=("holder", "agent"),
 )
-_TIMELINE: Final = RetentionRule(
-    kind="timeline",
-    expired="id < :before ORDER BY id",
-    columns="id at kind outcome code actor holder agent issuer delegation_id credential_id proof_id",
-    roles=("holder", "agent", "issuer"),
-)
-_VERIFICATIONS: Final = RetentionRule(
-    kind="verifications",
-    expired="id < :before ORDER BY id",
-    erase="UPDATE verifications SET holder = NULL, proof_id = NULL",
-    columns="id at verified caller verifier fingerprint holder issuer schema_id proof_id attribute predicate_type codes",
-    roles=("holder", "verifier"),
-)
-RULES: Final = (_CREDENTIALS, _PROOFS, _TIMELINE, _VERIFICATIONS)
+RULES: Final = (_CREDENTIALS, _PROOFS)

@@ -23,7 +23,9 @@ place.name = "nowhere"
 """
 
 
-def test_mypy_lets_no_one_assign_a_field(types: Path, tmp_path: Path) -> None:
+def test_mypy_lets_no_one_assign_a_field(types: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # mypy does not follow editable installations.
+    monkeypatch.setenv("MYPYPATH", str(Path("packages/identity_codec").resolve()))
     shutil.copytree(types / "cache", tmp_path / "cache")
     (tmp_path / "assigns.py").write_text(ASSIGNS)
     arguments = [str(tmp_path / "assigns.py"), "--cache-dir", str(tmp_path / "cache"), "--config-file", ""]

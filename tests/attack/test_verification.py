@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_records.audit import audit_of
 from identity_records.queries import TimelineQuery, VerificationQuery
 from identity_records.store import StoredTimeline, StoredVerifications
 
@@ -222,7 +223,7 @@ def test_no_value_is_left_behind(tell: Callable[[Story], None], tmp_path: Path) 
         await rooms.revoke(made.id, RevokeProofRequest(reason="over"), RequestContext("revokeProof", OPERATOR, "r-7"))
         rows = repr(await StoredTimeline(rooms.store.database).list(TimelineQuery(None)))
         rows += repr(await StoredVerifications(rooms.store.database).list(VerificationQuery(None, None)))
-        rows += repr([line.line for line in await rooms.store.audit.chain(after=0, limit=10_000)])
+        rows += repr([line.line for line in await audit_of(rooms.store).chain(after=0, limit=10_000)])
         assert "proof.verified" in rows
         for secret in (str(THRESHOLD), str(THRESHOLD + 1), str(VALUES["income"]), str(VALUES["birthDate"])):
             assert secret not in rows

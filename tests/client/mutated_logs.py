@@ -16,7 +16,7 @@ from identity_kit.conformance.controller import Controller, Life, WalletSigner
 from identity_codec import jcs, multibase
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.changes import Create, NewService
-from identity_core.domain.dids.contexts import SERVICE_CONTEXTS
+from identity_core.domain.dids.did import SERVICE_CONTEXTS
 from identity_core.domain.dids.log import entry
 from identity_core.domain.dids.state import LogInvalid
 from tests.client.own_logs import CHAIN, NEXT, SIGNER, TYPES, Json, RandomLife, toggled

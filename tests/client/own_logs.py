@@ -30,7 +30,7 @@ from identity_core.domain.dids.changes import (
     RotateLogKey,
     Update,
 )
-from identity_core.domain.dids.contexts import SERVICE_CONTEXTS
+from identity_core.domain.dids.did import SERVICE_CONTEXTS
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.keys import Key, default_purposes
 from identity_core.domain.dids.log import entry

@@ -13,13 +13,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from identity_records import audit
+from identity_records import store as rows_of_records
+from identity_records.audit import audit_of
 
 from identity_core.database import Database, Transaction
 from identity_core.domain.activity import EVERY_EVENT, SERVICE, DidChanged, Event, EventRecord, Parties, RequestContext
 from identity_core.ports.activity import EventSink
-from identity_core.store import Store, audit, documents, events
+from identity_core.store import Store, documents, events
 from identity_core.store.events import SLOW_SECONDS, OpenSink
 from tests.attack.stranger import rounds
+from tests.events import open_store
 from tests.fault.killed_before_a_line import KilledBeforeALine
 from tests.rooms import MovableClock
 from tests.stored import new_stored_database, postgres_server
@@ -30,7 +34,7 @@ __all__ = ["new_stored_database", "postgres_server"]
 STEP = max(1, 8 // rounds(1))
 TABLES = ("did_versions", "audit_lines", "timeline", "sink_rows")
 AT = MovableClock().now()
-TRACED = {__file__, *(module.__file__ for module in (audit, documents, events))}
+TRACED = {__file__, *(module.__file__ for module in (audit, rows_of_records, documents, events))}
 
 
 class Sink:
@@ -61,7 +65,7 @@ def repeat_row(transaction: Transaction, record: EventRecord) -> None:
 
 def opened(folder: Path, url: str | None, sink: EventSink, *, is_vital: bool) -> tuple[Store, OpenSink]:
     """Return a store with an own table and the sink that writes it."""
-    store = Store.open(folder, url, processes=2)
+    store = open_store(folder, url, processes=2)
     store.database.write_now(lambda to: to.execute("CREATE TABLE IF NOT EXISTS sink_rows (target TEXT PRIMARY KEY)"))
     store.activity.sinks.append(OpenSink("test", sink, is_vital=is_vital))
     return store, store.activity.sinks[-1]
@@ -92,13 +96,13 @@ def url(request: pytest.FixtureRequest) -> str | None:
 def test_vital_sink_that_raises_refuses_the_change(tmp_path: Path, url: str | None) -> None:
     async def story() -> None:
         store, _ = opened(tmp_path, url, Sink(raise_at("did:ids:3")), is_vital=True)
-        await store.audit.key_from_here()
+        await audit_of(store).key_from_here()
         done = await asyncio.gather(*(change(store, str(name)) for name in range(1, 7)), return_exceptions=True)
         assert [type(one) for one in done] == [type(None)] * 2 + [LookupError] + [type(None)] * 3
         # Of five changes the row of the version, two lines, one event of the timeline, and two of the sink.
         assert rows(store.database) == (5, 10, 5, 10)
         assert await store.documents.head("did:ids:3") is None
-        assert await store.audit.is_whole()
+        assert await audit_of(store).is_whole()
         await store.close()
 
     asyncio.run(story())
@@ -110,12 +114,12 @@ def test_other_sink_that_raises_loses_its_row_alone(
 ) -> None:
     async def story() -> None:
         store, sink = opened(tmp_path, url, Sink(after), is_vital=False)
-        await store.audit.key_from_here()
+        await audit_of(store).key_from_here()
         await asyncio.gather(*(change(store, str(name)) for name in range(1, 7)))
         lost = 12 if after is repeat_row else 1
         assert rows(store.database) == (6, 12, 6, 12 - lost)
         assert sink.lost == lost
-        assert await store.audit.is_whole()
+        assert await audit_of(store).is_whole()
         await store.close()
 
     with caplog.at_level(logging.ERROR, "identity.events"):
@@ -236,14 +240,14 @@ def in_a_child(folder: Path, url: str | None, is_vital: bool, name: str, kill_at
 def test_killed_sink_leaves_all_rows_or_none(tmp_path: Path, url: str | None, is_vital: bool) -> None:
     async def begin() -> None:
         store, _ = opened(tmp_path, url, Sink(lambda *_: None), is_vital=True)
-        await store.audit.key_from_here()
+        await audit_of(store).key_from_here()
         await store.close()
 
     asyncio.run(begin())
 
     async def look() -> tuple[tuple[int, ...], bool]:
-        store = Store.open(tmp_path, url, processes=2)
-        found = rows(store.database), await store.audit.is_whole()
+        store = open_store(tmp_path, url, processes=2)
+        found = rows(store.database), await audit_of(store).is_whole()
         await store.close()
         return found
 

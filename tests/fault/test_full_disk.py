@@ -9,11 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from identity_records.audit import audit_of
 
 from identity_core.database import DatabaseUnavailable
 from identity_core.store import Store
-from identity_core.store.audit import StoredAuditEnd
 from tests.attack.stranger import PREFIX, Answer
+from tests.events import open_store
 from tests.fault.service_process import Running, eventually, service
 from tests.fault.test_storage_disk import small_disk as mounted
 
@@ -107,7 +108,7 @@ def test_not_ready_while_requests_with_a_key_fail(full: Path) -> None:
 
 def test_probe_of_a_full_store_fails_until_there_is_room(full: Path) -> None:
     async def scenario(store: Store) -> None:
-        end = StoredAuditEnd(store.database)
+        end = audit_of(store)
         try:
             before = await end.settled()
             fill(full)
@@ -119,4 +120,4 @@ def test_probe_of_a_full_store_fails_until_there_is_room(full: Path) -> None:
         finally:
             await store.close()
 
-    asyncio.run(scenario(Store.open(full.parent, None)))
+    asyncio.run(scenario(open_store(full.parent, None)))

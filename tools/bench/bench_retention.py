@@ -30,6 +30,8 @@ from identity_consents.store import StoredConsentReplies
 from identity_operations.erasure import SweepRecords
 from identity_operations.kinds import KINDS
 from identity_operations.retention import StoredRecords
+from identity_records.audit import audit_of
+from identity_records.extension import TIMELINE, VERIFICATIONS
 from identity_records.use_cases.audit import CutAuditLog
 
 from identity_codec.times import micros
@@ -40,7 +42,7 @@ from identity_core.store.retention import RULES
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.expiry import ForgetRows
-from tests.events import AuditRow, write_rows
+from tests.events import AuditRow, open_store, write_rows
 from tools.bench.bench_storage import SystemClock, fsync_milliseconds, load
 from tools.bench.figures import note
 
@@ -187,7 +189,7 @@ async def seed_audit_log(store: Store, lines: int) -> None:
     """Each is chained to the one before, so that only the service can write them."""
     at_once = 1_000
     # As a first start does: only a log with a head of ours is cut.
-    await store.audit.key_from_here()
+    await audit_of(store).key_from_here()
     for first in range(0, lines, at_once):
         rows = [audit_row(_past(number)) for number in range(first, min(lines, first + at_once))]
         await write_rows(store, rows, durable=False)
@@ -262,11 +264,11 @@ async def bench(folder: Path, url: str | None, rows: int, seconds: float, idle_s
     """Seeds, and sweeps beside the probe."""
     each, clock = rows // (len(TABLES) + 1), SystemClock()
     where = "PostgreSQL" if url else "SQLite"
-    store = Store.open(folder, url)
+    store = open_store(folder, url)
     await store.close()
     began = time.monotonic()
     seed(folder, url, each)
-    store = Store.open(folder, url)
+    store = open_store(folder, url)
     await seed_audit_log(store, each)
     print(f"{where}: {each} rows of each of {len(TABLES) + 1} tables in {time.monotonic() - began:.0f} s, {load()}")
     probe, cpu = Probe(store), dict[str, float]()
@@ -284,8 +286,13 @@ async def bench(folder: Path, url: str | None, rows: int, seconds: float, idle_s
     sweeps = (
         expired,
         ForgetRows(StoredConsentReplies(store.database).forget, clock),
-        SweepRecords(StoredRecords(store.database, RULES), dict.fromkeys(KINDS, DAY), clock, clock.monotonic),
-        CutAuditLog(store.audit, DAY, clock, clock.monotonic),
+        SweepRecords(
+            StoredRecords(store.database, [*RULES, TIMELINE, VERIFICATIONS]),
+            dict.fromkeys(KINDS, DAY),
+            clock,
+            clock.monotonic,
+        ),
+        CutAuditLog(audit_of(store), DAY, clock, clock.monotonic),
     )
     longest: list[float] = []
     for sweep in sweeps:

@@ -27,6 +27,7 @@ import psycopg
 import uvloop
 from identity_custodian_sealed import SealedSettings, build
 from identity_ledger_sql import SqlLedger
+from identity_records.audit import audit_of
 
 from identity_codec import multikey
 from identity_core.bootstrap import SystemClock
@@ -34,6 +35,7 @@ from identity_core.bootstrap.ports import make_rows_key, rows_secret
 from identity_core.plugin import BuildContext
 from identity_core.store import Store
 from identity_core.use_cases.dids.log_keys import LOG_KEY
+from tests.events import open_store
 from tools.bench.copying import Copying, batch_of
 from tools.bench.entries import OWNER, Line, lines_of
 
@@ -63,8 +65,8 @@ async def _opened(folder: Path, seed: bytes, url: str | None = None) -> tuple[Sq
     await make_rows_key(custodian)
     secret = await rows_secret(custodian)
     await custodian.close()
-    ledger, store = SqlLedger.open(folder, url, clock=clock, processes=1), Store.open(folder, url, secret=secret)
-    await store.audit.key_from_here()
+    ledger, store = SqlLedger.open(folder, url, clock=clock, processes=1), open_store(folder, url, secret=secret)
+    await audit_of(store).key_from_here()
     return ledger, store, secret
 
 

@@ -11,7 +11,7 @@ carries a password is not.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import Final
@@ -19,6 +19,16 @@ from typing import Final
 from identity_codec.values import value_class
 from identity_core.domain.echo import DID, TERM, URI, echoed
 from identity_core.errors import InvalidDid, InvalidDocument
+
+# The JSON-LD contexts of services, of each type whose specification publishes one. They are never fetched.
+DIDCOMM: Final = "https://didcomm.org/messaging/contexts/v2"
+# In the order in which a document lists them.
+_BY_TYPE: Final = {
+    "DIDCommMessaging": DIDCOMM,
+    "LinkedDomains": "https://identity.foundation/.well-known/did-configuration/v1",
+    "LinkedVerifiablePresentation": "https://identity.foundation/linked-vp/contexts/v1",
+}
+SERVICE_CONTEXTS: Final = tuple(_BY_TYPE.values())
 
 MAX_LENGTH = 512
 
@@ -141,3 +151,12 @@ def derive_fragment(type_name: str, taken: Collection[str]) -> str:
     while f"{stem}-{ordinal}" in taken:
         ordinal += 1
     return f"{stem}-{ordinal}"
+
+
+def contexts_of(types: Sequence[str], among: Collection[str]) -> tuple[str, ...]:
+    """Return the contexts that a document with services of these ``types`` lists: those it uses ``among`` some, and DIDComm's, which was
+    known before there were logs. JSON-LD in safe mode refuses a document that has a service of another type (``openapi/DECISIONS.md``)."""
+    if not types:
+        return ()
+    known = [context for name, context in _BY_TYPE.items() if name in types]
+    return tuple([context for context in known if context == DIDCOMM or context in among])

@@ -18,7 +18,7 @@ from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids import keys
-from identity_core.domain.dids.contexts import SERVICE_CONTEXTS, listed
+from identity_core.domain.dids.did import SERVICE_CONTEXTS, contexts_of
 from identity_core.errors import InvalidDocument
 
 MAX_KEYS: Final = 20
@@ -78,7 +78,7 @@ class DidDocument:
     written: InitVar[bytes | None] = None
 
     def __post_init__(self, written: bytes | None) -> None:
-        object.__setattr__(self, "contexts", listed([service.type for service in self.services], self.contexts))
+        object.__setattr__(self, "contexts", contexts_of([service.type for service in self.services], self.contexts))
         object.__setattr__(self, "octets", orjson.dumps(_members(self)) if written is None else written)
 
     def __getattr__(self, name: str) -> Any:

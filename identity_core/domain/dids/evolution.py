@@ -36,8 +36,7 @@ from identity_core.domain.dids.changes import (
     UpdateService,
     has_step,
 )
-from identity_core.domain.dids.contexts import SERVICE_CONTEXTS
-from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.did import SERVICE_CONTEXTS, Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.evidence import Authorized
 from identity_core.domain.dids.keys import Key, PublicKey

@@ -14,7 +14,7 @@ from identity_codec.values import replace
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import NewService
-from identity_core.domain.dids.contexts import SERVICE_CONTEXTS
+from identity_core.domain.dids.did import SERVICE_CONTEXTS
 from identity_core.domain.dids.document import DidDocument, ServiceEntry, VerificationMethod
 from identity_core.domain.dids.keys import Key
 from identity_core.errors import InvalidDocument

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Index, Integer, LargeBinary, PrimaryKeyConstraint, Text, UniqueConstraint, text
 from sqlmodel import Field
 
-from identity_core.store.tables.model import Name, StoreModel
+from identity_core.store.tables import Name, StoreModel
 
 
 class CredentialSchemaRow(StoreModel, table=True):

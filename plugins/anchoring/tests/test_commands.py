@@ -17,8 +17,9 @@ from identity_anchoring.batches import LeaseLost
 from identity_anchoring.commands import anchor_administration
 from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
 from identity_kit.conformance.prover_cases import BbsIssuer
-from identity_records.queries import TimelineQuery, TimelineRow
-from identity_records.store import StoredTimeline
+from identity_records.queries import TimelineQuery
+from identity_records.store import StoredTimeline, TimelineEntry, TimelineRow
+from identity_transparency.opening import transparency_log
 from identity_transparency.use_cases.project import TransparencyLog
 
 from identity_codec import multikey
@@ -28,14 +29,13 @@ from identity_core.api import proofs
 from identity_core.api.proofs import anchor
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import ProofInvalid
-from identity_core.ports.activity import TimelineEntry
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.settings import SettingsError, load
 from identity_core.store import Store
 from identity_tlog.anchored import AnchoredCheckpoint, AnchorPath, checkpoint_commitment, root_and_paths
 from identity_tlog.note import Checkpoint
 from tests.anchoring import add_proofs, some_proof
-from tests.events import write_rows
+from tests.events import open_store, write_rows
 from tests.unit.cli.conftest import Commands
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ def lines(path: Path, *records: Any) -> Path:
 
 def stored(folder: Path, job: Callable[[Store], Awaitable[T]]) -> T:
     async def opened() -> T:
-        store = Store.open(folder, processes=2)
+        store = open_store(folder, processes=2)
         try:
             return await job(store)
         finally:
@@ -70,9 +70,7 @@ def stored(folder: Path, job: Callable[[Store], Awaitable[T]]) -> T:
 
 def in_log(folder: Path, job: Callable[[TransparencyLog], Awaitable[T]]) -> T:
     async def opened() -> T:
-        from identity_core import bootstrap
-
-        async with bootstrap.transparency_log(load(overrides={"data_dir": folder})) as desk:
+        async with transparency_log(load(overrides={"data_dir": folder})) as desk:
             return await job(desk)
 
     return asyncio.run(opened())
@@ -89,7 +87,7 @@ async def anchor_of(desk: TransparencyLog, root: bytes) -> AnchorTransaction:
 def data(here: Path) -> Path:
     folder = here / "identity-data"
     folder.mkdir()
-    asyncio.run(Store.open(folder).close())
+    asyncio.run(open_store(folder).close())
     return folder
 
 

@@ -24,6 +24,7 @@ from identity_core.store import Store
 from identity_tlog.anchored import AnchorPath
 from tests import servers
 from tests.anchoring import add_proofs, some_proof
+from tests.events import open_store
 from tests.evm_site import SystemClock
 from tests.postgres_server import postgres_server
 from tests.transparency import open_ledger
@@ -82,7 +83,7 @@ def workers(folder: Path, url: str | None) -> Iterator[Workers]:
 
 def test_workers_are_killed(tmp_path: Path, url: str | None) -> None:
     async def story(crew: Workers) -> None:
-        store = Store.open(tmp_path, url, processes=3)
+        store = open_store(tmp_path, url, processes=3)
         proofs: list[StoredProof] = []
         dice = random.Random(7)
         try:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from identity_anchoring import follow
 from identity_anchoring.batches import LeaseLost
+from identity_records.audit import audit_of
 
 from identity_core.domain.proofs.anchor import Anchor, AnchorStatus, proof_commitment
 from identity_core.domain.proofs.stored import StoredProof
@@ -93,7 +94,9 @@ def test_a_revocation_that_vanishes_is_told_again_when_it_is_back(
         assert await rooms.anchor(kept) == before
         assert await rooms.kinds() == ["anchor.confirmed"] * 2 + ["anchor.reopened"] + ["anchor.revoked"] * 2
         lines = [
-            row for _, row in await audit_rows(rooms.store.audit, after=0, limit=9) if row.operation == "revokeAnchor"
+            row
+            for _, row in await audit_rows(audit_of(rooms.store), after=0, limit=9)
+            if row.operation == "revokeAnchor"
         ]
         assert [(line.details["revokedBlock"], line.details.get("undoneBlock")) for line in lines] == [
             (3, None),

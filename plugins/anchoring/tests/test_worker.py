@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from identity_anchoring.batches import LeaseLost, Sealing
 from identity_ledger_memory import MemoryLedger
+from identity_records.audit import audit_of
 
 from identity_core.domain.proofs.anchor import Anchor, AnchorStatus, proof_commitment
 from identity_core.errors import LedgerUnavailable
@@ -42,7 +43,7 @@ def test_pending_to_confirmed(anchorage: Anchorage) -> None:
             assert await rooms.anchor(proof) == Anchor(S.CONFIRMED, sent.hash, 1, None)
         assert chain.submissions == [root]
         assert await rooms.kinds() == ["anchor.confirmed"] * 5
-        lines = [row for _, row in await audit_rows(rooms.store.audit, after=0, limit=9)]
+        lines = [row for _, row in await audit_rows(audit_of(rooms.store), after=0, limit=9)]
         assert [(line.operation, line.details["status"], line.details["size"]) for line in lines] == [
             ("anchorBatch", "confirmed", 5)
         ]

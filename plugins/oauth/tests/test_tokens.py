@@ -24,6 +24,7 @@ from identity_oauth.domain import tokens as token
 from identity_oauth.use_cases.token_keys import TokenKeys
 from identity_oauth.use_cases.tokens import AuthenticateToken, IssuedToken, IssueToken
 from identity_oauth.wire import IssueTokenRequest
+from identity_records.audit import audit_of
 
 from identity_codec.structs import UNSET
 from identity_core.domain.activity import RequestContext
@@ -255,7 +256,9 @@ async def test_an_operator_acts_for_a_did_of_its_allowlist(desk: Desk) -> None:
     with pytest.raises(Forbidden):
         caller.require_key("zkp:prove")
     rows = [
-        row for _, row in await audit_rows(desk.rooms.store.audit, after=0, limit=100) if row.operation == "issueToken"
+        row
+        for _, row in await audit_rows(audit_of(desk.rooms.store), after=0, limit=100)
+        if row.operation == "issueToken"
     ]
     assert [(row.caller, row.fingerprint, row.target) for row in rows] == [("key:olu", key.fingerprint, str(did))]
 

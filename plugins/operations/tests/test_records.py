@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from identity_records.store import TimelineEntry
 
-from identity_core.ports.activity import TimelineEntry
-from identity_core.store import Store
-from tests.events import insert_rows
+from tests.events import insert_rows, open_store
 from tests.unit.cli.conftest import Commands
 
 HANA, AKI = "did:example:hana", "did:example:aki"
@@ -27,7 +26,7 @@ def folder(identity: Commands, tmp_path: Path) -> Path:
     identity.ok("keys", "create", "--name", "ops", "--admin", "--data-dir", path)
 
     async def fill() -> None:
-        store = Store.open(path)
+        store = open_store(path)
         row = TimelineEntry(AT, "proof.generated", "done", "key:x", None, HANA, AKI)
 
         def insert(writing: object) -> None:

@@ -14,14 +14,13 @@ from identity_operations.erasure import SweepRecords
 from identity_operations.examination.rows import StoreExamination
 from identity_operations.kinds import KINDS
 from identity_records.queries import TimelineQuery, VerificationQuery
-from identity_records.store import StoredTimeline, StoredVerifications
+from identity_records.store import StoredTimeline, StoredVerifications, TimelineEntry, Verification
 
 from identity_codec.times import printed
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.credentials.status_list import ENTRIES, list_id
 from identity_core.domain.dids.did import Did
 from identity_core.domain.proofs.expected import KeptCredential, KeptQuestion
-from identity_core.ports.activity import TimelineEntry, Verification
 from identity_core.ports.credentials import CredentialFilter, RegisteredSchema
 from identity_core.ports.retention import ERASED_HOLDER
 from identity_core.store import Store

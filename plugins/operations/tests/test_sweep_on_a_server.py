@@ -10,16 +10,16 @@ from typing import Any
 import psycopg
 import pytest
 from identity_postgresql.session import translated_sql
+from identity_records.store import TimelineEntry
 
 from identity_codec.times import micros
 from identity_core.database import Transaction
-from identity_core.ports.activity import TimelineEntry
 from identity_core.store import Store, challenges
 from identity_core.store.records import delete_first
 from identity_core.store.requests import RETENTION
 from plugins.operations.tests.records import stored
 from tests.credentials import HOLDER, NOW
-from tests.events import write_rows
+from tests.events import open_store, write_rows
 
 HANA = str(HOLDER)
 ROWS = 20_000
@@ -32,7 +32,7 @@ def url(new_stored_database: Callable[[], str]) -> str:
 
 @pytest.fixture
 def store(tmp_path: Path, url: str) -> Iterator[Store]:
-    opened = Store.open(tmp_path, url)
+    opened = open_store(tmp_path, url)
     yield opened
     asyncio.run(opened.close())
 

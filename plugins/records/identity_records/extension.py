@@ -1,38 +1,66 @@
-"""The extension ``records``: its operations and jobs over the rows that the store's sinks write."""
+"""The extension ``records``: the sinks that write its rows, its operations and jobs over them."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+import secrets
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
+from typing import Final
 
 from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.extension.metrics import Gauge
 from identity_core.plugin import hookimpl
+from identity_core.ports.activity import EventSink
+from identity_core.ports.retention import RetentionRule
 from identity_core.store import Store
 from identity_core.use_cases.proofs.stored import ProofAccess
+from identity_records.audit import AuditLines, audit_of
 from identity_records.handlers import RecordsHandlers
-from identity_records.store import StoredTimeline, StoredVerifications
+from identity_records.store import ActivityRows, StoredTimeline, StoredVerifications
 from identity_records.use_cases.audit import CheckAuditChain, CutAuditLog, FollowAuditChain, ListAuditLines
 from identity_records.use_cases.timeline import GetDashboardTimeline
 from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
 from identity_records.wire import DOCUMENT
+
+TIMELINE: Final = RetentionRule(
+    kind="timeline",
+    expired="id < :before ORDER BY id",
+    columns="id at kind outcome code actor holder agent issuer delegation_id credential_id proof_id",
+    roles=("holder", "agent", "issuer"),
+)
+VERIFICATIONS: Final = RetentionRule(
+    kind="verifications",
+    expired="id < :before ORDER BY id",
+    erase="UPDATE verifications SET holder = NULL, proof_id = NULL",
+    columns="id at verified caller verifier fingerprint holder issuer schema_id proof_id attribute predicate_type codes",
+    roles=("holder", "verifier"),
+)
+
+
+def record_sinks(store: Store, is_new: bool) -> Sequence[EventSink]:
+    """Return the sinks of the audit log and of the other rows. In a new store the log begins with a head that only the service makes."""
+    audit = AuditLines(store)
+    if is_new:
+        store.database.write_now(audit.begin)
+    return audit, ActivityRows(secrets.token_bytes)
 
 
 @contextlib.asynccontextmanager
 async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
     """Open the extension, whose jobs follow the chain of the audit log and cut off what is past its time."""
     store, clock, days = kernel.need(Store), kernel.clock, kernel.settings.retention.audit_days
+    audit = audit_of(store)
     access = ProofAccess(store.proofs, store.verifier_challenges)
     verifications = StoredVerifications(store.database)
     handlers = RecordsHandlers(
-        ListAuditLines(store.audit),
+        ListAuditLines(audit),
         GetDashboardTimeline(StoredTimeline(store.database)),
         ListVerificationHistory(verifications, store.proofs, access, clock),
         GetVerificationStats(verifications),
     )
-    chain = FollowAuditChain(store.audit)
-    cutter = None if days is None else CutAuditLog(store.audit, timedelta(days=days), clock, clock.monotonic)
+    chain = FollowAuditChain(audit)
+    cutter = None if days is None else CutAuditLog(audit, timedelta(days=days), clock, clock.monotonic)
     async with chain, cutter or contextlib.nullcontext():
         broken, stuck = (
             "A line of the audit log does not follow from the one before.",
@@ -42,11 +70,25 @@ async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
             Gauge("audit_chain_broken", "livemax", f"1: {broken}", lambda: bool(chain.broken)),
             Gauge("audit_cut_stuck", "livemax", f"1: {stuck}", lambda: bool(cutter is not None and cutter.fault)),
         )
-        services = {RecordsHandlers: handlers, CheckAuditChain: CheckAuditChain(store.audit)}
-        yield Contribution(handlers=(handlers,), services=services, gauges=gauges)
+        probes = {"audit": lambda: _state_of(audit)}
+        services = {RecordsHandlers: handlers, CheckAuditChain: CheckAuditChain(audit)}
+        yield Contribution(handlers=(handlers,), services=services, gauges=gauges, probes=probes)
+
+
+async def _state_of(audit: AuditLines) -> str:
+    return "ok" if await audit.is_whole() else "degraded"
 
 
 @hookimpl
 def identity_extend() -> Extension:
     """Return the extension."""
-    return Extension(name="records", kernel=">=1,<2", document=DOCUMENT, open=open_records, vital=True)
+    return Extension(
+        name="records",
+        kernel=">=1,<2",
+        document=DOCUMENT,
+        open=open_records,
+        vital=True,
+        sinks=record_sinks,
+        adopts=("timeline", "verifications"),
+        retention=(TIMELINE, VERIFICATIONS),
+    )

@@ -10,13 +10,13 @@ from contextlib import AsyncExitStack
 from identity_core.bootstrap.ports import SystemClock, load_plugins, log, rows_secret
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.custodian import KeyNotHeld
-from identity_core.ports.repositories import AuditLog
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
+from identity_records.audit import AuditLines
 
 
 @contextlib.asynccontextmanager
-async def audit_log(settings: Settings) -> AsyncIterator[tuple[AuditLog, bool]]:
+async def audit_log(settings: Settings) -> AsyncIterator[tuple[AuditLines, bool]]:
     """Open the audit log, and return whether the custodian holds what its head is checked with. Else only the chain can be checked."""
     async with AsyncExitStack() as stack:
         secret = await _secret_of(settings, stack)
@@ -29,7 +29,7 @@ async def audit_log(settings: Settings) -> AsyncIterator[tuple[AuditLog, bool]]:
             readers=settings.database_readers,
         )
         stack.push_async_callback(store.close)
-        yield store.audit, secret is not None
+        yield AuditLines(store), secret is not None
 
 
 async def _secret_of(settings: Settings, stack: AsyncExitStack) -> bytes | None:

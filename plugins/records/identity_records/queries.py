@@ -1,4 +1,8 @@
-"""Which rows of the records are wanted, and what is found."""
+"""Rows of the timeline and of the verification history: which are wanted, and what is found.
+
+Besides the audit log, which is complete and for operators, the timeline is what holder, agent and issuer may see. No row has an attribute
+value, a predicate value or a secret: that of a verification has the name of the attribute, the kind of question, and the result.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +10,6 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from identity_codec.values import value_class
-from identity_core.domain.proofs.anchor import Anchor
-from identity_core.ports.activity import TimelineEntry, Verification
-
-
-@value_class
-class TimelineRow:
-    """A stored event. Ids ascend with time; ``anchor`` is that of the proof as it is now, None without one."""
-
-    id: str
-    entry: TimelineEntry
-    anchor: Anchor | None
-
-
-@value_class
-class VerificationRow:
-    """A stored verification. Ids ascend with time; ``anchor`` is that of the proof as it is now."""
-
-    id: str
-    verification: Verification
-    anchor: Anchor | None
 
 
 @value_class

@@ -1,25 +1,98 @@
-"""Timeline and verification history, read newest first along the index of each role. The sink of the kernel writes the rows."""
+"""Timeline and verification history: the sink that writes their rows, which are read newest first along the index of each role."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from datetime import datetime
+from operator import attrgetter
+from typing import Final
 
 import orjson
 
+from identity_codec.values import value_class
 from identity_core.database import Transaction
-from identity_core.domain.proofs.checks import compared_of
-from identity_core.store.events import EVENTS, VERIFICATIONS
+from identity_core.domain.activity import EVERY_EVENT, REFUSED, ApiKeyChanged, DidChanged, Event, EventRecord, Parties
+from identity_core.domain.callers import Caller
+from identity_core.domain.proofs.anchor import Anchor
+from identity_core.domain.proofs.checks import BoundPart, compared_of
+from identity_core.domain.proofs.verification import ProofVerification, issuer_of
 from identity_core.store.proofs import anchors_of
-from identity_core.store.records import Repository, bounds
+from identity_core.store.records import Repository, Table, bounds, row_id
 from identity_records.queries import (
     TimelineQuery,
-    TimelineRow,
     VerificationCounts,
     VerificationQuery,
-    VerificationRow,
 )
 
+
+@value_class
+class TimelineEntry:
+    """One event. ``kind`` is a dotted name such as ``delegation.created`` or ``proof.refused``; ``outcome`` is ``done`` or
+    ``refused``, with the ``code`` of the refusal; ``actor`` is ``Caller.identity``; DIDs and identifiers as text."""
+
+    at: datetime
+    kind: str
+    outcome: str
+    actor: str | None
+    code: str | None = None
+    holder: str | None = None
+    agent: str | None = None
+    issuer: str | None = None
+    delegation_id: str | None = None
+    credential_id: str | None = None
+    proof_id: str | None = None
+
+
+@value_class
+class Verification:
+    """One verification. ``caller`` is ``Caller.identity``; ``verifier`` its DID or ``fingerprint`` that of its key. ``holder`` is set only
+    where the proof is one that is kept here, octet by octet: what a stranger's proof says of itself names no one. ``attribute`` and
+    ``predicate_type`` are None for a proof of several predicates, or one that cannot be read. ``codes`` say why it was not verified; of a
+    verified one they are the parts of ``BOUND`` that were compared, of which older rows have none."""
+
+    at: datetime
+    verified: bool
+    caller: str
+    verifier: str | None
+    fingerprint: str | None
+    holder: str | None
+    issuer: str | None
+    schema_id: str | None
+    proof_id: str | None
+    attribute: str | None
+    predicate_type: str | None
+    codes: tuple[str, ...]
+
+    @property
+    def missing(self) -> tuple[BoundPart, ...]:
+        """The parts of ``BOUND`` that were not compared; none for one that was not verified."""
+        return compared_of(self.codes) if self.verified else ()
+
+
+@value_class
+class TimelineRow:
+    """A stored event. Ids ascend with time; ``anchor`` is that of the proof as it is now, None without one."""
+
+    id: str
+    entry: TimelineEntry
+    anchor: Anchor | None
+
+
+@value_class
+class VerificationRow:
+    """A stored verification. Ids ascend with time; ``anchor`` is that of the proof as it is now."""
+
+    id: str
+    verification: Verification
+    anchor: Anchor | None
+
+
+EVENTS: Final = Table("timeline", TimelineEntry, extra=("id",))
+VERIFICATIONS: Final = Table("verifications", Verification, extra=("id",))
+# In the order in which ``TimelineEntry`` has them.
+_OF_PARTIES: Final = attrgetter(*(field.name for field in fields(Parties)))
 _EVENT_PAGE = f"SELECT id, {EVENTS.columns} FROM timeline WHERE id >= :since AND id < :before"  # noqa: S608  (its own text)
 _LAST = " ORDER BY id DESC LIMIT :limit"
 # Each kind is found by one look into the index on kinds, so that no row is read but the first of each.
@@ -32,6 +105,54 @@ WITH RECURSIVE kinds(kind) AS (
 SELECT kind FROM kinds WHERE kind IS NOT NULL
 """
 _OF_CREDENTIALS = "credential"
+
+
+class ActivityRows:
+    """The sink of the timeline and of the verification history. ``random`` returns bytes, so that ids of rows tell no count."""
+
+    kinds = EVERY_EVENT - {DidChanged, ApiKeyChanged}
+
+    def __init__(self, random: Callable[[int], bytes]) -> None:
+        self._random = random
+
+    def write(self, transaction: Transaction, records: Sequence[EventRecord]) -> None:
+        for one in records:
+            event, caller = one.event, one.context.caller
+            if event.parties is not None:
+                outcome = "done" if event.code is None else REFUSED
+                about = _OF_PARTIES(event.parties)
+                self.insert(
+                    transaction, TimelineEntry(one.at, event.kind, outcome, caller.identity, event.code, *about)
+                )
+            if event.verification is not None:
+                self.insert(transaction, _verification(caller, event, event.verification, one.at))
+
+    def insert(self, transaction: Transaction, row: TimelineEntry | Verification) -> None:
+        """Add a row, which gets a new id."""
+        id = row_id(row.at, self._random)
+        if isinstance(row, TimelineEntry):
+            transaction.execute(EVENTS.insert_by_place, EVENTS.row(row, id))
+        else:
+            transaction.execute(VERIFICATIONS.insert_by_place, VERIFICATIONS.row(row, id))
+
+
+def _verification(caller: Caller, event: Event, verdict: ProofVerification, at: datetime) -> Verification:
+    presented = verdict.presented
+    only = presented.predicates[0].json if presented is not None and len(presented.predicates) == 1 else None
+    return Verification(
+        at=at,
+        verified=verdict.verified,
+        caller=caller.identity,
+        verifier=None if caller.acting is None else str(caller.acting),
+        fingerprint=None if caller.key is None else caller.key.fingerprint,
+        holder=None if event.parties is None else event.parties.holder,
+        issuer=None if presented is None else issuer_of(presented),
+        schema_id=None if presented is None else presented.schema.id,
+        proof_id=event.target,
+        attribute=None if only is None else str(only["attributeName"]),
+        predicate_type=None if only is None else str(only["type"]),
+        codes=compared_of(verdict.missing) if verdict.verified else tuple(map(str, verdict.errors)),
+    )
 
 
 class StoredTimeline(Repository):

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from identity_records.audit import ChainedLine, ChainHead, KeyedHead, next_link
 from identity_records.use_cases.audit import CheckAuditChain, CheckedChain
 
-from identity_core.domain.activity import ChainedLine, ChainHead, EventRecord, KeyedHead, next_link
+from identity_core.domain.activity import EventRecord
 
 
 @dataclass

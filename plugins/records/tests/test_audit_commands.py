@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 from identity_commands.local_server import LocalServer
+from identity_records.audit import ChainedLine, ChainHead, next_link
+from identity_records.chain import ChainBroken
 from identity_records.commands import audit
 
-from identity_core.domain.activity import ChainBroken, ChainedLine, ChainHead, next_link
-from identity_core.store import Store
-from tests.events import AuditRow, write_rows
+from tests.events import AuditRow, open_store, write_rows
 from tests.unit.cli.conftest import Commands
 
 ROW = AuditRow(datetime(2026, 1, 1, tzinfo=UTC), "r", "createDid", "key:1", "0" * 12, "did:ids:a", "done", {})
@@ -29,7 +29,7 @@ def lines(here: Path) -> Callable[[int], None]:
 
     def write(count: int) -> None:
         async def scenario() -> None:
-            store = Store.open(here / "identity-data")
+            store = open_store(here / "identity-data")
             for _ in range(count):
                 await write_rows(store, (ROW,))
             await store.close()

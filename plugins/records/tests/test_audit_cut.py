@@ -9,10 +9,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from identity_records.audit import GENESIS, ChainHead, audit_of
+from identity_records.chain import CUT, check_kept, follow, follow_export
 from identity_records.use_cases import audit
 from identity_records.use_cases.audit import ANEW_SECONDS, NEXT_SECONDS, CheckAuditChain, CutAuditLog, FollowAuditChain
 
-from identity_core.domain.activity import CUT, GENESIS, ChainHead, check_kept, follow, follow_export
 from identity_core.errors import StorageMismatch
 from identity_core.store import Store
 from identity_core.use_cases.expiry import FEWEST, HELD_SECONDS, SOON_SECONDS
@@ -43,12 +44,12 @@ async def execute(store: Store, sql: str, **values: Any) -> None:
 
 
 def sweeper(store: Store, days: float = 5) -> CutAuditLog:
-    return CutAuditLog(store.audit, days * DAY, MovableClock(NOW), lambda: 0.0)
+    return CutAuditLog(audit_of(store), days * DAY, MovableClock(NOW), lambda: 0.0)
 
 
 def run_story(store: Store, story: Callable[[], Awaitable[None]]) -> None:
     async def keyed() -> None:
-        await store.audit.key_from_here()
+        await audit_of(store).key_from_here()
         await story()
 
     asyncio.run(keyed())
@@ -56,13 +57,13 @@ def run_story(store: Store, story: Callable[[], Awaitable[None]]) -> None:
 
 async def check(store: Store) -> int:
     """Follows what there is as `identity audit verify` does, with the keys and without; the number of the last line."""
-    found, head = await store.audit.chain(after=0, limit=1_000), await store.audit.head()
+    found, head = await audit_of(store).chain(after=0, limit=1_000), await audit_of(store).head()
     assert head is not None
-    reached = follow(await store.audit.cut(), found)
+    reached = follow(await audit_of(store).cut(), found)
     check_kept(reached, head)
-    assert follow_export(found) == (await store.audit.cut(), reached)
-    assert await store.audit.is_whole()
-    checked = await CheckAuditChain(store.audit)()
+    assert follow_export(found) == (await audit_of(store).cut(), reached)
+    assert await audit_of(store).is_whole()
+    checked = await CheckAuditChain(audit_of(store))()
     assert (checked.verified, checked.broken) == (reached.sequence, "")
     return reached.sequence
 
@@ -72,16 +73,18 @@ def test_old_lines_go_in_whole_days_and_the_chain_holds(store: Store) -> None:
         # The sixth day ends at midnight: what is of the fifth before this hour stays as well.
         await lines(store, 9, 8, 7, 5.2, 1, 0)
         sweep = sweeper(store)
-        link = (await store.audit.chain(after=2, limit=1))[0].link
+        link = (await audit_of(store).chain(after=2, limit=1))[0].link
         assert await sweep.step() == SOON_SECONDS
-        assert await store.audit.cut() == ChainHead(3, link)
-        assert [one.sequence for one in await store.audit.chain(after=0, limit=99)] == [4, 5, 6, 7], "hidden at once"
+        assert await audit_of(store).cut() == ChainHead(3, link)
+        assert [one.sequence for one in await audit_of(store).chain(after=0, limit=99)] == [4, 5, 6, 7], (
+            "hidden at once"
+        )
         assert await stored(store) == [1, 2, 3, 4, 5, 6, 7]
         assert await check(store) == 7
         assert await sweep.step() == sweep.interval_seconds
         assert await stored(store) == [4, 5, 6, 7]
         assert await check(store) == 7
-        last = from_line((await store.audit.chain(after=6, limit=1))[0].line)
+        last = from_line((await audit_of(store).chain(after=6, limit=1))[0].line)
         assert (last.operation, last.caller, last.details) == (CUT, "service", {"through": 3, "link": link.hex()})
         assert await sweep.step() == sweep.interval_seconds
         assert await check(store) == 7, "what is quiet is not cut again"
@@ -117,9 +120,9 @@ def test_a_log_of_which_all_is_old_keeps_what_tells_of_it(store: Store) -> None:
 def test_lines_go_a_few_at_a_time(store: Store) -> None:
     async def story() -> None:
         await lines(store, *[9] * 7)
-        (last,) = await store.audit.chain(after=6, limit=1)
-        assert await store.audit.cut_through(ChainHead(7, last.link), event_of(row(NOW)))
-        assert [await store.audit.drop_cut(limit=3) for _ in range(4)] == [3, 3, 1, 0]
+        (last,) = await audit_of(store).chain(after=6, limit=1)
+        assert await audit_of(store).cut_through(ChainHead(7, last.link), event_of(row(NOW)))
+        assert [await audit_of(store).drop_cut(limit=3) for _ in range(4)] == [3, 3, 1, 0]
 
     run_story(store, story)
 
@@ -156,7 +159,7 @@ def test_what_does_not_hold_is_not_cut(store: Store, change: str) -> None:
     async def story() -> None:
         await lines(store, 9, 9, 9, 0)
         if "UPDATE" in change:
-            (line,) = await store.audit.chain(after=1, limit=1)
+            (line,) = await audit_of(store).chain(after=1, limit=1)
             changed = line.line.replace(b"key:k", b"key:m")
             await execute(store, "UPDATE audit_lines SET line = :line WHERE sequence = 2", line=changed)
         else:
@@ -164,7 +167,7 @@ def test_what_does_not_hold_is_not_cut(store: Store, change: str) -> None:
         before = await stored(store)
         with pytest.raises(StorageMismatch, match="is not cut: line"):
             await sweeper(store).step()
-        assert (await stored(store), await store.audit.cut()) == (before, ChainHead())
+        assert (await stored(store), await audit_of(store).cut()) == (before, ChainHead())
 
     run_story(store, story)
 
@@ -175,7 +178,7 @@ def test_a_log_whose_head_somebody_else_made_is_not_cut(store: Store) -> None:
         await execute(store, "UPDATE audit_head SET mac = NULL")
         with pytest.raises(StorageMismatch, match="its head was not written by this service"):
             await sweeper(store).step()
-        assert (await stored(store), await store.audit.cut()) == ([1, 2, 3], ChainHead())
+        assert (await stored(store), await audit_of(store).cut()) == ([1, 2, 3], ChainHead())
 
     run_story(store, story)
 
@@ -183,14 +186,14 @@ def test_a_log_whose_head_somebody_else_made_is_not_cut(store: Store) -> None:
 def test_a_cut_that_somebody_else_wrote_is_none_and_deletes_nothing(store: Store) -> None:
     async def story() -> None:
         await lines(store, 9, 9, 9, 0)
-        (line,) = await store.audit.chain(after=1, limit=1)
+        (line,) = await audit_of(store).chain(after=1, limit=1)
         sql = "UPDATE audit_head SET cut_sequence = 2, cut_link = :link, cut_mac = :mac"
         for mac in (bytes(32), None):
             await execute(store, sql, link=line.link, mac=mac)
-            assert await store.audit.cut() == ChainHead(0, GENESIS)
-            assert await store.audit.drop_cut(limit=9) == 0
+            assert await audit_of(store).cut() == ChainHead(0, GENESIS)
+            assert await audit_of(store).drop_cut(limit=9) == 0
         assert await stored(store) == [1, 2, 3, 4]
-        assert "line 1 is missing" in (await CheckAuditChain(store.audit)()).broken
+        assert "line 1 is missing" in (await CheckAuditChain(audit_of(store))()).broken
 
     run_story(store, story)
 
@@ -200,7 +203,7 @@ def test_the_tag_of_one_cut_is_not_that_of_another(store: Store) -> None:
         await lines(store, 9, 9, 8, 0)
         await sweeper(store, 7).step()
         await execute(store, "UPDATE audit_head SET cut_sequence = 4")
-        assert await store.audit.cut() == ChainHead()
+        assert await audit_of(store).cut() == ChainHead()
 
     run_story(store, story)
 
@@ -208,18 +211,18 @@ def test_the_tag_of_one_cut_is_not_that_of_another(store: Store) -> None:
 def test_two_who_cut_at_once_cut_once(store: Store) -> None:
     async def story() -> None:
         await lines(store, 9, 9, 0)
-        (line,) = await store.audit.chain(after=1, limit=1)
+        (line,) = await audit_of(store).chain(after=1, limit=1)
         through = ChainHead(2, line.link)
-        done = await asyncio.gather(*(store.audit.cut_through(through, event_of(row(NOW))) for _ in range(4)))
+        done = await asyncio.gather(*(audit_of(store).cut_through(through, event_of(row(NOW))) for _ in range(4)))
         assert sorted(done) == [False, False, False, True]
         assert await check_after(store) == 4
-        assert not await store.audit.cut_through(ChainHead(3, bytes(32)), event_of(row(NOW))), (
+        assert not await audit_of(store).cut_through(ChainHead(3, bytes(32)), event_of(row(NOW))), (
             "another line than there is"
         )
-        assert not await store.audit.cut_through(ChainHead(9, bytes(32)), event_of(row(NOW))), "no line"
+        assert not await audit_of(store).cut_through(ChainHead(9, bytes(32)), event_of(row(NOW))), "no line"
 
     async def check_after(store: Store) -> int:
-        head = await store.audit.head()
+        head = await audit_of(store).head()
         assert head is not None
         return head.head.sequence
 
@@ -234,12 +237,12 @@ def test_a_line_that_is_changed_in_the_middle_is_told_by_the_job_that_follows_th
 
     async def story() -> None:
         await lines(store, *range(7))
-        following = FollowAuditChain(store.audit)
+        following = FollowAuditChain(audit_of(store))
         steps = [await following.step() for _ in range(3)]
         assert steps == [NEXT_SECONDS, NEXT_SECONDS, ANEW_SECONDS]
         assert following.broken == ""
         await execute(store, "UPDATE audit_lines SET link = :link WHERE sequence = 5", link=bytes(32))
-        assert await store.audit.is_whole(), "its head and its end are as they were"
+        assert await audit_of(store).is_whole(), "its head and its end are as they were"
         for _ in range(2):
             assert [await following.step() for _ in range(2)] == [NEXT_SECONDS, ANEW_SECONDS]
             assert "line 5" in following.broken
@@ -257,11 +260,11 @@ class CutMeanwhile:
         self._store = store
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._store.audit, name)
+        return getattr(audit_of(self._store), name)
 
     async def chain(self, *, after: int, limit: int) -> Any:
         await sweeper(self._store).step()
-        return await self._store.audit.chain(after=after, limit=limit)
+        return await audit_of(self._store).chain(after=after, limit=limit)
 
 
 def test_what_is_cut_off_meanwhile_is_not_missed(store: Store) -> None:
@@ -269,7 +272,7 @@ def test_what_is_cut_off_meanwhile_is_not_missed(store: Store) -> None:
         await lines(store, 9, 8, 7, 1, 0)
         checking = CheckAuditChain(CutMeanwhile(store))  # type: ignore[arg-type]
         assert (await checking()).broken == ""
-        assert (await store.audit.cut()).sequence == 3
+        assert (await audit_of(store).cut()).sequence == 3
         checked = await checking()
         assert (checked.verified, checked.broken) == (checked.total, "")
 
@@ -283,9 +286,9 @@ def test_a_log_whose_head_is_not_ours_is_told_as_one_that_cannot_be_cut(store: S
         await execute(store, "UPDATE audit_head SET mac = :mac", mac=bytes(32))
         assert await sweep.guarded() == sweep.interval_seconds
         assert "its head was not written by this service" in sweep.fault
-        await store.audit.key_from_here()
+        await audit_of(store).key_from_here()
         assert await sweep.guarded() == SOON_SECONDS
         assert sweep.fault == ""
-        assert (await store.audit.cut()).sequence == 1
+        assert (await audit_of(store).cut()).sequence == 1
 
     run_story(store, story)

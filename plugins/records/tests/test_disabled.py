@@ -1,4 +1,4 @@
-"""A service without the extension: its paths are unknown, and the rows are written all the same."""
+"""A service without the extension: its paths are unknown, no row is written, and the service reports that."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tests.attack.stranger import GENEROUS, PREFIX, Wire
 from tests.servers import local_server, run
 
 PATHS = ("/audit", "/dashboard/timeline", "/verifications/history", "/verifications/stats")
+TABLES = ("audit_lines", "timeline")
 # The pages show the records.
 OFF = GENEROUS | {"IDENTITY_EXTENSIONS_ENABLED": "", "IDENTITY_EXTENSIONS_DISABLED": "records,ui"}
 
@@ -47,12 +48,38 @@ def test_document_has_no_operation_of_records(wire: Wire) -> None:
     assert {"Timeline", "AuditLog", "VerificationHistory"}.isdisjoint(document["components"]["schemas"])
 
 
-def test_change_is_in_the_audit_log_all_the_same(wire: Wire, running: LocalServer) -> None:
-    assert wire.call("POST", f"{PREFIX}/dids", {"method": "ids"}, {"X-API-Key": running.api_key}).status == 201
-    database = running.data_dir / "identity.sqlite"
-    with contextlib.closing(sqlite3.connect(database)) as opened:
-        lines = [bytes(row[0]) for row in opened.execute("SELECT line FROM audit_lines")]
-    assert sum(b'"operation":"createDid"' in line for line in lines) == 1
+def test_change_is_not_recorded_and_readiness_says_so(wire: Wire, running: LocalServer) -> None:
+    key = {"X-API-Key": running.api_key}
+    assert wire.call("POST", f"{PREFIX}/dids", {"method": "ids"}, key).status == 201
+    with contextlib.closing(sqlite3.connect(running.data_dir / "identity.sqlite")) as opened:
+        assert [opened.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in TABLES] == [0, 0]
+    ready = wire.call("GET", f"{PREFIX}/ready", None, key)
+    assert (ready.status, ready.json["dependencies"]["audit"]) == (200, "degraded")
+    assert "no extension that is on writes an audit log" in running.log.read_text()
+
+
+def test_audit_log_goes_on_when_it_is_enabled(tmp_path: Path) -> None:
+    """The lines of before stay, the next one is chained to them, and what was done meanwhile is in none."""
+
+    def lines(disabled: str) -> tuple[list[str], str]:
+        environment = {**os.environ, "IDENTITY_EXTENSIONS_DISABLED": disabled, "IDENTITY_DATA_DIR": str(tmp_path)}
+        done = run(
+            "keys", "create", "--scopes", "dids:list", "--name", f"without-{len(disabled)}", environment=environment
+        )
+        assert done.returncode == 0, done.stderr
+        with contextlib.closing(sqlite3.connect(tmp_path / "identity.sqlite")) as opened:
+            found = [bytes(row[0]) for row in opened.execute("SELECT line FROM audit_lines ORDER BY sequence")]
+        return [one.decode() for one in found], done.stderr
+
+    before, _ = lines("")
+    meanwhile, warned = lines("records,ui")
+    after, quiet = lines("")
+    assert (len(before), meanwhile, after[:1]) == (1, before, before)
+    assert len(after) == 2
+    assert "no extension that is on writes an audit log" in warned
+    assert "audit log" not in quiet
+    checked = run("audit", "verify", "--data-dir", str(tmp_path), environment={**os.environ})
+    assert checked.returncode == 0, checked.stderr
 
 
 def test_pages_need_the_records(tmp_path: Path) -> None:

@@ -14,10 +14,9 @@ from typing import Any
 import psycopg
 from identity_postgresql.session import translated_sql
 from identity_records.queries import TimelineQuery
-from identity_records.store import StoredTimeline
+from identity_records.store import StoredTimeline, TimelineEntry
 
 from identity_core.database import Cursor, Transaction
-from identity_core.ports.activity import TimelineEntry
 from identity_core.store import Store
 from tests.events import write_rows
 

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from identity_records.queries import VerificationQuery
-from identity_records.store import StoredVerifications
+from identity_records.store import StoredVerifications, Verification
 
 from identity_core.errors import Overloaded
-from identity_core.ports.activity import Verification, VerifierChallenge
+from identity_core.ports.activity import VerifierChallenge
 from identity_core.store import Store
 from identity_core.store.challenges import StoredVerifierChallenges
 from tests.events import write_rows

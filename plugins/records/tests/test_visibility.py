@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from identity_records.store import StoredTimeline, StoredVerifications
+from identity_records.audit import audit_of
+from identity_records.store import StoredTimeline, StoredVerifications, TimelineEntry, Verification
 from identity_records.use_cases.audit import ListAuditLines
 from identity_records.use_cases.timeline import GetDashboardTimeline
 from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
@@ -23,10 +24,9 @@ from identity_records.wire import (
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import Forbidden
-from identity_core.ports.activity import TimelineEntry, Verification
 from identity_core.store import Store
 from identity_core.use_cases.proofs.stored import ProofAccess
-from tests.events import write_rows
+from tests.events import open_store, write_rows
 from tests.rooms import MovableClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -49,7 +49,7 @@ def scoped(scopes: set[str], targets: set[str] | None = None) -> Caller:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    opened = Store.open(tmp_path)
+    opened = open_store(tmp_path)
 
     async def fill() -> None:
         await write_rows(opened, (ROW,))
@@ -115,7 +115,7 @@ def test_a_key_needs_the_scope(store: Store) -> None:
 
 
 def test_the_audit_log_is_for_those_who_may_see_everybody(store: Store) -> None:
-    listing = ListAuditLines(store.audit)
+    listing = ListAuditLines(audit_of(store))
     for caller in (did(HANA), scoped({"zkp:verify"}), scoped({"audit:read"}, {HANA})):
         with pytest.raises(Forbidden):
             asyncio.run(listing(ListAuditLinesQuery(limit=1), caller))

@@ -6,7 +6,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from functools import partial
+
+from identity_records.audit import audit_of
+from identity_records.chain import require_line
 
 from identity_codec.values import value_class
 from identity_core.bootstrap.ports import SystemClock
@@ -15,7 +17,6 @@ from identity_core.ports.custodian import Custodian
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.store.audit import StoredAuditEnd
 from identity_core.use_cases.dids.log_keys import SERVICE_KEY, FollowServiceLog, public_key
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.transparency import RollbackGuard
@@ -29,7 +30,7 @@ from identity_transparency.opening import (
     open_log,
 )
 from identity_transparency.remembered import CheckpointFile
-from identity_transparency.tree import TransparencyTree, drop_projections
+from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.checkpoint_keys import first_key
 from identity_transparency.use_cases.rollback import AcceptRollback, AnotherLedger, ForkedLog, Rollback
 from identity_transparency.use_cases.storage import require_signed
@@ -65,12 +66,13 @@ class CheckpointGuard(RollbackGuard):
         settings, check = self.settings, check_of(follow.ledger, store)
         logged = await open_log(settings, follow.ledger, store, follow.signer.custodian)
         await follow.tell(logged.signer.hear)
-        end, memory = StoredAuditEnd(store.database), CheckpointFile(checkpoint_file_of(settings))
-        watch = WatchStorage(check, logged, end, memory, settings.ledger.checkpoint_seconds, clock, clock.fault)
+        audit, memory = audit_of(store), CheckpointFile(checkpoint_file_of(settings))
+        watch = WatchStorage(check, logged, audit, memory, settings.ledger.checkpoint_seconds, clock, clock.fault)
         await logged.follower.now()
         kept = load_remembered(settings)
         if kept is not None:
             await check.remembered(kept, await checkpoint_keys(logged.signer.refresh))
+            await require_line(audit, kept.audit_lines, kept.audit_link)
         await watch.look()
         await watch.remember()
         async with watch:
@@ -87,10 +89,11 @@ async def accept_rollback(
     with told_at_start(settings):
         async with AsyncExitStack() as stack:
             logged, store = await open_beside(settings, stack)
-            end, memory = StoredAuditEnd(store.database), CheckpointFile(checkpoint_file_of(settings))
-            drop, record = partial(drop_projections, store.database), Record(store.activity)
-            rename, check = TransparencyTree(store.database).rename, check_of(logged.ledger, store)
-            accept = AcceptRollback(check, logged, end, memory, drop, rename, record, SystemClock())
+            audit, memory = audit_of(store), CheckpointFile(checkpoint_file_of(settings))
+            check, record = check_of(logged.ledger, store), Record(store.activity)
+            accept = AcceptRollback(
+                check, logged, audit, memory, TransparencyTree(store.database), record, SystemClock()
+            )
             try:
                 return await accept(agreed, new_origin=new_origin)
             except AnotherLedger as error:

@@ -64,7 +64,7 @@ def checkpoint_file_of(settings: Settings) -> Path:
 
 def check_of(ledger: LedgerBackend, store: Store) -> CheckStorage:
     """Return the check over open databases."""
-    return CheckStorage(ledger, store.documents, TransparencyTree(store.database), store.audit)
+    return CheckStorage(ledger, store.documents, TransparencyTree(store.database))
 
 
 def load_remembered(settings: Settings) -> Remembered | None:

@@ -36,8 +36,8 @@ INSERT INTO transparency_places (prefix, sequence) SELECT CAST(value AS bigint),
 FROM json_array_elements_text(CAST(:prefixes AS json)) WITH ORDINALITY AS each (value, place)
 """,
 }
-_CUT = (
-    # What they approve of is cut, too.
+_DROP = (
+    # What they approve of is dropped, too.
     "DELETE FROM witness_files WHERE did IN (SELECT did FROM did_versions WHERE sequence > :sequence)",
     "DELETE FROM did_versions WHERE sequence > :sequence",
     "DELETE FROM projections WHERE sequence > :sequence",
@@ -45,7 +45,6 @@ _CUT = (
     "DELETE FROM transparency_tiles",
     "DELETE FROM transparency_places",
 )
-_BARE_TREE = "UPDATE transparency_head SET size = 0, peaks = :peaks WHERE id = 1"
 _PLACES = "SELECT sequence FROM transparency_places WHERE prefix = :prefix ORDER BY sequence"
 
 
@@ -89,6 +88,17 @@ class TransparencyTree(StoredServiceDid):
         transaction.execute(_MOVE_HEAD, {"size": after.size, "peaks": after.encode()})
         return after
 
+    async def drop_projections(self, sequence: int) -> None:
+        """Drop what was projected from ledger entries after ``sequence``, and the whole tree, which is made again. The ledger must have
+        been rolled back to it, and an operator have accepted that."""
+
+        def drop(transaction: Transaction) -> None:
+            for statement in _DROP:
+                transaction.execute(statement, {"sequence": sequence} if ":sequence" in statement else {})
+            transaction.execute(_MOVE_HEAD, {"size": 0, "peaks": b""})
+
+        await self._database.write(drop)
+
     async def tiles(self, wanted: Collection[TileKey]) -> Mapping[TileKey, bytes]:
         return await self._database.read(lambda transaction: _tiles(transaction, wanted))
 
@@ -125,15 +135,3 @@ def _tiles(transaction: Transaction, wanted: Collection[TileKey]) -> dict[TileKe
 def _prefix(hash_: bytes) -> int:
     """Enough of a hash to find its place; what has 64 bits would be negative in a column."""
     return int.from_bytes(hash_[:8], "big") >> 1
-
-
-async def drop_projections(database: Database, sequence: int) -> None:
-    """Drops what was projected from ledger entries after ``sequence``, and the whole tree, which is made again. The ledger must
-    have been rolled back to it, and an operator have accepted that."""
-
-    def cut(transaction: Transaction) -> None:
-        for statement in _CUT:
-            transaction.execute(statement, {"sequence": sequence} if ":sequence" in statement else {})
-        transaction.execute(_BARE_TREE, {"peaks": b""})
-
-    await database.write(cut)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from identity_records.audit import audit_of
 from identity_transparency import store as witness_files
 from identity_transparency import wire
 from identity_transparency.store import StoredWitnessFiles
@@ -54,7 +55,7 @@ async def approve(site: Site) -> Approvals:
 
 async def count_rows(site: Site) -> tuple[int, int]:
     """How many lines the audit log has, and whether the approval is published."""
-    lines = await audit_rows(site.store.audit, after=0, limit=10)
+    lines = await audit_rows(audit_of(site.store), after=0, limit=10)
     return len(lines), int(await site.files.find(str(site.of)) is not None)
 
 

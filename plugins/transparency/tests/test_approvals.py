@@ -17,7 +17,7 @@ from identity_commands.verify_log import verify
 from identity_did_webvh import approvals as witness
 from identity_did_webvh.approvals import read_witnesses
 from identity_transparency.store import StoredWitnessFiles, WitnessFile
-from identity_transparency.tree import drop_projections
+from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.approvals import MAX_FILE, PublishApprovals, PublishedApprovals, ReadWitnessedLog
 
 from identity_codec import ed25519, multikey
@@ -25,9 +25,9 @@ from identity_core.cache import BoundedCache
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import DidNotFound, InvalidDocument, VersionConflict
-from identity_core.store import Store
 from identity_core.use_cases.dids.read import GetDidLog
 from plugins.did_webvh.tests.test_webvh_log import first, following
+from tests.events import open_store
 
 PAIRS = [ed25519.generate(bytes([number]) * 32) for number in (1, 2, 3)]
 IDS = [f"did:key:{multikey.encode_public(multikey.ED25519, pair.public)}" for pair in PAIRS]
@@ -71,7 +71,7 @@ class Site:
     """A log, and what its place shows."""
 
     def __init__(self, folder: Path, *entries: Any) -> None:
-        self.ledger, self.store = Ledger(lines(*entries)), Store.open(folder)
+        self.ledger, self.store = Ledger(lines(*entries)), open_store(folder)
         self.witness_version: int | None = None
         self.of = DID
         self.log = GetDidLog(SimpleNamespace(index=self, recorded=self.head), self.ledger, True)  # type: ignore[arg-type]
@@ -272,7 +272,7 @@ def test_what_approves_of_entries_that_a_rollback_cuts_goes_with_them(tmp_path: 
             values = {"did": did, "sequence": sequence, "octets": b"x"}
             await database.write(lambda transaction, values=values: transaction.execute(row, values))
             assert await files.replace(did, None, WitnessFile(1, 1, b"[]"))
-        await drop_projections(database, 1)
+        await TransparencyTree(database).drop_projections(1)
         assert await files.find("did:webvh:a") is not None
         assert await files.find("did:webvh:b") is None
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 from identity_ledger_memory import MemoryLedger
+from identity_records.audit import audit_of
 from identity_transparency.remembered import CheckpointFile, Remembered
 from identity_transparency.use_cases.storage import CheckStorage
 from identity_transparency.use_cases.watch import QUIET_SECONDS, REST_SECONDS, WatchStorage
 
 from identity_core.errors import LedgerUnavailable, StorageMismatch
 from identity_core.ports.ledger import LedgerHead
-from identity_core.store.audit import StoredAuditEnd
 from identity_core.use_cases.background import Repeating
 from tests.events import AuditRow, write_rows
 from tests.rooms import MovableClock
@@ -56,9 +56,8 @@ class Watched(LoggedLedger):
     def __init__(self, folder: Path, ledger: Any = None) -> None:
         super().__init__(folder, ledger=ledger)
         self.memory = Memory()
-        self.check = CheckStorage(self.ledger, self.store.documents, self.tree, self.store.audit)
-        end = StoredAuditEnd(self.store.database)
-        self.watch = WatchStorage(self.check, self, end, self.memory, 10.0, self.clock)
+        self.check = CheckStorage(self.ledger, self.store.documents, self.tree)
+        self.watch = WatchStorage(self.check, self, audit_of(self.store), self.memory, 10.0, self.clock)
 
     async def audit(self) -> None:
         row = AuditRow(datetime(2026, 1, 1, tzinfo=UTC), "r", "test", None, None, None, "done", {})

@@ -10,7 +10,7 @@ from identity_kit.conformance.controller import Controller
 
 from identity_core.domain.dids import document as documents
 from identity_core.domain.dids.changes import NewService
-from identity_core.domain.dids.contexts import DIDCOMM, SERVICE_CONTEXTS
+from identity_core.domain.dids.did import DIDCOMM, SERVICE_CONTEXTS
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.revision import Revision

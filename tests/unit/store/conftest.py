@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from identity_core.store import Store
+from tests.events import open_store
 from tests.stored import new_stored_database, postgres_server
 
 __all__ = ["new_stored_database", "postgres_server"]
@@ -24,6 +25,6 @@ def url(request: pytest.FixtureRequest) -> str | None:
 
 @pytest.fixture
 def store(tmp_path: Path, url: str | None) -> Iterator[Store]:
-    opened = Store.open(tmp_path, url)
+    opened = open_store(tmp_path, url)
     yield opened
     asyncio.run(opened.close())

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from identity_records.audit import audit_of
+
 from identity_core.database import BatchJob, ConstraintViolated, Database, Transaction
 from identity_core.store import Store
 from tests.events import AuditRow, insert_rows
@@ -100,13 +102,13 @@ def test_lines_that_come_together_move_the_head_of_the_audit_log_once(store: Sto
             return self._many(sql, rows)
 
     async def scenario() -> None:
-        await store.audit.key_from_here()
+        await audit_of(store).key_from_here()
         await store.database.write(lambda transaction: insert_rows(store, transaction, (ROW,)))
         told.clear()
         await store.database.write(lambda transaction: insert_rows(store, Told(transaction), (ROW, ROW, ROW)))  # type: ignore[arg-type]
         assert sum("UPDATE audit_head" in sql for sql in told) == 1
-        assert await store.audit.is_whole()
-        head = await store.audit.head()
+        assert await audit_of(store).is_whole()
+        head = await audit_of(store).head()
         assert head is not None
         assert head.head.sequence == 4
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_records.audit import audit_of
 
 from identity_core.cache import BoundedCache
 from identity_core.database import DatabaseError, Transaction
@@ -24,7 +25,7 @@ from identity_core.ports.repositories import IndexedVersion
 from identity_core.store import Store
 from identity_core.store.documents import Documents
 from identity_core.store.index_rows import AT
-from tests.events import AuditRow, audit_rows, event_of
+from tests.events import AuditRow, audit_rows, event_of, open_store
 
 START = datetime(2026, 1, 2, 3, 4, 5, 250_000, tzinfo=UTC)
 KEY = "z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
@@ -88,7 +89,7 @@ def test_what_is_recorded_is_found_whole(store: Store) -> None:
 def test_heads_are_right_in_a_fresh_store_too(store: Store, tmp_path: Path, url: str | None) -> None:
     async def scenario() -> None:
         await store.documents.record([version("a", n, n) for n in range(1, 40)])
-        fresh = Store.open(tmp_path, url)
+        fresh = open_store(tmp_path, url)
         assert await fresh.documents.head("did:ids:a") == version("a", 39, 39)
         await fresh.close()
 
@@ -202,7 +203,7 @@ def test_the_cursor_stops_at_the_first_gap(store: Store, tmp_path: Path, url: st
         assert await index.cursor() == 4
         await index.record([version(f"x{n}", 1, n) for n in range(5, 1007)])
         assert await index.cursor() == 1007
-        fresh = Store.open(tmp_path, url)
+        fresh = open_store(tmp_path, url)
         assert await fresh.documents.cursor() == 1007
         await fresh.close()
 
@@ -228,7 +229,7 @@ def test_a_caller_that_is_cancelled_takes_no_row_with_it(store: Store) -> None:
             await recording
         await store.documents.record([version("b", 1, 3)])
         assert await store.documents.head("did:ids:a") == version("a", 2, 2)
-        assert await audit_rows(store.audit, after=0, limit=9) == [(1, LINE)]
+        assert await audit_rows(audit_of(store), after=0, limit=9) == [(1, LINE)]
 
     run(scenario())
 
@@ -238,7 +239,7 @@ def test_a_version_and_its_line_of_the_audit_log_are_one_job_and_one_transaction
         before = store.database.load().jobs
         await store.documents.record([version("a", 1, 1)], event=event_of(LINE))
         assert store.database.load().jobs == before + 1
-        assert await audit_rows(store.audit, after=0, limit=9) == [(1, LINE)]
+        assert await audit_rows(audit_of(store), after=0, limit=9) == [(1, LINE)]
         await store.database.write(lambda writing: writing.execute("ALTER TABLE audit_lines RENAME TO gone"))
         with pytest.raises(DatabaseError):
             await store.documents.record([version("b", 1, 2)], event=event_of(LINE))
@@ -296,7 +297,7 @@ class TestGeneration:
     def test_another_process_makes_it_unknown(self, store: Store, tmp_path: Path) -> None:
         async def scenario() -> None:
             await store.documents.record([version("a", 1, 1)])
-            other = Store.open(tmp_path)
+            other = open_store(tmp_path)
             await other.documents.record([version("a", 2, 2)])
             assert store.documents.generation("did:ids:a") is None
             assert await store.documents.head("did:ids:a") == version("a", 2, 2)
@@ -323,7 +324,7 @@ class TestGeneration:
             documents, database = store.documents, store.database
             assert isinstance(database, SqliteDatabase)
             await documents.record([version("a", 1, 1), version("b", 1, 2)])
-            other = Store.open(tmp_path)
+            other = open_store(tmp_path)
             statements: list[str] = []
             for connection in (database._reader, database._writer):
                 connection.set_trace_callback(statements.append)

@@ -16,6 +16,7 @@ from urllib.parse import quote
 import pytest
 from identity_anchoring.outbox import StoredOutbox
 from identity_ledger_sql import SqlLedger
+from identity_records.audit import audit_of
 from identity_records.queries import TimelineQuery, VerificationQuery
 from identity_records.store import StoredTimeline, StoredVerifications
 from identity_transparency.tree import TransparencyTree
@@ -26,9 +27,8 @@ from identity_core.domain.dids.document import DidDocument
 from identity_core.ports.credentials import CredentialFilter
 from identity_core.ports.delegations import DelegationFilter
 from identity_core.ports.ledger import NewestEntry
-from identity_core.store import Store
 from tests import servers
-from tests.events import audit_rows
+from tests.events import audit_rows, open_store
 from tests.fault import service_process
 from tests.kept import is_called_back, kept_proofs
 from tests.unit.store.earlier.make import ARCHIVE, COUNTS, rows_of
@@ -49,7 +49,7 @@ def folder(tmp_path: Path) -> Path:
 def test_every_row_is_there_after_it_was_opened(folder: Path) -> None:
     expected = {name: rows for name, rows in json.loads(COUNTS.read_text()).items() if name not in NOT_COUNTED}
     for _ in range(2):
-        asyncio.run(Store.open(folder).close())
+        asyncio.run(open_store(folder).close())
         found = rows_of(folder)
         assert {name: found[name] for name in expected} == expected
 
@@ -60,7 +60,7 @@ def test_every_version_is_the_same_and_its_place_on_the_ledger_is_its_key(folder
             return database.execute(sql).fetchall()
 
     before = asked("SELECT * FROM did_versions ORDER BY sequence")
-    asyncio.run(Store.open(folder).close())
+    asyncio.run(open_store(folder).close())
     assert asked("SELECT * FROM did_versions ORDER BY sequence") == before
     assert asked("SELECT name FROM pragma_table_info('did_versions') WHERE pk") == [("sequence",)]
 
@@ -74,7 +74,7 @@ def test_the_document_of_every_version_is_encoded_as_it_is_stored(folder: Path) 
 
 def test_every_kind_of_record_is_read(folder: Path) -> None:
     async def read() -> dict[str, Any]:
-        store = Store.open(folder)
+        store = open_store(folder)
         delegations = await store.delegations.list(DelegationFilter(), after=None, limit=ALL)
         credentials = await store.credentials.list(CredentialFilter(), after=None, limit=ALL)
         proofs, outbox = await kept_proofs(store), StoredOutbox(store.database, os.urandom)
@@ -88,7 +88,7 @@ def test_every_kind_of_record_is_read(folder: Path) -> None:
             "verifications": len(
                 await StoredVerifications(store.database).list(VerificationQuery(None, None, limit=ALL))
             ),
-            "audit": len(await audit_rows(store.audit, after=0, limit=ALL)),
+            "audit": len(await audit_rows(audit_of(store), after=0, limit=ALL)),
             "dids": len(await store.index_rows.dids(after="", limit=ALL)),
             "keys": len(await store.api_key_tags.known()),
         }
@@ -132,7 +132,7 @@ def test_the_ledger_goes_on(folder: Path) -> None:
 
 def test_the_timeline_is_read_by_kind(folder: Path) -> None:
     async def read() -> None:
-        store = Store.open(folder)
+        store = open_store(folder)
         whole = await StoredTimeline(store.database).list(TimelineQuery(None, limit=ALL))
         holders = [None, *{frozenset({row.entry.holder}) for row in whole if row.entry.holder is not None}]
         assert len({row.entry.kind for row in whole}) > 5
@@ -148,7 +148,7 @@ def test_the_timeline_is_read_by_kind(folder: Path) -> None:
 
 
 def test_it_is_served_and_the_doctor_is_content(folder: Path) -> None:
-    asyncio.run(Store.open(folder).close())
+    asyncio.run(open_store(folder).close())
     asyncio.run(SqlLedger.open(folder, None, clock=SystemClock(), processes=1).close())
     custodian = open_sqlite(folder / "custodian.sqlite")
     migrate(custodian, "identity_custodian_sealed.migrations", "custodian_")
@@ -161,7 +161,7 @@ def test_it_is_served_and_the_doctor_is_content(folder: Path) -> None:
     assert "made so on purpose" in of["index"]["says"]
     running = service_process.start(folder)
     try:
-        store = Store.open(folder, read_only=True)
+        store = open_store(folder, read_only=True)
         dids = asyncio.run(store.index_rows.dids(after="", limit=ALL))
         answers = [running.wire.call("GET", f"/api/v1/dids/{quote(did, safe='')}").status for did in dids]
         # Some were deactivated in the story.

@@ -37,7 +37,7 @@ from identity_core.errors import (
 from identity_core.ports.proofs import Consumption, Disclosure, Earlier, Invocation, Lease, Outcome, RefusedInvocation
 from identity_core.store import Store
 from identity_core.store.invocations import LEASE, PATIENCE_SECONDS
-from tests.events import EVENT
+from tests.events import EVENT, open_store
 from tests.kept import kept_proofs
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -241,7 +241,7 @@ def test_two_processes_decide_alike(tmp_path: Path, url: str | None) -> None:
         others = [consume(store, invocation(), spending(), NOW) for store in (first, second) for _ in range(12)]
         assert Counter(await asyncio.gather(*map(code, others))) == {"Lease": 4, "DELEGATION_EXHAUSTED": 20}
 
-    stores = [Store.open(tmp_path, url, processes=2) for _ in range(2)]
+    stores = [open_store(tmp_path, url, processes=2) for _ in range(2)]
 
     async def story() -> None:
         try:
@@ -264,7 +264,7 @@ def test_two_processes_keep_one_limit_of_disclosure(tmp_path: Path, url: str | N
         assert Counter(await asyncio.gather(*map(code, asked))) == {"Lease": 8, "DISCLOSURE_LIMIT": 16}
         assert await rows(first, "SELECT count(*) FROM disclosures") == [(8,)]
 
-    stores = [Store.open(tmp_path, url, processes=2) for _ in range(2)]
+    stores = [open_store(tmp_path, url, processes=2) for _ in range(2)]
 
     async def story() -> None:
         try:
@@ -523,7 +523,7 @@ def test_parallel_questions_get_no_more_refusals_than_are_allowed(tmp_path: Path
         }
         assert await rows(first, "SELECT uses, refusals FROM delegations") == [(1, 1)]
 
-    stores = [Store.open(tmp_path, url, processes=2) for _ in range(2)]
+    stores = [open_store(tmp_path, url, processes=2) for _ in range(2)]
 
     async def story() -> None:
         try:

@@ -24,10 +24,12 @@ from identity_bound_credentials.domain import gap_shards, status_gaps
 from identity_bound_credentials.domain.gap_shards import Manifest
 from identity_bound_credentials.domain.status_gaps import StatusEpoch
 from identity_kit.conformance.prover_cases import SCHEMA
+from identity_records import audit
+from identity_records.audit import ChainHead, audit_of
 
 import identity_core.store
 from identity_core.database import Transaction
-from identity_core.domain.activity import ChainHead, EventRecord
+from identity_core.domain.activity import EventRecord
 from identity_core.domain.callers import ApiKey
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.credentials.schema import Schema
@@ -35,8 +37,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.errors import IdentityError, Overloaded
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.store import Store
-from identity_core.store.audit import StoredAuditEnd
-from tests.events import EVENT, AuditRow, event_of, insert_rows
+from tests.events import EVENT, AuditRow, event_of, insert_rows, open_store
 from tests.unit.store.test_documents import START, version
 
 FOLDER = Path(identity_core.store.__file__).parent
@@ -90,7 +91,7 @@ def _fields(kind: type) -> set[str]:
 def methods(store: Store) -> Iterator[tuple[str, Callable[..., Any]]]:
     """Every public method of every repository but those that are a part of another's job."""
     repositories = {name: one for name, one in vars(store).items() if name != "database"}
-    for name, repository in {**repositories, "audit_end": StoredAuditEnd(store.database)}.items():
+    for name, repository in {**repositories, "audit": audit_of(store)}.items():
         for each, method in inspect.getmembers(repository, inspect.ismethod):
             if not each.startswith("_") and Transaction not in typing.get_type_hints(method).values():
                 yield f"{name}.{each}", method
@@ -99,7 +100,7 @@ def methods(store: Store) -> Iterator[tuple[str, Callable[..., Any]]]:
 def writers() -> set[str]:
     """The functions of the store that hand a job or a statement to the writer, by the source: method or function within a method."""
     found = set()
-    for path in FOLDER.glob("*.py"):
+    for path in (*FOLDER.glob("*.py"), Path(audit.__file__)):
         for kind in ast.walk(ast.parse(path.read_text())):
             if isinstance(kind, ast.ClassDef):
                 for method in kind.body:
@@ -130,7 +131,7 @@ async def outcome(method: Callable[..., Any]) -> str:
 
 def test_every_write_of_every_repository(tmp_path: Path, url: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
-        store = Store.open(tmp_path, url)
+        store = open_store(tmp_path, url)
         # A row that the cursor has not seen yet.
         await store.documents.record([version("hana", 1, 1)])
         # And a finding that is not written yet.
@@ -139,11 +140,11 @@ def test_every_write_of_every_repository(tmp_path: Path, url: str | None, monkey
         for _ in range(2):
             await store.api_key_tags.announce(made(ApiKey), START)
         # And a line of the audit log that was cut off and is still there.
-        await store.audit.key_from_here()
+        await audit_of(store).key_from_here()
         await store.database.write(lambda transaction: insert_rows(store, transaction, (made(AuditRow),)))
         sql = "SELECT sequence, link FROM audit_lines"
         first = await store.database.read(lambda transaction: transaction.execute(sql).fetchone())
-        assert await store.audit.cut_through(ChainHead(first[0], bytes(first[1])), event_of(made(AuditRow)))
+        assert await audit_of(store).cut_through(ChainHead(first[0], bytes(first[1])), event_of(made(AuditRow)))
         reached: set[str] = set()
         write = store.database.write
 

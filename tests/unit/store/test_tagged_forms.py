@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from identity_core.domain.activity import ChainHead, KeyedHead, encode_cut
+from identity_records.audit import ChainHead, KeyedHead, encode_cut
+
 from identity_core.domain.callers import ApiKey
 from identity_core.store.api_key_tags import key_octets
 

@@ -16,8 +16,7 @@ from identity_core.database import Transaction
 from identity_core.ports.api_keys import Charge
 from identity_core.store import Store
 from identity_tlog.tree import Frontier, leaf_hash
-from tests.events import write_rows
-from tests.unit.store.test_audit import ROW, links_hold
+from tests.events import ROW, links_hold, open_store, write_rows
 
 LEAF = leaf_hash(b"1")
 GROWTH = Growth([LEAF], [LEAF])
@@ -34,7 +33,7 @@ def url(new_stored_database: Callable[[], str]) -> str:
 @pytest.fixture
 def stores(tmp_path: Path, url: str) -> Iterator[list[Store]]:
     """As two replicas have them."""
-    opened = [Store.open(tmp_path, url) for _ in range(2)]
+    opened = [open_store(tmp_path, url) for _ in range(2)]
     yield opened
     for store in opened:
         asyncio.run(store.close())

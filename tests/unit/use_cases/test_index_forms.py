@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_records.audit import audit_of
 
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import AddService, NewService
@@ -47,7 +48,7 @@ def on_rooms(test: Callable[[Rooms], Awaitable[None]]) -> Callable[[Path], None]
     return run
 
 
-def audit_of(rooms: Rooms) -> IndexAudit:
+def index_audit(rooms: Rooms) -> IndexAudit:
     record = Record(rooms.store.activity)
     return IndexAudit(rooms.check, rooms.ledger, rooms.store.index_rows, rooms.store.quarantine, record, rooms.clock)
 
@@ -99,7 +100,7 @@ async def test_a_new_member_is_a_new_form(rooms: Rooms) -> None:
 async def test_a_row_of_an_earlier_form_that_says_the_same_is_rebuilt_with_its_owner(rooms: Rooms) -> None:
     did = str((await rooms.new_did()).version.state.did)
     await write_back(rooms, did, without_later, owner=OWNER)
-    audit = audit_of(rooms)
+    audit = index_audit(rooms)
     assert not await audit.differences(did)
     assert await audit.seal() == 1
     assert await states(rooms, did) == [(FORMS[history.FORM], OWNER)]
@@ -136,7 +137,7 @@ def test_a_row_with_a_tag_of_ours_that_says_something_else_stays_withheld(edit: 
     async def story(rooms: Rooms) -> None:
         did = str((await rooms.new_did()).version.state.did)
         await write_back(rooms, did, edit)
-        audit = audit_of(rooms)
+        audit = index_audit(rooms)
         assert await audit.differences(did) == ["version 1 differs in state"]
         await audit.seal()
         folded = await rooms.check.folded(Did.parse(did))
@@ -151,7 +152,7 @@ def test_a_row_with_a_tag_of_ours_that_says_something_else_stays_withheld(edit: 
 async def test_a_row_of_an_earlier_form_without_a_tag_of_ours_is_tampered_with(rooms: Rooms) -> None:
     did = str((await rooms.new_did()).version.state.did)
     await write_back(rooms, did, without_later, is_tagged=False, owner=OWNER)
-    audit = audit_of(rooms)
+    audit = index_audit(rooms)
     assert await audit.differences(did) == ["version 1 differs in state"]
     await audit.seal()
     assert [suspicion.did for suspicion in await rooms.store.quarantine.unknown(rooms.clock.now())] == [did]
@@ -162,7 +163,7 @@ async def test_a_row_of_an_earlier_form_without_a_tag_of_ours_is_tampered_with(r
 async def test_restored_row_of_an_earlier_form_decides_nothing(rooms: Rooms) -> None:
     """The row has no ``evidence``, so an unbound signature would suffice. The ledger decides, and the row is rewritten at once."""
     did = (await rooms.new_did()).version.state.did
-    audit = audit_of(rooms)
+    audit = index_audit(rooms)
     await audit.seal()
     await write_back(rooms, str(did), without_later)
     rooms.store.documents._heads.clear()
@@ -223,10 +224,10 @@ async def test_row_of_an_earlier_replica_is_no_finding(rooms: Rooms) -> None:
     await write_back(rooms, did, without_later)
     with pytest.raises(DidQuarantined):
         await rooms.store.documents.versions(did, after=0, limit=9, descending=False)
-    recorded = RecordSuspicions(audit_of(rooms))
-    before = len(await rooms.store.audit.chain(after=0, limit=99))
+    recorded = RecordSuspicions(index_audit(rooms))
+    before = len(await audit_of(rooms.store).chain(after=0, limit=99))
     await recorded.step()
-    assert len(await rooms.store.audit.chain(after=0, limit=99)) == before
+    assert len(await audit_of(rooms.store).chain(after=0, limit=99)) == before
     assert (recorded.withheld, await states(rooms, did)) == (0, [(FORMS[history.FORM], None)])
     assert len(await rooms.store.documents.versions(did, after=0, limit=9, descending=False)) == 1
 
@@ -237,7 +238,7 @@ async def test_earlier_row_that_differs_is_a_finding_of_versions(rooms: Rooms) -
     await write_back(rooms, did, deactivated)
     with pytest.raises(DidQuarantined):
         await rooms.store.documents.versions(did, after=0, limit=9, descending=False)
-    recorded = RecordSuspicions(audit_of(rooms))
+    recorded = RecordSuspicions(index_audit(rooms))
     await recorded.step()
     assert recorded.withheld == 1
 
@@ -249,5 +250,5 @@ async def test_start_releases_marks_of_other_replicas(rooms: Rooms) -> None:
     await write_back(rooms, spoiled, deactivated)
     reason = "entry 3 of its log is not valid: The parameters of the entry are not those of its change"
     await rooms.store.quarantine.add([Suspicion(did, reason, rooms.clock.now()) for did in (sound, spoiled)])
-    await audit_of(rooms).release()
+    await index_audit(rooms).release()
     assert [one.did for one in await rooms.store.quarantine.list(after="", limit=9)] == [spoiled]

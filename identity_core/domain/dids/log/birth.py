@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from identity_codec.values import replace
 from identity_core.domain.dids.changes import Change, Create, SetStrictEvidence, has_step
-from identity_core.domain.dids.contexts import SERVICE_CONTEXTS
+from identity_core.domain.dids.did import SERVICE_CONTEXTS
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.state import MAX_RECOVERY_WINDOW, RECOVERY_WINDOW, DidState, LogInvalid
 

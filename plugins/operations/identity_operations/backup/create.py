@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from identity_records.audit import audit_of
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys
 from identity_transparency.opening import checkpoint_file_of, checkpoint_keys
 from identity_transparency.remembered import CheckpointFile, Remembered
@@ -34,7 +35,6 @@ from identity_core.plugin.build import LookOnly
 from identity_core.plugin.sockets import LEDGER
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
-from identity_core.store.audit import StoredAuditEnd
 from identity_operations.backup.archive import Advance, described, read_archive, write_archive
 from identity_operations.backup.manifest import BackupManifest
 from identity_operations.backup.seal import BackupInvalid, OperatorKey
@@ -280,7 +280,7 @@ async def end_of(copy: Settings) -> End:
                     frontier = await _grown(frontier, ledger)
                     keys = await checkpoint_keys(read)
                 note = await CheckpointSigner(custodian, keys, SystemClock()).alone(frontier)
-                return End(keys, Remembered(note, *await StoredAuditEnd(store.database).last()))
+                return End(keys, Remembered(note, *await audit_of(store).last()))
             finally:
                 await store.close()
         finally:

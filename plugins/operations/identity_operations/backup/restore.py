@@ -15,6 +15,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from identity_records.audit import audit_of
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys, SignedByAnother
 from identity_transparency.opening import check_new_origin, check_of, checkpoint_file_of, load_remembered, open_beside
 from identity_transparency.remembered import CheckpointFile, Remembered
@@ -32,7 +33,6 @@ from identity_core.errors import StorageMismatch
 from identity_core.files import sync_folder
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.store.audit import StoredAuditEnd
 from identity_core.use_cases.record import Record
 from identity_operations.backup.archive import Advance, read_archive
 from identity_operations.backup.create import end_of, examine_copy, refused, settings_over, staged, unpack
@@ -214,14 +214,14 @@ async def _gone_on(
         await _require_one_history(logged, store, [one.checkpoint for one in notes])
         newest = max(notes, key=lambda one: (one.checkpoint.size, one.audit_lines), default=None)
         entries = max(tree.size, 0 if newest is None else newest.checkpoint.size)
-        lines, _ = await StoredAuditEnd(store.database).settled()
+        lines, _ = await audit_of(store).settled()
         known_lines = max([lines, *(one.audit_lines for one in notes)])
         await _record(store, manifest, tree.size, entries, new_origin)
         signer = logged.signer
         if new_origin is not None:
             await TransparencyTree(store.database).rename(new_origin)
             signer = signer.renamed(new_origin)
-        end = await StoredAuditEnd(store.database).settled()
+        end = await audit_of(store).settled()
         is_behind = new_origin is None and newest is not None and newest.checkpoint.size > tree.size
         remembered = Remembered(await signer.signed(tree), *end)
         if is_behind and newest is not None:

@@ -1,4 +1,4 @@
-"""The comparison of a database with the tables that ``identity_core.store.tables`` declares.
+"""The comparison of a database with the tables that ``identity_core.store.tables`` and the installed extensions declare.
 
 By SQLAlchemy alone, which tells of types and primary keys; Alembic, which writes the next step, is no dependency of the service.
 """
@@ -14,7 +14,7 @@ from sqlalchemy.pool import StaticPool
 
 from identity_codec.values import value_class
 from identity_core.database import DatabaseError, Look
-from identity_core.store.tables import metadata_of_store
+from identity_core.store.tables import declared_tables
 
 _DRIVERS: Final = {"sqlite": "sqlite://", "postgresql": "postgresql+psycopg://"}
 
@@ -37,7 +37,7 @@ def compare(database: Look) -> list[Difference]:
     try:
         with engine.connect() as connection:
             inspector = inspect(connection)
-            declared = metadata_of_store.sorted_tables
+            declared = declared_tables().sorted_tables
             names = [table.name for table in declared]
             asked = (
                 inspector.get_multi_columns,

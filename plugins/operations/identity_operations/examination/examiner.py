@@ -13,6 +13,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from identity_records.audit import ChainHead, audit_of
+from identity_records.chain import ChainBroken, check_kept, follow, require_line
 from identity_transparency.domain.audit import Audit
 from identity_transparency.opening import checkpoint_keys
 from identity_transparency.remembered import Remembered
@@ -23,7 +25,6 @@ from identity_transparency.use_cases.storage import CheckStorage
 
 from identity_codec.values import value_class
 from identity_core.database import DatabaseMismatch
-from identity_core.domain.activity import ChainBroken, ChainHead, check_kept, follow
 from identity_core.errors import StorageMismatch
 from identity_core.extension.installation import RowRule
 from identity_core.ports.custodian import Custodian
@@ -129,6 +130,7 @@ class Examiner:
                 origin = self.kept.checkpoint.origin
                 read = ReadCheckpointKeys(self.custodian, self.ledger, self._tree, origin)
                 await self.check.remembered(self.kept, await checkpoint_keys(read))
+                await require_line(audit_of(self.store), self.kept.audit_lines, self.kept.audit_link)
         except StorageMismatch as error:
             self.report("storage", "the databases", str(error))
         except StartError as error:
@@ -224,22 +226,23 @@ class Examiner:
                 self.report("index", fault.name, fault.says)
 
     async def _audit_log(self) -> None:
-        head = await self.store.audit.head()
+        log = audit_of(self.store)
+        head = await log.head()
         if head is None:
-            last = await self.store.audit.chain(after=0, limit=1)
+            last = await log.chain(after=0, limit=1)
             if last:
                 self.report(
                     "audit", "audit_head", "it was not made by the keys of this installation: the end may be cut off"
                 )
             return
-        at, end = await self.store.audit.cut(), head.head.sequence
+        at, end = await log.cut(), head.head.sequence
         if not self.deep and end > NEWEST:
-            before = await self.store.audit.chain(after=end - NEWEST - 1, limit=1)
+            before = await log.chain(after=end - NEWEST - 1, limit=1)
             if before and before[0].sequence == end - NEWEST:
                 at = ChainHead(before[0].sequence, before[0].link)
         try:
             while at.sequence < end and (
-                lines := await self.store.audit.chain(after=at.sequence, limit=min(PAGE, end - at.sequence))
+                lines := await log.chain(after=at.sequence, limit=min(PAGE, end - at.sequence))
             ):
                 at = follow(at, lines)
             check_kept(at, head)
@@ -247,8 +250,8 @@ class Examiner:
             self.report("audit", "audit_lines", str(error))
             return
         # Lines are chained to the head: one that stands behind it is not of the service, unless that has moved on.
-        if await self.store.audit.chain(after=end, limit=1):
-            now = await self.store.audit.head()
+        if await log.chain(after=end, limit=1):
+            now = await log.head()
             if now is None or now.head.sequence <= end:
                 self.report("audit", "audit_lines", f"line {end + 1} was not written by this service")
 

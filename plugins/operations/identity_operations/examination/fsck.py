@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from identity_transparency.opening import check_of, load_remembered, open_beside
-from identity_transparency.tree import drop_projections
+from identity_transparency.tree import TransparencyTree
 
 from identity_codec.values import value_class
 from identity_core.bootstrap.beside import index_tools
@@ -156,6 +156,6 @@ async def repair_index(settings: Settings, findings: Sequence[Finding]) -> Repai
     if is_tree:
         async with AsyncExitStack() as stack:
             logged, store = await open_beside(settings, stack)
-            await drop_projections(store.database, (await logged.ledger.head()).sequence)
+            await TransparencyTree(store.database).drop_projections((await logged.ledger.head()).sequence)
             await logged.follower.now()
     return Repaired(done, failed, is_tree)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from identity_records.audit import audit_of
+from identity_records.chain import require_line
 from identity_transparency.opening import check_of, checkpoint_keys, load_remembered
 from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
@@ -66,12 +68,13 @@ async def _compare(settings: Settings, plugins: PluginManager, look: LookOnly) -
         check = check_of(ledger, store)
         if LEDGER.hook in look.blind:
             if kept is not None:
-                await check.audit_line(kept.audit_lines, kept.audit_link)
+                await require_line(audit_of(store), kept.audit_lines, kept.audit_link)
             return Compared(None, None if kept is None else kept.checkpoint.size)
         await check.projections()
         if kept is not None:
             read = ReadCheckpointKeys(custodian, ledger, TransparencyTree(store.database), kept.checkpoint.origin)
             await check.remembered(kept, await checkpoint_keys(read))
+            await require_line(audit_of(store), kept.audit_lines, kept.audit_link)
         entries = (await ledger.head()).sequence
         newest = [line.receipt.recorded_at for line in await ledger.entries_after(entries - 1, 1)] if entries else []
         return Compared(entries, None if kept is None else kept.checkpoint.size, newest=max(newest, default=None))

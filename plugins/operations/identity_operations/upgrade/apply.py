@@ -11,10 +11,12 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from identity_codec.times import printed
+import orjson
+
+from identity_codec.times import parse, printed
 from identity_codec.values import value_class
 from identity_core.bootstrap.ports import SystemClock, store_beside
 from identity_core.bootstrap.read_only import pending_steps
@@ -23,7 +25,6 @@ from identity_core.database import DatabaseError, Transaction, look_at
 from identity_core.database.files import FileLock
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.settings import Settings, StartError
-from identity_core.store.audit import AuditPlace, audit_place
 from identity_core.use_cases.record import Record
 from identity_operations.backup.create import (
     OBSTACLES,
@@ -45,7 +46,24 @@ ANOTHER = "take a new backup of this installation: `identity backup create`"
 _WHERE = "--backup-url"
 _WHICH = "SELECT oid, pg_postmaster_start_time()::text FROM pg_database WHERE datname = current_database()"
 _TAKE_TURN = "SELECT pg_try_advisory_lock(hashtext('identity upgrade'))"
+_LINE = "SELECT sequence, line, link FROM audit_lines"
 _PUT_BACK = "put a new backup of this installation into an empty database (createdb, pg_dump, pg_restore) and name that"
+
+
+@value_class
+class AuditPlace:
+    """A line of the audit log: its number, its link and its time."""
+
+    sequence: int
+    link: bytes
+    at: datetime
+
+
+def audit_place(transaction: Transaction, sequence: int | None) -> AuditPlace | None:
+    """Return the line ``sequence``, or the last one; None if there is none. Its table is the same in every version that was released."""
+    where = "ORDER BY sequence DESC LIMIT 1" if sequence is None else "WHERE sequence = :sequence"
+    row = transaction.execute(f"{_LINE} {where}", {} if sequence is None else {"sequence": sequence}).fetchone()
+    return row and AuditPlace(row[0], bytes(row[2]), parse(orjson.loads(bytes(row[1]))["at"]).astimezone(UTC))
 
 
 @value_class

@@ -24,20 +24,12 @@ from identity_commands.remote import api_key_option, named_service_option, sessi
 from identity_core.cli.options import FILE, Whole, of_installation, opened_part, refuse_absent
 from identity_core.cli.output import fail, failing, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.domain.activity import (
-    ChainBroken,
-    ChainedLine,
-    ChainHead,
-    KeyedHead,
-    check_kept,
-    check_reached,
-    follow,
-    follow_export,
-)
 from identity_core.settings import Settings
+from identity_records.audit import ChainedLine, ChainHead, KeyedHead
+from identity_records.chain import ChainBroken, check_kept, check_reached, follow, follow_export
 
 if TYPE_CHECKING:
-    from identity_core.ports.repositories import AuditLog
+    from identity_records.audit import AuditLines
 
 PAGE = 1_000
 END_UNCHECKED = "that the end was not cut off and the log not written anew: the keys of the installation tell"
@@ -180,7 +172,7 @@ def _read(settings: Settings, url: str | None, api_key: str | None, after: int) 
 
 
 @contextlib.contextmanager
-def _opened(settings: Settings) -> Iterator[tuple[asyncio.Runner, tuple[AuditLog, bool]]]:
+def _opened(settings: Settings) -> Iterator[tuple[asyncio.Runner, tuple[AuditLines, bool]]]:
     """The audit log of the installation, and the loop that it was opened in."""
     from identity_records.local_log import audit_log
 
@@ -189,7 +181,7 @@ def _opened(settings: Settings) -> Iterator[tuple[asyncio.Runner, tuple[AuditLog
         yield opened
 
 
-def _stored(runner: asyncio.Runner, log: AuditLog, after: int) -> Lines:
+def _stored(runner: asyncio.Runner, log: AuditLines, after: int) -> Lines:
     return _pages(lambda last: runner.run(log.chain(after=last, limit=PAGE)), after)
 
 

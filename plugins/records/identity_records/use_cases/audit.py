@@ -22,26 +22,14 @@ from typing import Final
 
 from identity_codec import times
 from identity_codec.values import value_class
-from identity_core.domain.activity import (
-    CUT,
-    SERVICE,
-    ChainBroken,
-    ChainedLine,
-    ChainHead,
-    Event,
-    EventRecord,
-    RequestContext,
-    check_kept,
-    check_reached,
-    cut_details,
-    follow,
-)
+from identity_core.domain.activity import SERVICE, Event, EventRecord, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.errors import Forbidden, StorageMismatch
 from identity_core.ports.clock import Clock
-from identity_core.ports.repositories import AuditLog
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.expiry import SOON_SECONDS, StepSize, erasing_time
+from identity_records.audit import AuditLines, ChainedLine, ChainHead
+from identity_records.chain import CUT, ChainBroken, check_kept, check_reached, cut_details, follow
 from identity_records.use_cases.visibility import SCOPE
 from identity_records.wire import ListAuditLinesQuery
 
@@ -53,7 +41,7 @@ class ListAuditLines:
     """Raises ``Forbidden`` for a caller that is no API key with ``audit:read``, and for a key with an allowlist: a chain with gaps proves
     nothing, and the whole one is about everybody."""
 
-    audit: AuditLog
+    audit: AuditLines
 
     async def __call__(self, query: ListAuditLinesQuery, caller: Caller) -> Sequence[ChainedLine]:
         caller.require_key(SCOPE)
@@ -82,7 +70,7 @@ class CheckAuditChain:
     head that only the service's keys make. A line that is changed behind ``reached`` is found when a process looks anew: `identity
     audit verify` does."""
 
-    audit: AuditLog
+    audit: AuditLines
     reached: ChainHead = field(default_factory=ChainHead)
     most: int = MOST_LINES
 
@@ -121,7 +109,7 @@ class FollowAuditChain(Repeating):
 
     complaint = "the audit log cannot be followed"
 
-    audit: AuditLog
+    audit: AuditLines
     broken: str = field(default="", init=False)
     _check: CheckAuditChain = field(init=False)
 
@@ -152,7 +140,7 @@ class CutAuditLog(Repeating):
     complaint = "lines of the audit log past their time cannot go"
     interval_seconds = 60.0
 
-    audit: AuditLog
+    audit: AuditLines
     kept: timedelta
     clock: Clock
     monotonic: Callable[[], float]

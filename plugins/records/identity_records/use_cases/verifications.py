@@ -15,8 +15,8 @@ from identity_core.domain.member_times import optional_time
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Proofs
 from identity_core.use_cases.proofs.stored import ProofAccess
-from identity_records.queries import VerificationCounts, VerificationQuery, VerificationRow
-from identity_records.store import StoredVerifications
+from identity_records.queries import VerificationCounts, VerificationQuery
+from identity_records.store import StoredVerifications, VerificationRow
 from identity_records.use_cases.visibility import Visibility
 from identity_records.wire import GetVerificationStatsQuery, ListVerificationHistoryQuery
 

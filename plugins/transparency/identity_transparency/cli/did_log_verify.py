@@ -33,6 +33,8 @@ NO_LOG: Final = (
     "the document of a did:key follows from the DID; `identity ledger verify DID` proves when its entry was recorded"
 )
 
+_EMPTY = "give what `identity did log get` wrote; where that failed, it has said why"
+
 
 @click.command(name="verify", cls=Command)
 @input_argument
@@ -83,7 +85,6 @@ def verify(
     put another in its place. Such keys are listed, and refused with --require-named-keys.
     """
     from identity_commands import verify_log
-    from identity_commands.verify_log import unnamed_keys
 
     from identity_core.domain.dids.state import LogInvalid, UnknownLogMethod
 
@@ -93,15 +94,14 @@ def verify(
     missing = unchecked(service_history is not None and service_did is not None, needs_service_log, name_of(file))
     octets = file.read()
     if not octets.strip():
-        remedy = "give what `identity did log get` wrote; where that failed, it has said why"
-        fail("there is no log in it: it is empty", name_of(file), remedy)
+        fail("there is no log in it: it is empty", name_of(file), _EMPTY)
     try:
         approvals = None if witness_file is None else witness_file.read_bytes()
         checked = verify_log.verify(octets, now=now + CLOCK_ALLOWANCE, witness_file=approvals)
         if did not in (None, checked.did):
             raise LogInvalid("It is the log of another DID.", details={"did": checked.did})
         lines = octets.removesuffix(b"\n").split(b"\n")
-        unnamed = unnamed_keys(lines)
+        unnamed = verify_log.unnamed_keys(lines)
         if require_named_keys and unnamed is None:
             raise LogInvalid("Its entries do not show which keys the controller asked for.")
         if require_named_keys and unnamed:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
+
+from identity_records.audit import AuditLines
+from identity_records.chain import require_line
 
 from identity_codec.values import value_class
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.errors import StorageMismatch
 from identity_core.ports.clock import Clock
-from identity_core.store.audit import StoredAuditEnd
 from identity_core.use_cases.record import Record
 from identity_tlog.tree import Malformed
 from identity_transparency.remembered import CheckpointFile, Remembered
+from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.project import TransparencyLog
 from identity_transparency.use_cases.storage import CheckStorage
 
@@ -40,15 +43,13 @@ class Rollback:
 @value_class
 class AcceptRollback:
     """What was projected from lost entries is dropped, the audit log says so, and the checkpoint of now is remembered. Nothing else may
-    write meanwhile. ``drop_projections`` drops what was projected from ledger entries after a sequence, ``rename`` keeps the name of the
-    log."""
+    write meanwhile."""
 
     check: CheckStorage
     log: TransparencyLog
-    audit_end: StoredAuditEnd
+    audit: AuditLines
     memory: CheckpointFile
-    drop_projections: Callable[[int], Awaitable[None]]
-    rename: Callable[[str], Awaitable[None]]
+    tree: TransparencyTree
     record: Record
     clock: Clock
 
@@ -62,15 +63,15 @@ class AcceptRollback:
         if not agreed(found):
             return found
         if found.reason:
-            await self.drop_projections(found.entries)
+            await self.tree.drop_projections(found.entries)
             context = RequestContext("acceptRollback", OPERATOR)
             await self.record(context, _event(found), self.clock.now(), durable=True)
         signer = self.log.signer
         if new_origin is not None:
-            await self.rename(new_origin)
+            await self.tree.rename(new_origin)
             signer = signer.renamed(new_origin)
         tree = await self.log.follower.now()
-        end = await self.audit_end.settled()
+        end = await self.audit.settled()
         self.memory.replace(Remembered(await signer.signed(tree), *end))
         return found
 
@@ -82,7 +83,7 @@ class AcceptRollback:
 
     async def _compare(self, kept: Remembered | None) -> Rollback:
         entries = (await self.check.ledger.head()).sequence
-        lines, _ = await self.audit_end.settled()
+        lines, _ = await self.audit.settled()
         projected = max(await self.check.index.cursor(), (await self.check.tree.frontier()).size)
         known = (0, 0) if kept is None else (kept.checkpoint.size, kept.audit_lines)
         found = Rollback("", entries, max(entries, projected, known[0]), lines, max(lines, known[1]))
@@ -90,6 +91,7 @@ class AcceptRollback:
             await self.check.projections()
             if kept is not None:
                 await self.check.remembered(kept, await self.log.signer.refresh())
+                await require_line(self.audit, kept.audit_lines, kept.audit_link)
         except StorageMismatch as error:
             return replace(found, reason=str(error))
         return found

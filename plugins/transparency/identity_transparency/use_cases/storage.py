@@ -1,4 +1,4 @@
-"""Whether ledger, index, tree and audit log are those that were written: at a start, while the service runs, and for the doctor.
+"""Whether ledger, index and tree are those that were written: at a start, while the service runs, and for the doctor.
 
 The ledger is the record, and index and tree follow from it, so neither may know an entry that the ledger does not have. Databases that
 were all put back together agree with each other; what is remembered apart tells. Ahead is fine, behind is not: whatever is
@@ -8,10 +8,9 @@ compared with was durable before it was noted.
 from __future__ import annotations
 
 from identity_codec.values import value_class
-from identity_core.domain.activity import ChainHead
 from identity_core.errors import StorageMismatch
 from identity_core.ports.ledger import LedgerBackend
-from identity_core.ports.repositories import AuditLog, DocumentIndex
+from identity_core.ports.repositories import DocumentIndex
 from identity_core.use_cases.transparency import ProjectionCheck
 from identity_tlog.proofs import span_hash
 from identity_tlog.tiles import needed, node_from
@@ -28,7 +27,6 @@ class CheckStorage:
     ledger: LedgerBackend
     index: DocumentIndex
     tree: StoredTree
-    audit: AuditLog
 
     async def projections(self) -> None:
         """The newest entry that the index knows, and the newest in the tree, are entries of the ledger. Index and tree are read first,
@@ -51,11 +49,10 @@ class CheckStorage:
         await self._projected.caught_up((await self.tree.frontier()).size)
 
     async def remembered(self, kept: Remembered, keys: CheckpointKeys) -> None:
-        """The log holds the tree of the checkpoint that is remembered, the audit log its line, and both are this log's own."""
+        """The log holds the tree of the checkpoint that is remembered, which is this log's own."""
         require_signed(kept, keys)
         checkpoint = kept.checkpoint
         await self.tree_of(checkpoint.size, checkpoint.root)
-        await self.audit_line(kept.audit_lines, kept.audit_link)
 
     async def tree_of(self, size: int, root: bytes) -> None:
         """The log began with the tree of ``size`` with this root. A tree that has yet to grow to it is looked at no further."""
@@ -67,25 +64,6 @@ class CheckStorage:
         if (await self.tree.frontier()).size >= size and await self._root(0, size) != root:
             raise StorageMismatch(
                 f"The first {size} entries of the ledger are not those that are remembered: it is another ledger."
-            )
-
-    async def audit_line(self, number: int, link: bytes) -> None:
-        """The audit log has this line."""
-        if number == 0:
-            return
-        found = await self.audit.chain(after=number - 1, limit=1)
-        if not found or found[0].sequence != number:
-            cut = await self.audit.cut()
-            if cut == ChainHead(number, link) or cut.sequence > number:
-                # It was there and went when it was past its time; a cut is the service's own.
-                return
-        if not found:
-            raise StorageMismatch(
-                f"Line {number} of the audit log is remembered and not there: the store is older, or empty."
-            )
-        if found[0].sequence != number or found[0].link != link:
-            raise StorageMismatch(
-                f"Line {number} of the audit log is not the one that is remembered: the store is another one."
             )
 
     @property

@@ -21,10 +21,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from identity_core.domain.activity import GENESIS
+from identity_records.audit import GENESIS, AuditLines
+from identity_records.chain import require_line
+
 from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.ports.clock import Clock
-from identity_core.store.audit import StoredAuditEnd
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.transparency import StorageWatch
 from identity_tlog.tree import Frontier
@@ -47,7 +48,7 @@ class WatchStorage(Repeating, StorageWatch):
 
     check: CheckStorage
     log: TransparencyLog
-    audit_end: StoredAuditEnd
+    audit: AuditLines
     memory: CheckpointFile
     every_seconds: float
     clock: Clock
@@ -79,7 +80,7 @@ class WatchStorage(Repeating, StorageWatch):
 
     async def _look_where_due(self) -> bool:
         """Return whether the end of the ledger or of the audit log has moved, or may have: a file is looked at each time."""
-        ends = (await self.check.ledger.head(), await self.audit_end.last()) if self._resting else object()
+        ends = (await self.check.ledger.head(), await self.audit.last()) if self._resting else object()
         if is_moved := ends != self._ends:
             for one in self._resting:
                 one.called.notify()
@@ -114,22 +115,22 @@ class WatchStorage(Repeating, StorageWatch):
 
     async def look(self) -> None:
         """Raises ``StorageMismatch``, and what the ports raise."""
-        self.audit_end.require_in_place()
+        self.audit.require_in_place()
         await self.check.projections()
         tree = await self.log.follower.now()
         if tree != self._tree:
             await self.check.tree_of(self._tree.size, self._tree.root)
             if self._woken is not None:
                 self._woken.called.notify()
-        await self.check.audit_line(*self._audit)
+        await require_line(self.audit, *self._audit)
         self._tree = tree
 
     async def remember(self) -> None:
         """Writes down how far ledger and audit log are, if that is news."""
-        news = await self.check.audit.chain(after=self._audit[0], limit=1)
+        news = await self.audit.chain(after=self._audit[0], limit=1)
         if (self._tree.size, self._audit[0]) == self._written and not news:
             return
-        self._audit = await self.audit_end.settled()
+        self._audit = await self.audit.settled()
         remembered = Remembered(await self.log.signer.signed(self._tree), *self._audit)
         try:
             await asyncio.to_thread(self.memory.save, remembered)

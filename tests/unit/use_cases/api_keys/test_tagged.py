@@ -10,20 +10,21 @@ from pathlib import Path
 
 import pytest
 from identity_kit.conformance.key_store import WritableKeyStoreConformance, key, run
+from identity_records.audit import audit_of
 
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import PluginUnavailable
 from identity_core.store import Store
 from identity_core.use_cases.api_keys.tagged import UNFINISHED, KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.record import Record
-from tests.events import audit_rows
+from tests.events import audit_rows, open_store
 from tests.rooms import START, MovableClock
 from tests.unit.use_cases.api_keys.memory_keys import MemoryKeys
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store.open(tmp_path, secret=b"\x01" * 32)
+    opened = open_store(tmp_path, secret=b"\x01" * 32)
     yield opened
     asyncio.run(opened.close())
 
@@ -38,7 +39,7 @@ class TestTagged(WritableKeyStoreConformance):
 
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[TaggedKeys]:  # type: ignore[override]
-        opened = Store.open(tmp_path, secret=b"\x01" * 32)
+        opened = open_store(tmp_path, secret=b"\x01" * 32)
         yield TaggedKeys(MemoryKeys(), opened.api_key_tags, MovableClock())
         asyncio.run(opened.close())
 
@@ -135,7 +136,7 @@ def test_what_lies_there_is_a_key_when_an_operator_says_so(keys: TaggedKeys, sto
         await keys.accept(Record(store.activity))
         assert await keys.get("key_foreign") == key("foreign")
         assert await keys.faults() == []
-        assert [row.operation for _, row in await audit_rows(store.audit, after=0, limit=10)] == ["acceptApiKeys"]
+        assert [row.operation for _, row in await audit_rows(audit_of(store), after=0, limit=10)] == ["acceptApiKeys"]
 
     run(scenario())
 
@@ -143,7 +144,7 @@ def test_what_lies_there_is_a_key_when_an_operator_says_so(keys: TaggedKeys, sto
 def test_another_secret_makes_other_tags(keys: TaggedKeys, store: Store, tmp_path: Path) -> None:
     async def scenario() -> None:
         await keys.create(key("one"))
-        other = Store.open(tmp_path, secret=b"\x02" * 32)
+        other = open_store(tmp_path, secret=b"\x02" * 32)
         assert not await other.api_key_tags.holds(key("one"))
         await other.close()
 

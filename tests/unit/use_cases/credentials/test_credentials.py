@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
+from identity_records.audit import audit_of
 from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline
 
@@ -459,7 +460,7 @@ def test_the_audit_names_operator_and_target(office: Office) -> None:
     caller = key_caller(targets=frozenset({str(office.ivo)}))
     shown = run(office.issue(office.new(), context(caller, "issueCredential")))
     run(office.get(shown.credential.id, context(caller, "getCredential")))
-    lines = [row for _, row in run(audit_rows(office.rooms.store.audit, after=0, limit=99))]
+    lines = [row for _, row in run(audit_rows(audit_of(office.rooms.store), after=0, limit=99))]
     written = {row.operation: row for row in lines}
     for operation, target in (("issueCredential", office.ivo), ("getCredential", office.hana)):
         assert written[operation].fingerprint == "0f1e2d3c4b5a"

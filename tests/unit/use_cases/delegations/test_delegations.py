@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_records.audit import audit_of
 from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline
 
@@ -128,7 +129,7 @@ class Desk:
         return [row.entry.kind for row in reversed(rows)]
 
     async def audited(self) -> list[Any]:
-        rows = await audit_rows(self.rooms.store.audit, after=0, limit=100)
+        rows = await audit_rows(audit_of(self.rooms.store), after=0, limit=100)
         return [row for _, row in rows if row.operation == "test"]
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from identity_records.audit import audit_of
 from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline
 
@@ -109,7 +110,9 @@ def test_revoking(tmp_path: Path) -> None:
         )
         assert [(row.entry.actor, row.entry.proof_id) for row in told] == [(f"did:{made.holder}", made.id)]
         lines = [
-            row for _, row in await audit_rows(rooms.store.audit, after=0, limit=1000) if row.operation == "revokeProof"
+            row
+            for _, row in await audit_rows(audit_of(rooms.store), after=0, limit=1000)
+            if row.operation == "revokeProof"
         ]
         assert [(row.request_id, row.target) for row in lines] == [("r-8", made.holder)]
 

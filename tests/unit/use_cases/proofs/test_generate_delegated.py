@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_records.audit import audit_of
 from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline
 
@@ -656,7 +657,7 @@ def test_nothing_that_is_written_tells_a_value(tmp_path: Path) -> None:
         await rooms.proven(rooms.body(value=18))
         await rooms.ask(rooms.body(value=181, token=rooms.token(action=UNPINNED)))
         told = repr(await StoredTimeline(rooms.store.database).list(TimelineQuery(None)))
-        audited = repr([row for _, row in await audit_rows(rooms.store.audit, after=0, limit=100)])
+        audited = repr([row for _, row in await audit_rows(audit_of(rooms.store), after=0, limit=100)])
         assert "proof.generated" in told
         assert "proof.refused" in told
         assert "PREDICATE_NOT_SATISFIED" in audited
@@ -674,7 +675,7 @@ def test_a_stranger_writes_nothing_into_the_holders_timeline(tmp_path: Path) -> 
         with pytest.raises(IbctInvalid):
             await rooms.ask(rooms.body(token=token))
         assert await StoredTimeline(rooms.store.database).list(TimelineQuery(None)) == []
-        (_, row) = (await audit_rows(rooms.store.audit, after=0, limit=100))[-1]
+        (_, row) = (await audit_rows(audit_of(rooms.store), after=0, limit=100))[-1]
         assert (row.outcome, row.details["code"], row.target) == ("refused", "IBCT_INVALID", str(rooms.did(rooms.hana)))
 
     run(tmp_path, story)
@@ -683,7 +684,7 @@ def test_a_stranger_writes_nothing_into_the_holders_timeline(tmp_path: Path) -> 
 def test_an_operators_use_names_key_and_target(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         await rooms.ask(caller=Caller(api_key=key()))
-        (_, row) = (await audit_rows(rooms.store.audit, after=0, limit=100))[-1]
+        (_, row) = (await audit_rows(audit_of(rooms.store), after=0, limit=100))[-1]
         assert (row.fingerprint, row.target) == ("0f1e2d3c4b5a", str(rooms.did(rooms.hana)))
 
     run(tmp_path, story)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from identity_bound_credentials.domain.question import SUITE_2
 from identity_bound_credentials.use_cases.suite import BoundSuite
+from identity_records.audit import audit_of
 from identity_records.queries import TimelineQuery, VerificationQuery
 from identity_records.store import StoredTimeline, StoredVerifications
 
@@ -387,7 +388,7 @@ def test_what_is_left_behind(tell: Any) -> None:
         assert not await StoredTimeline(rooms.store.database).list(
             TimelineQuery(frozenset({made.agent}), kind="proof.verified")
         )
-        lines = [row for _, row in await audit_rows(rooms.store.audit, after=0, limit=1000)]
+        lines = [row for _, row in await audit_rows(audit_of(rooms.store), after=0, limit=1000)]
         (line,) = [row for row in lines if row.operation == "verifyStoredProof"]
         assert (line.target, line.fingerprint, line.details["verified"]) == (made.id, "0f1e2d3c4b5a", True)
 

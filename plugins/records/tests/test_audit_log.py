@@ -4,60 +4,39 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
+from identity_records import audit
+from identity_records.audit import audit_of, next_link
+
 from identity_core.database import Cursor, Transaction
-from identity_core.domain.activity import GENESIS, next_link
-from identity_core.store import Store, audit
-from tests.events import AuditRow, audit_rows, event_of, insert_rows, write_rows
+from identity_core.store import Store
+from tests.events import ROW, AuditRow, audit_rows, event_of, insert_rows, links_hold, open_store, write_rows
 
-ROW = AuditRow(
-    at=datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC),
-    request_id="r-1",
-    operation="createDid",
-    caller="key:1",
-    fingerprint="0123456789ab",
-    target="did:ids:a",
-    outcome="done",
-    details={"versionId": 1, "note": "grün", "list": [None, True, 1.5]},
-)
 BARE = AuditRow(ROW.at, "r-2", "expireKey", None, None, None, "done", {})
-
-
-def links_hold(store: Store) -> bool:
-    rows = store.database.read_now(
-        lambda tx: tx.execute("SELECT sequence, line, link FROM audit_lines ORDER BY sequence").fetchall()
-    )
-    previous = GENESIS
-    for number, (sequence, line, link) in enumerate(rows, 1):
-        previous = next_link(previous, bytes(line))
-        if number != sequence or bytes(link) != previous or not bytes(line).startswith(b'{"sequence":%d,' % number):
-            return False
-    return True
 
 
 def test_rows_come_back_as_they_went_in(store: Store) -> None:
     async def scenario() -> None:
         await write_rows(store, (ROW,))
         await write_rows(store, (BARE,), durable=True)
-        assert list(await audit_rows(store.audit, after=0, limit=10)) == [(1, ROW), (2, BARE)]
-        assert list(await audit_rows(store.audit, after=1, limit=10)) == [(2, BARE)]
-        assert list(await audit_rows(store.audit, after=0, limit=1)) == [(1, ROW)]
+        assert list(await audit_rows(audit_of(store), after=0, limit=10)) == [(1, ROW), (2, BARE)]
+        assert list(await audit_rows(audit_of(store), after=1, limit=10)) == [(2, BARE)]
+        assert list(await audit_rows(audit_of(store), after=0, limit=1)) == [(1, ROW)]
 
     asyncio.run(scenario())
 
 
 def test_two_stores_write_one_chain(store: Store, tmp_path: Path, url: str | None) -> None:
     async def scenario() -> None:
-        other = Store.open(tmp_path, url)
+        other = open_store(tmp_path, url)
         for _ in range(3):
             await asyncio.gather(*(write_rows(each, (ROW,)) for each in (store, other) for _ in range(10)))
         await other.close()
 
     asyncio.run(scenario())
     assert links_hold(store)
-    assert len(asyncio.run(audit_rows(store.audit, after=0, limit=100))) == 60
+    assert len(asyncio.run(audit_rows(audit_of(store), after=0, limit=100))) == 60
 
 
 def test_an_edited_line_breaks_the_chain(store: Store) -> None:
@@ -76,7 +55,7 @@ def test_an_edited_line_breaks_the_chain(store: Store) -> None:
 
 
 def keyed(folder: Path, url: str | None, *, secret: bytes = b"k" * 32) -> Store:
-    return Store.open(folder, url, processes=2, secret=secret)
+    return open_store(folder, url, processes=2, secret=secret)
 
 
 def cut(store: Store, lines: int) -> None:
@@ -90,19 +69,19 @@ def cut(store: Store, lines: int) -> None:
 def test_the_head_says_where_the_chain_ends(tmp_path: Path, url: str | None) -> None:
     async def scenario() -> None:
         store = keyed(tmp_path, url)
-        assert await store.audit.key_from_here() == 1
-        assert await store.audit.is_whole()
+        assert await audit_of(store).key_from_here() == 1
+        assert await audit_of(store).is_whole()
         for _ in range(5):
             await write_rows(store, (ROW,))
-        kept = await store.audit.head()
+        kept = await audit_of(store).head()
         assert kept is not None
         assert (kept.head.sequence, kept.keyed_from) == (5, 1)
-        assert await store.audit.is_whole()
+        assert await audit_of(store).is_whole()
         cut(store, 3)
-        assert not await store.audit.is_whole()
+        assert not await audit_of(store).is_whole()
         # What comes next does not cover it up: a gap stays.
         await write_rows(store, (ROW,))
-        assert [number for number, _ in await audit_rows(store.audit, after=0, limit=10)] == [1, 2, 6]
+        assert [number for number, _ in await audit_rows(audit_of(store), after=0, limit=10)] == [1, 2, 6]
         await store.close()
 
     asyncio.run(scenario())
@@ -111,20 +90,20 @@ def test_the_head_says_where_the_chain_ends(tmp_path: Path, url: str | None) -> 
 def test_a_head_of_another_key_is_none_and_is_not_mended_by_writing(tmp_path: Path, url: str | None) -> None:
     async def scenario() -> None:
         store = keyed(tmp_path, url)
-        await store.audit.key_from_here()
+        await audit_of(store).key_from_here()
         await write_rows(store, (ROW,))
         thief = keyed(tmp_path, url, secret=b"t" * 32)
         cut(thief, 1)
-        await thief.audit.key_from_here()
+        await audit_of(thief).key_from_here()
         await write_rows(thief, (BARE,))
-        assert await thief.audit.is_whole()
+        assert await audit_of(thief).is_whole()
         for _ in range(2):
-            assert await store.audit.head() is None
-            assert not await store.audit.is_whole()
+            assert await audit_of(store).head() is None
+            assert not await audit_of(store).is_whole()
             await write_rows(store, (ROW,))
-        assert await store.audit.key_from_here() == 4
+        assert await audit_of(store).key_from_here() == 4
         await write_rows(store, (ROW,))
-        assert await store.audit.is_whole()
+        assert await audit_of(store).is_whole()
         for each in (store, thief):
             await each.close()
 
@@ -134,20 +113,20 @@ def test_a_head_of_another_key_is_none_and_is_not_mended_by_writing(tmp_path: Pa
 def test_lines_that_the_head_does_not_know_stay_and_are_told(tmp_path: Path, url: str | None) -> None:
     async def scenario() -> None:
         store = keyed(tmp_path, url)
-        await store.audit.key_from_here()
+        await audit_of(store).key_from_here()
         await write_rows(store, (ROW,))
-        (last,) = await store.audit.chain(after=0, limit=10)
+        (last,) = await audit_of(store).chain(after=0, limit=10)
         line = audit.to_line(2, event_of(BARE))
         row = {"line": line, "link": next_link(last.link, line)}
         insert = "INSERT INTO audit_lines (sequence, line, link) VALUES (2, :line, :link)"
         store.database.write_now(lambda tx: tx.execute(insert, row).rowcount)
         await write_rows(store, (ROW,))
-        assert [found.request_id for _, found in await audit_rows(store.audit, after=0, limit=10)] == [
+        assert [found.request_id for _, found in await audit_rows(audit_of(store), after=0, limit=10)] == [
             "r-1",
             "r-2",
             "r-1",
         ]
-        assert not await store.audit.is_whole()
+        assert not await audit_of(store).is_whole()
         await store.close()
 
     asyncio.run(scenario())
@@ -156,7 +135,7 @@ def test_lines_that_the_head_does_not_know_stay_and_are_told(tmp_path: Path, url
 def test_the_head_is_read_only_where_somebody_else_has_written(tmp_path: Path, url: str | None) -> None:
     async def scenario() -> None:
         store = keyed(tmp_path, url)
-        await store.audit.key_from_here()
+        await audit_of(store).key_from_here()
         for _ in range(2):
             await write_rows(store, (ROW,))
         alone = await executed(store)
@@ -165,7 +144,7 @@ def test_the_head_is_read_only_where_somebody_else_has_written(tmp_path: Path, u
         other = keyed(tmp_path, url)
         await write_rows(other, (BARE,))
         assert sum("FROM audit_head" in sql for sql in await executed(store)) == 1
-        assert await store.audit.is_whole()
+        assert await audit_of(store).is_whole()
         assert links_hold(store)
         await other.close()
         await store.close()
@@ -196,7 +175,7 @@ async def executed(store: Store) -> list[str]:
 def test_a_line_that_is_undone_is_not_what_the_next_one_follows(tmp_path: Path, url: str | None) -> None:
     async def scenario() -> None:
         store = keyed(tmp_path, url)
-        await store.audit.key_from_here()
+        await audit_of(store).key_from_here()
         await write_rows(store, (ROW,))
 
         def raises(transaction: Transaction) -> None:
@@ -206,9 +185,9 @@ def test_a_line_that_is_undone_is_not_what_the_next_one_follows(tmp_path: Path, 
         jobs = [store.database.write(raises), write_rows(store, (ROW,)), store.database.write(raises)]
         ended = await asyncio.gather(*jobs, write_rows(store, (ROW,)), return_exceptions=True)
         assert [type(one) for one in ended] == [LookupError, type(None), LookupError, type(None)]
-        assert await store.audit.is_whole()
+        assert await audit_of(store).is_whole()
         assert links_hold(store)
-        assert [row for _, row in await audit_rows(store.audit, after=0, limit=10)] == [ROW] * 3
+        assert [row for _, row in await audit_rows(audit_of(store), after=0, limit=10)] == [ROW] * 3
         await store.close()
 
     asyncio.run(scenario())
@@ -217,13 +196,13 @@ def test_a_line_that_is_undone_is_not_what_the_next_one_follows(tmp_path: Path, 
 def test_a_head_whose_columns_somebody_changed_is_not_mended_by_writing(tmp_path: Path, url: str | None) -> None:
     async def scenario() -> None:
         store = keyed(tmp_path, url)
-        await store.audit.key_from_here()
+        await audit_of(store).key_from_here()
         for _ in range(3):
             await write_rows(store, (ROW,))
         store.database.write_now(lambda tx: tx.execute("UPDATE audit_head SET keyed_from = 2 WHERE id = 1").rowcount)
         await write_rows(store, (ROW,))
-        assert await store.audit.head() is None
-        assert not await store.audit.is_whole()
+        assert await audit_of(store).head() is None
+        assert not await audit_of(store).is_whole()
         assert links_hold(store)
         await store.close()
 

@@ -1,39 +1,26 @@
-"""The audit log: lines of JSON, each chained to the one before by a hash, so that a removed or edited line shows
-(``domain/activity.py``).
+"""The audit log: lines of JSON, each chained to the one before by a hash, so that a removed or edited line shows (``chain.py``).
 
-How far the chain reaches stands in ``audit_head``, with a tag that only the service can make (``row_mac.py``). A line is chained to
-that head and not to whatever is the last line: where somebody cut the end off, a gap stays for ever. Where the head is not ours, or
-lines stand behind it that it does not know, the chain goes on behind the last line and the head stays as it is, for all to see,
-until an operator has the log keyed anew.
-
-Lines that are past their time are cut off in front: the cut has a tag as the head has, hides them at once, and lets them be deleted
-a few at a time.
+How far the chain reaches is in ``audit_head``, with a tag that only the service can make (``RowMac``). A line is chained to that head
+and not to the last line: if the end is cut off, a gap stays. If the head is not ours, or lines stand behind it that it does not know, the
+chain goes on behind the last line, and the head stays as it is until an operator has the log keyed anew. Lines that are past their time
+are cut off in front: the cut has a tag as the head has, hides them at once, and lets them be deleted a few at a time.
 """
 
 from __future__ import annotations
 
-import os
+import hashlib
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
-from identity_codec.times import parse, printed_exactly
+from identity_codec.times import printed_exactly
 from identity_codec.values import value_class
-from identity_core.database import Database, Transaction
-from identity_core.domain.activity import (
-    EVERY_EVENT,
-    REFUSED,
-    ChainedLine,
-    ChainHead,
-    EventRecord,
-    KeyedHead,
-    encode_cut,
-    next_link,
-)
+from identity_core.database import Transaction
+from identity_core.domain.activity import EVERY_EVENT, REFUSED, EventRecord
+from identity_core.store import Store
 from identity_core.store.records import Repository, delete_first
-from identity_core.store.row_mac import RowMac
+from identity_core.store.requests import touch
 
 _HEAD = """
 SELECT sequence, link, keyed_from, mac, (SELECT max(sequence) FROM audit_lines) FROM audit_head WHERE id = 1
@@ -49,11 +36,9 @@ _GO_ON = f"""{_MOVE_HEAD}
 AND sequence = :last AND link = :last_link AND keyed_from = :keyed_from AND mac = :last_mac
 AND NOT EXISTS (SELECT 1 FROM audit_lines WHERE audit_lines.sequence > :last)
 """  # noqa: S608  (its own text)
-# On a server each statement is a journey.
 _APPEND = f"""WITH moved AS ({_GO_ON} RETURNING id) {_INTO} SELECT line.* FROM moved,
 unnest(CAST(:sequences AS bigint[]), CAST(:lines AS bytea[]), CAST(:links AS bytea[])) AS line
 """  # noqa: S608
-_PLACE = "SELECT sequence, line, link FROM audit_lines"
 _READ = """
 SELECT sequence, line, link FROM audit_lines WHERE sequence > :after
 AND sequence > (SELECT coalesce(max(cut_sequence), 0) FROM audit_head WHERE id = 1) ORDER BY sequence LIMIT :limit
@@ -63,21 +48,61 @@ _CUT_THROUGH = "UPDATE audit_head SET cut_sequence = :sequence, cut_link = :link
 _HAS = "SELECT link FROM audit_lines WHERE sequence = :sequence"
 _FIRST = "SELECT min(sequence) FROM audit_lines"
 _DROP = delete_first("audit_lines", "sequence <= :cut ORDER BY sequence")
-# A commit without a change would not reach the disk, and lines before it are not durable by themselves.
-# SQLite does not write a page for a row that is updated to what it is.
-_TOUCH = "INSERT INTO idempotency_keys (key_hash, fingerprint, begun_at, body) VALUES ('touch', '', 0, :body)"
-_UNTOUCH = "DELETE FROM idempotency_keys WHERE key_hash = 'touch'"
+
+
+GENESIS: Final = bytes(32)
+_TAG: Final = b"identity audit line v1\n"
+
+
+@value_class
+class ChainedLine:
+    """One line as it is stored: its number from 1, its JSON as it was hashed, and the link (32 octets)."""
+
+    sequence: int
+    line: bytes
+    link: bytes
+
+
+@value_class
+class ChainHead:
+    """The number and the link of the last line; 0 and ``GENESIS`` for an empty log."""
+
+    sequence: int = 0
+    link: bytes = GENESIS
+
+
+def next_link(previous: bytes, line: bytes) -> bytes:
+    """The link of ``line`` behind a line whose link is ``previous``."""
+    return hashlib.sha256(_TAG + previous + line).digest()
+
+
+@value_class
+class KeyedHead:
+    """The head that the log keeps of itself. ``keyed_from`` is the number of the first line that was written since there are tags: what
+    stands before it was found there then."""
+
+    head: ChainHead
+    keyed_from: int
+
+    def encode(self) -> bytes:
+        """What the tag is over."""
+        return b"identity audit head v1\n%d %d %s" % (self.head.sequence, self.keyed_from, self.head.link)
+
+
+def encode_cut(cut: ChainHead) -> bytes:
+    """What the tag of a cut is over."""
+    return b"identity audit cut v1\n%d %s" % (cut.sequence, cut.link)
 
 
 class AuditLines(Repository):
-    """The port ``AuditLog`` on the tables of the store, and the sink that writes them."""
+    """The append-only log of a store, and the sink that writes it."""
 
     kinds = EVERY_EVENT
 
-    def __init__(self, database: Database, secret: bytes) -> None:
-        super().__init__(database)
-        self._mac = RowMac(secret, b"identity audit_head v1")
-        self._cut_mac = RowMac(secret, b"identity audit_cut v1")
+    def __init__(self, store: Store) -> None:
+        super().__init__(store.database)
+        self._mac = store.row_mac(b"identity audit_head v1")
+        self._cut_mac = store.row_mac(b"identity audit_cut v1")
         self._group = 0
         self._last, self._is_ours, self._is_shared = KeyedHead(ChainHead(), 1), False, False
         self._last_mac = b""
@@ -138,6 +163,10 @@ class AuditLines(Repository):
         return KeyedHead(_last_of(transaction), 0), False
 
     async def cut(self) -> ChainHead:
+        """Return number and link of the last line that went because it was past its time. ``chain`` begins behind it.
+
+        It is the head of an empty log if no line went, or if another program wrote the cut.
+        """
         return await self._database.read(self._cut_found)
 
     def _cut_found(self, transaction: Transaction) -> ChainHead:
@@ -148,6 +177,10 @@ class AuditLines(Repository):
         return cut if self._cut_mac.holds(encode_cut(cut), row[2]) else ChainHead()
 
     async def cut_through(self, through: ChainHead, event: EventRecord) -> bool:
+        """Cut the log behind that line and append ``event``, which reports it, durably in one transaction.
+
+        Return False, and change nothing, if the log is cut there or further on, the line is missing, or the head is not ours.
+        """
         return await self._database.write(lambda transaction: self._cut_through(transaction, through, event))
 
     def _cut_through(self, transaction: Transaction, through: ChainHead, event: EventRecord) -> bool:
@@ -157,14 +190,15 @@ class AuditLines(Repository):
             return False
         if self._cut_found(transaction).sequence >= through.sequence:
             return False
-        columns = {"sequence": through.sequence, "link": through.link, "mac": self._cut_mac.tag(encode_cut(through))}
-        transaction.execute(_CUT_THROUGH, columns)
+        tag = self._cut_mac.tag(encode_cut(through))
+        transaction.execute(_CUT_THROUGH, {"sequence": through.sequence, "link": through.link, "mac": tag})
         self.write(transaction, (event,))
         return True
 
     async def drop_cut(self, *, limit: int) -> int:
+        """Delete at most ``limit`` lines that were cut, the oldest first. Return how many."""
+
         def drop(transaction: Transaction) -> int:
-            # Only what was cut by the service: who writes that row deletes nothing by it.
             cut = self._cut_found(transaction).sequence
             return transaction.execute(_DROP[self._database.dialect], {"cut": cut, "limit": limit}).rowcount
 
@@ -174,9 +208,11 @@ class AuditLines(Repository):
         return await self._database.write(drop, durable=False, heavy=True)
 
     async def key_from_here(self) -> int:
-        return await self._database.write(self._key_from_here)
+        """Make a head of the last line as it is. Return the number of the next line. For an operator who has examined the log."""
+        return await self._database.write(self.begin)
 
-    def _key_from_here(self, transaction: Transaction) -> int:
+    def begin(self, transaction: Transaction) -> int:
+        """Do the same within a transaction: at the first start of an installation."""
         head = _last_of(transaction)
         transaction.execute(_MOVE_HEAD, self._columns(KeyedHead(head, head.sequence + 1)))
         self._group = 0
@@ -189,10 +225,12 @@ class AuditLines(Repository):
         return kept if self._mac.holds(kept.encode(), row[3]) else None
 
     async def head(self) -> KeyedHead | None:
+        """Return the head that the log keeps of itself; None if there is none, or if another program wrote it."""
         row = await self._database.read(lambda transaction: transaction.execute(_HEAD).fetchone())
         return self._kept(row)
 
     async def is_whole(self) -> bool:
+        """Return whether the last line is the one that the head names. Neither the lines before it nor their links are checked."""
         row, last = await self._database.read(
             lambda transaction: (transaction.execute(_HEAD).fetchone(), transaction.execute(_LAST).fetchone())
         )
@@ -200,8 +238,29 @@ class AuditLines(Repository):
         return kept is not None and kept.head == (ChainHead() if last is None else ChainHead(last[0], _octets(last[1])))
 
     async def chain(self, *, after: int, limit: int) -> Sequence[ChainedLine]:
+        """Return lines by number (from 1, without gaps), those after ``after`` first, as they were hashed, each with its link."""
         rows = await self._rows(_READ, {"after": after, "limit": limit})
         return [ChainedLine(sequence, _octets(line), _octets(link)) for sequence, line, link in rows]
+
+    async def settled(self) -> tuple[int, bytes]:
+        """Return number and link of the last line, (0, 32 zero bytes) without one. On return the whole store up to it is on the disk."""
+        return await self._database.write(_settle)
+
+    async def last(self) -> tuple[int, bytes]:
+        """Return the same, which may not be on the disk yet."""
+        last = await self._database.read(_last_of)
+        return last.sequence, last.link
+
+    def require_in_place(self) -> None:
+        """Raise ``DatabaseError``: when the file of the database was replaced."""
+        self._database.require_in_place()
+
+
+def audit_of(store: Store) -> AuditLines:
+    """Return the sink of an open store; if it has none, the log without a sink, to be read."""
+    return next((one.sink for one in store.activity.sinks if isinstance(one.sink, AuditLines)), None) or AuditLines(
+        store
+    )
 
 
 def _last_of(transaction: Transaction) -> ChainHead:
@@ -210,7 +269,7 @@ def _last_of(transaction: Transaction) -> ChainHead:
 
 
 def _octets(value: bytes | str) -> bytes:
-    """A column as it lies there: who edits the table by hand may well leave text behind, and that is for the chain to find."""
+    """Return a column as it is stored: a program that edits the table may leave text, which breaks the chain."""
     return value.encode() if isinstance(value, str) else bytes(value)
 
 
@@ -235,42 +294,7 @@ def to_line(sequence: int, record: EventRecord) -> bytes:
     )
 
 
-@value_class
-class AuditPlace:
-    """A line of the chain: its number, its link and its time."""
-
-    sequence: int
-    link: bytes
-    at: datetime
-
-
-def audit_place(transaction: Transaction, sequence: int | None) -> AuditPlace | None:
-    """The line ``sequence``, or the last one; None where there is none. Its table is the same in every version that has been released."""
-    where = "ORDER BY sequence DESC LIMIT 1" if sequence is None else "WHERE sequence = :sequence"
-    row = transaction.execute(f"{_PLACE} {where}", {} if sequence is None else {"sequence": sequence}).fetchone()
-    if row is None:
-        return None
-    return AuditPlace(row[0], _octets(row[2]), parse(orjson.loads(bytes(row[1]))["at"]).astimezone(UTC))
-
-
-class StoredAuditEnd(Repository):
-    """The end of the audit log."""
-
-    async def settled(self, size: int = 0) -> tuple[int, bytes]:
-        """Return number and link of the last line, (0, 32 zero bytes) without one. On return the whole store up to it is on the disk.
-        The write holds ``size`` random bytes."""
-        return await self._database.write(lambda transaction: _settle(transaction, os.urandom(size)))
-
-    async def last(self) -> tuple[int, bytes]:
-        last = await self._database.read(_last_of)
-        return last.sequence, last.link
-
-    def require_in_place(self) -> None:
-        self._database.require_in_place()
-
-
-def _settle(transaction: Transaction, body: bytes) -> tuple[int, bytes]:
-    transaction.execute(_TOUCH, {"body": body})
-    transaction.execute(_UNTOUCH)
+def _settle(transaction: Transaction) -> tuple[int, bytes]:
+    touch(transaction)
     last = _last_of(transaction)
     return last.sequence, last.link

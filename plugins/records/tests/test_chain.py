@@ -7,20 +7,8 @@ from dataclasses import replace
 from typing import cast
 
 import pytest
-
-from identity_core.domain.activity import (
-    CUT,
-    ChainBroken,
-    ChainedLine,
-    ChainHead,
-    KeyedHead,
-    check_kept,
-    check_reached,
-    cut_details,
-    follow,
-    follow_export,
-    next_link,
-)
+from identity_records.audit import ChainedLine, ChainHead, KeyedHead, next_link
+from identity_records.chain import CUT, ChainBroken, check_kept, check_reached, cut_details, follow, follow_export
 
 
 def chain(*said: str) -> list[ChainedLine]:

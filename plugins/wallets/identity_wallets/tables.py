@@ -1,0 +1,22 @@
+"""The table of presentation requests. A step of the kernel makes it."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Index, LargeBinary
+from sqlmodel import Field
+
+from identity_core.store.tables import Name, StoreModel
+
+
+class PresentationRequestRow(StoreModel, table=True):
+    """What a verifier asked a wallet for, by the SHA-256 of the id of the request; ``answer`` is NULL until the wallet answered. Both are
+    sealed."""
+
+    __tablename__ = "presentation_requests"
+    __table_args__ = (Index(None, "expires_at"), Index(None, "owner", "expires_at"))
+
+    digest: bytes = Field(sa_type=LargeBinary, primary_key=True)
+    owner: str = Field(sa_type=Name)
+    request: bytes = Field(sa_type=LargeBinary)
+    expires_at: int = Field(sa_type=BigInteger)
+    answer: bytes | None = Field(default=None, sa_type=LargeBinary)
