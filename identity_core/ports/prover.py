@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from enum import Enum
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.errors import ProofInvalid
@@ -61,29 +60,23 @@ class BatchVerifier(Prover, Protocol):
         ...
 
 
+CallKind = Literal["prove", "read", "verify"]
+"""The calls that go to a worker together."""
+
+
 class ProverCall(Protocol):
     """A call of an extension, which runs in the worker of the prover. Its class is a msgspec Struct that the module of the entry point
     ``extension`` in the group ``identity.prover_calls`` has under its own name. That module must not import the extension.
-    A call of ``CallKind.VERIFY`` also has ``refusals(prover, calls)``: what each of several would raise, None where it is accepted."""
+    A call of the kind ``verify`` also has ``refusals(prover, calls)``: what each of several would raise, None where it is accepted."""
 
     extension: ClassVar[str]
     batch: ClassVar[CallKind]
 
     def ask(self, prover: Any) -> Any:
         """Call the prover, in the worker."""
-        ...
 
     def read(self, octets: bytes) -> Any:
         """Read the answer, in the server. Raises ``Fault``: when it is not one."""
-        ...
-
-
-class CallKind(Enum):
-    """The calls that go to a worker together."""
-
-    READ = "read"
-    PROVE = "prove"
-    VERIFY = "verify"
 
 
 @runtime_checkable

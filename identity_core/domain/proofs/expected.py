@@ -135,19 +135,15 @@ class PresentedQuestion(Protocol):
 
     def is_of(self, definitions: Sequence[CredentialSchema]) -> bool:
         """Return whether its signed headers are of the registered schemas, which are in the order of ``schema_ids``."""
-        ...
 
     def is_status_recent(self, now: datetime, max_age: timedelta) -> bool | None:
         """Return whether the epochs of its status lists ended at most ``max_age`` ago; None if it says nothing of a status."""
-        ...
 
     def parts(self, expected: ExpectedQuestion) -> Parts:
         """Compare its whole question. Raises ``ProofInvalid``."""
-        ...
 
     def as_made(self, text: str) -> str:
         """Return the proof ``text`` without the signature of the agent who handed it over."""
-        ...
 
 
 AnyPresented: TypeAlias = PresentedProof | PresentedQuestion

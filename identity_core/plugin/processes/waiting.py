@@ -38,12 +38,8 @@ MOST_TOGETHER: Final = 16
 MAKING_SECONDS: Final = 0.05
 """How long a worker is to be at proofs that it makes together, by what the last ones took: a slow prover makes each by itself."""
 
-_BATCHES: Final[dict[type[Any], CallKind]] = {Prove: CallKind.PROVE, Read: CallKind.READ, Verify: CallKind.VERIFY}
-_TOGETHER: Final[dict[CallKind, type[Together]]] = {
-    CallKind.PROVE: ProveTogether,
-    CallKind.READ: ReadTogether,
-    CallKind.VERIFY: VerifyTogether,
-}
+_KINDS: Final[dict[type[Any], CallKind]] = {Prove: "prove", Read: "read", Verify: "verify"}
+_TOGETHER: Final[dict[str, type[Together]]] = {"prove": ProveTogether, "read": ReadTogether, "verify": VerifyTogether}
 
 Outcome = Returned | Raised | Failed
 
@@ -60,8 +56,8 @@ class Job:
     @classmethod
     def of(cls, call: Single, answer: asyncio.Future[Outcome], *, batches: bool) -> Job:
         """``batches``: the prover is a ``BatchVerifier``."""
-        batch = call.call.batch if isinstance(call, Extended) else _BATCHES.get(type(call))
-        together = None if batch is None or (batch is CallKind.VERIFY and not batches) else _TOGETHER[batch]
+        kind = call.call.batch if isinstance(call, Extended) else _KINDS.get(type(call))
+        together = None if kind is None or (kind == "verify" and not batches) else _TOGETHER[kind]
         return cls(encode_call(call), together, answer)
 
     def end(self, outcome: Outcome | Exception) -> None:

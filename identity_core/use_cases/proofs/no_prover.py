@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
-from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.errors import PluginUnavailable
-from identity_core.ports.prover import ProverCall
 
 
 class NoProver:
@@ -17,22 +14,8 @@ class NoProver:
     predicate_types: Final = frozenset[str]()
     extensions: Final = frozenset[str]()
 
-    async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
+    async def ask(self, *asked: Any, **named: Any) -> NoReturn:
         """Raises ``PluginUnavailable``."""
-        _refuse()
+        raise PluginUnavailable("No prover is installed.")
 
-    async def read(self, proof: str) -> PresentedProof:
-        """Raises ``PluginUnavailable``."""
-        _refuse()
-
-    async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
-        """Raises ``PluginUnavailable``."""
-        _refuse()
-
-    async def ask(self, call: ProverCall) -> NoReturn:
-        """Raises ``PluginUnavailable``."""
-        _refuse()
-
-
-def _refuse() -> NoReturn:
-    raise PluginUnavailable("No prover is installed.")
+    prove = read = verify = ask

@@ -73,18 +73,15 @@ class PresentingProver(Prover, Protocol):
     ) -> str:
         """The text of a presentation. Raises as ``prove`` does, ``PredicateNotSatisfied`` also for a credential that is not valid on the
         day or is revoked."""
-        ...
 
     def read_presentation(self, text: str) -> PresentedPresentation:
         """What a presentation says about itself. Nothing is verified; raises ``ProofInvalid`` when it cannot be read."""
-        ...
 
     def verify_presentation(
         self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance
     ) -> None:
         """Accepts a presentation of exactly this statement in exactly this context; both are the verifier's own. Raises
         ``ProofInvalid``."""
-        ...
 
 
 @runtime_checkable
@@ -95,4 +92,3 @@ class PresentingBatchVerifier(PresentingProver, Protocol):
         self, asked: Sequence[tuple[PresentationStatement, str, PresentationContext, Acceptance]]
     ) -> Sequence[ProofInvalid | None]:
         """``verify_presentation`` of each: statement, text, context and acceptance."""
-        ...

@@ -197,7 +197,7 @@ class _Call(Struct):
 class Present(_Call):
     """``PresentingProver.present``."""
 
-    batch = CallKind.PROVE
+    batch = "prove"
     stated: Stated
     held: Held
 
@@ -216,7 +216,7 @@ class Present(_Call):
 class ReadPresentation(_Call):
     """``PresentingProver.read_presentation``."""
 
-    batch = CallKind.READ
+    batch = "read"
     text: str
 
     def ask(self, prover: Prover) -> Asking:
@@ -236,7 +236,7 @@ class ReadPresentation(_Call):
 class VerifyPresentation(_Call):
     """``PresentingProver.verify_presentation``."""
 
-    batch = CallKind.VERIFY
+    batch = "verify"
     stated: Stated
     text: str
     accepted: Accepted

@@ -20,10 +20,11 @@ from pathlib import Path
 
 from identity_bound_credentials.domain.presented import PresentedPresentation
 from identity_bound_credentials.use_cases.suite import check_presentation
+from identity_commands.verify_log import verify
 from identity_prover_bbs import BbsProver
 
 from identity_bbs.bls12381 import select
-from identity_core.domain.dids.log import LogInvalid, verify
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.domain.proofs.expected import AnyPresented
 from identity_core.domain.proofs.issuer_key import assertion_key
 from identity_core.domain.proofs.verification import Expectation
