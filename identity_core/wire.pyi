@@ -116,11 +116,6 @@ class Author(Struct, frozen=True, kw_only=True):
     did: str | UnsetType = UNSET
     fingerprint: str | UnsetType = UNSET
 
-class BoundToFormerSecret(Struct, frozen=True, kw_only=True):
-    credential_id: str
-    issuer_did: str
-    generation: int
-
 class Challenge(Struct, frozen=True, kw_only=True):
     challenge: str
     did: str
@@ -483,12 +478,6 @@ class HolderProof(Struct, frozen=True, kw_only=True):
     proof_purpose: str
     proof_value: str
 
-class HolderSecretRotation(Struct, frozen=True, kw_only=True):
-    holder_did: str
-    generation: int
-    credentials: tuple[BoundToFormerSecret, ...]
-    complete: bool
-
 class IBCT(Struct, frozen=True, kw_only=True):
     id: str
     type: str
@@ -707,9 +696,6 @@ class RotateDidKeyRequest(Struct, frozen=True, kw_only=True):
     store_secrets: bool | UnsetType = UNSET
     return_secrets: bool | UnsetType = UNSET
 
-class RotateHolderSecretRequest(Struct, frozen=True, kw_only=True):
-    forget_former: bool
-
 class RotatedApiKey(Struct, frozen=True, kw_only=True):
     api_key: str
     record: ApiKeyRecord
@@ -754,19 +740,6 @@ class ShownQuestion(Struct, frozen=True, kw_only=True):
     either: tuple[tuple[int, ...], ...]
     pseudonym: str | None
     pseudonym_value: str | None | UnsetType = UNSET
-
-class StatusGapsManifest(Struct, frozen=True, kw_only=True):
-    bits: int
-    edition: int
-    epoch: int
-    firsts: tuple[int, ...]
-    format: str
-    gaps: int
-    issuer: str
-    list: str
-    method: str
-    period: int
-    shards: tuple[str, ...]
 
 class StatusList(Struct, frozen=True, kw_only=True):
     id: str

@@ -5,17 +5,18 @@ from __future__ import annotations
 from itertools import pairwise
 
 import orjson
+from identity_bound_credentials.domain import gap_shards, status_gaps
+from identity_bound_credentials.domain.gap_log import record_of
+from identity_bound_credentials.domain.gap_shards import Manifest
+from identity_bound_credentials.domain.status_gaps import StatusEpoch
+from identity_bound_credentials.use_cases.issue import GAP_PERIOD
+from identity_transparency.domain import gap_record
 
 from identity_bbs import interface
 from identity_bbs.bls12381 import select
 from identity_bbs.suite import ciphersuite
 from identity_codec import ed25519
-from identity_core.domain.credentials import gap_log, gap_shards, status_gaps
-from identity_core.domain.credentials.gap_log import GapRecord
-from identity_core.domain.credentials.gap_shards import Manifest
-from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.keys import Key, PublicKey
-from identity_core.use_cases.credentials.issue import GAP_PERIOD
 from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
 from identity_tlog.proofs import TlogProof
@@ -46,8 +47,8 @@ def gap_list(issuer: str, key: Key, method: str) -> tuple[Manifest, list[bytes]]
 
 def _proof(manifest: Manifest) -> str:
     """That the list is the first entry of a log, and so far the only one."""
-    record = GapRecord.of(manifest)
-    leaf = LogLeaf(1, "5f" * 32, 1, START, gap_log.subject(record.list_id), 1, record.octets).encode()
+    record = record_of(manifest)
+    leaf = LogLeaf(1, "5f" * 32, 1, START, gap_record.subject(record.list_id), 1, record.octets).encode()
     pair = ed25519.generate(dice("checkpoint")(32))
     checkpoint = Checkpoint(f"{ORIGIN.partition('://')[2]}/api/v1/ledger", 1, leaf_hash(leaf))
     note = sign_checkpoint(checkpoint, VerifierKey(checkpoint.origin, pair.public), pair.sign(checkpoint.text.encode()))

@@ -8,35 +8,38 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from identity_prover_bbs import BbsProver
-
-from identity_bbs.bls12381 import select
-from identity_bbs.consent import consent
-from identity_bbs.frames import scalar
-from identity_bbs.suite import ciphersuite
-from identity_codec import multikey
-from identity_codec.multibase import base64url_encode
-from identity_core.domain.credentials.bound_credential import BoundHeader
-from identity_core.domain.credentials.credential import Credential, particulars_of
-from identity_core.domain.credentials.gap_shards import Manifest, SignedGap
-from identity_core.domain.delegations.ibct import Capability
-from identity_core.domain.proofs.presentation import (
+from identity_bound_credentials.domain.bound_credential import BoundHeader
+from identity_bound_credentials.domain.bound_format import particulars_of
+from identity_bound_credentials.domain.gap_shards import Manifest, SignedGap
+from identity_bound_credentials.domain.presentation import (
     DELEGATION_COVER,
     REQUEST_COVER,
     BoundWitness,
     ConsentTerms,
     Cover,
     GapWitness,
-    HolderConsent,
     PresentationContext,
     PresentationStatement,
     PresentationWitness,
     StatusPart,
+    check_consent,
     proof_day,
 )
-from identity_core.domain.proofs.presented import presentation_signals
+from identity_bound_credentials.domain.presented import presentation_signals
+from identity_bound_credentials.domain.question import AskedCredential, Question
+from identity_prover_bbs import BbsProver
+
+from identity_bbs.bls12381 import select
+from identity_bbs.consent import consent
+from identity_bbs.frames import scalar
+from identity_bbs.holders import HolderConsent
+from identity_bbs.suite import ciphersuite
+from identity_codec import multikey
+from identity_codec.multibase import base64url_encode
+from identity_core.domain.credentials.credential import Credential
+from identity_core.domain.delegations.ibct import Capability
+from identity_core.domain.proofs.asked import parse_asked
 from identity_core.domain.proofs.proof import Context, Witness, ZkProof, capability_digest
-from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
 from openapi.gap_examples import gap_list
 from openapi.story import START, Json, dice
 from openapi.write_credential_examples import HANDLE, WALLETS_ID, CredentialTelling
@@ -119,7 +122,7 @@ class JointTelling:
         terms, suite = ConsentTerms.around(START, timedelta(hours=1), cover), ciphersuite(select())
         message = terms.message(question, context, agent)
         agreed = HolderConsent(*consent(suite, secret, [blind], message, dice("hana's wallet agrees")))
-        agreed.check([binding.commitment], message, None)
+        check_consent(agreed, [binding.commitment], message, None)
         named = {} if agent is None else {"agentKey": multikey.encode_public(multikey.ED25519, agent)}
         return named | {
             "cover": int(terms.cover),

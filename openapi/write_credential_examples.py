@@ -13,6 +13,16 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 import orjson
+from identity_bound_credentials.domain import status_gaps
+from identity_bound_credentials.domain.bound_credential import (
+    BoundHeader,
+    Particulars,
+    SecretKeeper,
+    StatusListReference,
+    midnight,
+)
+from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS
+from identity_bound_credentials.use_cases.issue import GAP_PERIOD
 
 from identity_bbs import interface
 from identity_bbs.blind import IssueRequest, blind_sign, commit
@@ -25,14 +35,7 @@ from identity_codec.structs import plain
 from identity_core.api.credentials import credentials, record, schema, schemas, shown
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials import credential_schema as schema_json
-from identity_core.domain.credentials import status_gaps, status_list
-from identity_core.domain.credentials.bound_credential import (
-    BoundHeader,
-    Particulars,
-    SecretKeeper,
-    StatusListReference,
-    midnight,
-)
+from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import (
     Binding,
     Credential,
@@ -47,9 +50,7 @@ from identity_core.domain.dids.keys import Key, PublicKey
 from identity_core.domain.dids.log import entry
 from identity_core.domain.proofs.proof import Witness
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
-from identity_core.use_cases.credentials.issue import GAP_PERIOD
 from identity_core.use_cases.credentials.sealed import ShownCredential
-from identity_core.use_cases.credentials.signature_checks import signature_check
 from identity_core.use_cases.credentials.status import SignedStatusList
 from identity_core.wire import CredentialCheck, CredentialVerdict
 from openapi.did_examples import Telling
@@ -83,8 +84,12 @@ class CredentialTelling:
         definition = schema_json.read("https://schemas.example/person/1", ATTRIBUTES)
         self.schema = RegisteredSchema(definition, START, self.story.did)
 
+    def tell_gaps(self) -> Json:
+        """operationId → examples of the lists of signed gaps."""
+        return gap_examples(self.story.did, self.key, self.method)
+
     def tell(self) -> Json:
-        """operationId → examples."""
+        """operationId → examples of the kernel."""
         issued = self.issued()
         suspended = dataclasses.replace(
             issued.credential, status=CredentialStatus.SUSPENDED, status_reason="lost card", version=2
@@ -97,11 +102,11 @@ class CredentialTelling:
         }
         validity = {"validFrom": times.printed(START), "validUntil": times.printed(START + timedelta(days=365))}
         signed = {"verificationMethod": self.method, "signature": multibase.base64url_encode(_secret(issued).signature)}
-        whole = plain(shown(issued, BASE_URL, ADMIN))
-        unsigned = plain(shown(dataclasses.replace(issued, to_holder=False), BASE_URL, ADMIN))
-        hidden = plain(shown(ShownCredential(issued.credential, None, False), BASE_URL, ADMIN))
+        whole = plain(shown(issued, BASE_URL, BOUND_CREDENTIALS, ADMIN))
+        unsigned = plain(shown(dataclasses.replace(issued, to_holder=False), BASE_URL, BOUND_CREDENTIALS, ADMIN))
+        hidden = plain(shown(ShownCredential(issued.credential, None, False), BASE_URL, BOUND_CREDENTIALS, ADMIN))
         bound = self.bound()
-        bound_unsigned = plain(shown(dataclasses.replace(bound, to_holder=False), BASE_URL, ADMIN))
+        bound_unsigned = plain(shown(dataclasses.replace(bound, to_holder=False), BASE_URL, BOUND_CREDENTIALS, ADMIN))
         page = plain(credentials([suspended], 50, ADMIN))
         registered = plain(schema(self.schema, ADMIN))
         return {
@@ -130,7 +135,7 @@ class CredentialTelling:
                     "forTheHolder": whole,
                     "forTheIssuer": unsigned,
                     "forOthers": hidden,
-                    "bound": plain(shown(bound, BASE_URL, ADMIN)),
+                    "bound": plain(shown(bound, BASE_URL, BOUND_CREDENTIALS, ADMIN)),
                 }
             },
             "setCredentialStatus": {
@@ -146,7 +151,6 @@ class CredentialTelling:
                 f"200 {media}": {"revocation": self.status_list(issued.credential)}
                 for media in ("application/json", "application/vc")
             },
-            **gap_examples(self.story.did, self.key, self.method),
         }
 
     def issued(self) -> ShownCredential:
@@ -222,19 +226,20 @@ class CredentialTelling:
         request = IssueRequest(self.method, header.octets, self.holder, random(32))
         secret = HolderSecret.derived(suite, random(48))
         commitment, blind = commit(suite, secret, request, random if handle == HANDLE else dice(credential_id))
+        binding = Binding(header.octets, commitment[:48], handle, self.holder)
         credential = dataclasses.replace(
             issued.credential,
             id=credential_id,
             valid_from=_days(0),
             valid_until=_days(365),
             status_index=12_345,
-            binding=Binding(header.octets, commitment[:48], handle, self.holder),
+            binding=binding,
         )
         particulars = Particulars(credential.id, self.holder, _days(0), _days(365), handle)
         known = mixed_messages_to_scalars(header.known_messages(VALUES, particulars))
         signature = blind_sign(suite, self.key.secret_raw, public, header.octets, known, commitment, request)
         witness = Witness(signature_to_octets(suite, signature), VALUES)
-        work, *arguments = signature_check(credential, witness)
+        work, *arguments = BOUND_CREDENTIALS.signature_check(credential, binding, witness)
         work(*arguments)
         return ShownCredential(credential, witness, True), secret, blind
 

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
+from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS
+
 from identity_bbs import interface
 from identity_bbs.bls12381 import select
 from identity_bbs.suite import ciphersuite
@@ -64,7 +66,9 @@ def raw(pair: Key) -> bytes:
 def shown_to_holder(credential: Credential, witness: Witness | None, base_url: str) -> dict[str, Any]:
     """The credential as its holder gets it."""
     assert witness is not None
-    value: dict[str, Any] = plain(verifiable_credential(credential, witness, base_url, with_signature=True))
+    value: dict[str, Any] = plain(
+        verifiable_credential(credential, witness, base_url, BOUND_CREDENTIALS, with_signature=True)
+    )
     return value
 
 

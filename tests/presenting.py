@@ -6,35 +6,36 @@ import random
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from identity_kit.conformance.prover_cases import HANA, SCHEMA
-from identity_prover_bbs.suite2 import PresentationProver, PresentationVerifier
-
-from identity_bbs import blind, consent, core
-from identity_bbs.bls12381 import Curve, keys, select
-from identity_bbs.octets import mixed_messages_to_scalars, octets_to_public_key, signature_to_octets
-from identity_bbs.openings import HolderSecret
-from identity_bbs.suite import ciphersuite
-from identity_core.domain.credentials.bound_credential import (
+from identity_bound_credentials.domain.bound_credential import (
     BoundHeader,
     Particulars,
     SecretKeeper,
     StatusListReference,
 )
-from identity_core.domain.credentials.status_gaps import StatusEpoch, chain, epoch_at, place
-from identity_core.domain.proofs.presentation import (
+from identity_bound_credentials.domain.presentation import (
     Acceptance,
     BoundWitness,
     ConsentTerms,
     GapWitness,
-    HolderConsent,
     PresentationContext,
     PresentationStatement,
     PresentationWitness,
     StatusPart,
     proof_day,
 )
+from identity_bound_credentials.domain.question import AskedCredential, HolderForm, Question
+from identity_bound_credentials.domain.status_gaps import StatusEpoch, chain, epoch_at, place
+from identity_kit.conformance.prover_cases import HANA, SCHEMA
+from identity_prover_bbs.suite2 import PresentationProver, PresentationVerifier
+
+from identity_bbs import blind, consent, core
+from identity_bbs.bls12381 import Curve, keys, select
+from identity_bbs.holders import HolderConsent
+from identity_bbs.octets import mixed_messages_to_scalars, octets_to_public_key, signature_to_octets
+from identity_bbs.openings import HolderSecret
+from identity_bbs.suite import ciphersuite
+from identity_core.domain.proofs.asked import parse_asked
 from identity_core.domain.proofs.proof import Context
-from identity_core.domain.proofs.question import AskedCredential, HolderForm, Question, parse_asked
 from identity_core.errors import ProofInvalid
 
 NOW = datetime(2026, 11, 23, 12, 0, 30, tzinfo=UTC)

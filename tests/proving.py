@@ -14,8 +14,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from identity_bound_credentials.ports import PresentingProver
+from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
+from identity_bound_credentials.store.status_gaps import StoredStatusGaps
+from identity_bound_credentials.use_cases.presenting import PresentBound
+from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
+from identity_bound_credentials.use_cases.suite import BoundSuite
+from identity_bound_credentials.worker_calls import Present
 from identity_kit.conformance.prover_cases import BbsIssuer
-from identity_kit.conformance.transparent_prover import TransparentProver
 
 from identity_codec import ed25519, jcs, multibase, multikey
 from identity_codec.strict_json import JsonValue
@@ -33,21 +40,23 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.domain.proofs.stored import DelegatedProof
-from identity_core.errors import PredicateNotSatisfied, ProofInvalid
+from identity_core.errors import PredicateNotSatisfied
+from identity_core.plugin.processes.channel import decode_call, encode_call
+from identity_core.plugin.processes.extended import Extended
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.proofs import Anchoring, RefusedInvocation
-from identity_core.ports.prover import PresentingProver, Prover
+from identity_core.ports.prover import Prover
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
-from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.proofs.asked import ProofRequest
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.proofs.generate import Answered, GenerateDelegatedProof
-from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.proofs.steps import ProofPolicy
+from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.use_cases.record import Record
 from identity_core.wire import DelegatedPresentationRequest, DelegatedProofRequest
 from tests.rooms import ORIGIN, Rooms, secret_of
+from tests.transparent_prover import TransparentProver
 
 SCHEMA = Schema(
     "https://schemas.example/person/1",
@@ -97,22 +106,14 @@ class Workers:
         self.prover.verify(statement, proof, context=context, now=now)
 
     @property
-    def presents(self) -> bool:
-        return isinstance(self.prover, PresentingProver)
+    def extensions(self) -> frozenset[str]:
+        return frozenset({"bound_credentials"} if isinstance(self.prover, PresentingProver) else ())
 
-    async def present(self, statement: Any, witness: Any, *, bound: Any) -> str:
-        assert isinstance(self.prover, PresentingProver)
-        self.proofs += 1
-        return self.prover.present(statement, witness, bound=bound)
-
-    async def read_presentation(self, text: str) -> Any:
-        if not isinstance(self.prover, PresentingProver):
-            raise ProofInvalid
-        return self.prover.read_presentation(text)
-
-    async def verify_presentation(self, statement: Any, text: str, *, bound: Any, acceptance: Any) -> None:
-        assert isinstance(self.prover, PresentingProver)
-        self.prover.verify_presentation(statement, text, bound=bound, acceptance=acceptance)
+    async def ask(self, call: Any) -> Any:
+        """The call and its answer as they travel."""
+        self.proofs += isinstance(call, Present)
+        sent = decode_call(encode_call(Extended.from_call(call)))
+        return call.read(msgspec.json.encode(sent.ask(self.prover)))  # type: ignore[union-attr]
 
 
 @dataclass
@@ -155,12 +156,24 @@ class Proving(Rooms):
             ORIGIN, timedelta(days=1), False, 3, None, timedelta(seconds=60), timedelta(days=90), (DELEGATIONS,)
         )
         custodian: Any = self.custodian
-        publisher = PublishStatusGaps(store.status_gaps, custodian, self.clock)
-        self.present = PresentBound(self.workers, custodian, store.status_gaps, publisher, IssuerKeys(self.reader))
+        publisher = PublishStatusGaps(StoredStatusGaps(store.database), custodian, self.clock)
+        self.present = PresentBound(
+            self.workers, custodian, StoredStatusGaps(store.database), publisher, IssuerKeys(self.reader)
+        )
+        parts = (
+            custodian,
+            custodian,
+            publisher,
+            self.workers,
+            StoredHolderSecrets(store.database, store.activity),
+            os.urandom,
+            self.present,
+        )
+        self.suites = {1: SuiteOne(self.workers, custodian), 2: BoundSuite(*parts)}
         self.generate = GenerateDelegatedProof(
             reader=self.reader,
             sealed_credentials=SealedCredentials(store.credentials, store.credential_schemas, self.seal),
-            present=self.present,
+            suites=self.suites,
             invocations=store.invocations,
             anchoring=anchoring or Anchoring(),
             autonomy=AutonomyTable(),

@@ -14,13 +14,13 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
+from identity_bound_credentials.domain.presentation import DAY_SKEW, Acceptance, ConsentTerms, Cover
+from identity_bound_credentials.domain.presented import sign_as_agent
+from identity_bound_credentials.domain.question import HolderForm
 from identity_kit.conformance.prover_cases import HANA, SCHEMA
 
 from identity_bbs.bls12381 import ORDER
 from identity_codec import ed25519
-from identity_core.domain.proofs.presentation import DAY_SKEW, Acceptance, ConsentTerms, Cover
-from identity_core.domain.proofs.presented import sign_as_agent
-from identity_core.domain.proofs.question import HolderForm
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported
 from plugins.prover_bbs.tests.presentation_vectors import SMALL
 from tests.presenting import DAY, NOW, Holder, Issuer, Scene, about, ask, context

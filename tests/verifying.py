@@ -77,7 +77,7 @@ class Verifying(Proving):
     def __init__(self, folder: Path, **wish: Any) -> None:
         super().__init__(folder, **wish)
         store, self.issuer_keys = self.store, keys.generate("Ed25519", os.urandom)
-        check = CheckProof(self.workers, IssuerKeys(self.reader), store.credential_schemas)
+        check = CheckProof(self.workers, self.suites, IssuerKeys(self.reader), store.credential_schemas)
         freshness = ChallengeUse(store.verifier_challenges)
         record = Record(store.activity)
         access = ProofAccess(store.proofs, store.verifier_challenges)

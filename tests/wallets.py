@@ -8,33 +8,31 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from identity_bbs import blind, consent
-from identity_bbs.bls12381 import keys, select
-from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
-from identity_bbs.openings import HolderSecret
-from identity_bbs.suite import ciphersuite
-from identity_codec import multikey
-from identity_codec.multibase import base64url_encode
-from identity_core.domain.credentials import credential_schema, status_gaps
-from identity_core.domain.credentials.bound_credential import (
+from identity_bound_credentials.domain import status_gaps
+from identity_bound_credentials.domain.bound_credential import (
     BoundHeader,
     Particulars,
     SecretKeeper,
     StatusListReference,
     midnight,
 )
+from identity_bound_credentials.domain.presentation import DELEGATION_COVER, REQUEST_COVER, ConsentTerms, Cover
+from identity_bound_credentials.domain.question import AskedCredential, Question
+
+from identity_bbs import blind, consent
+from identity_bbs.bls12381 import keys, select
+from identity_bbs.holders import HolderConsent
+from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
+from identity_bbs.openings import HolderSecret
+from identity_bbs.suite import ciphersuite
+from identity_codec import multikey
+from identity_codec.multibase import base64url_encode
+from identity_core.domain.credentials import credential_schema
 from identity_core.domain.credentials.credential import canonical_values
 from identity_core.domain.credentials.credential_schema import CredentialSchema, digest
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.proofs.presentation import (
-    DELEGATION_COVER,
-    REQUEST_COVER,
-    ConsentTerms,
-    Cover,
-    HolderConsent,
-)
+from identity_core.domain.proofs.asked import parse_asked
 from identity_core.domain.proofs.proof import Context
-from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
 
 DAY_SECONDS = 86_400
 

@@ -16,6 +16,7 @@ import identity_custodian_sealed
 import identity_did_ids
 import identity_keys_sql
 import identity_ledger_sql
+from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
 from identity_transparency.use_cases.watch import WatchStorage
 
 from features.faults import index_plugin  # noqa: F401 - for what it does
@@ -28,7 +29,6 @@ from identity_core.errors import InvalidCredential
 from identity_core.plugin import NoSettings, Provider, hookimpl
 from identity_core.ports.ledger import LedgerHead
 from identity_core.store.events import StoredEvents
-from identity_core.store.holder_secrets import StoredHolderSecrets
 from identity_core.store.requests import StoredIdempotencyKeys
 
 

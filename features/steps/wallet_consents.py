@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from identity_bound_credentials.handover import hand_over
 from pytest_bdd import given, then, when
 
 from features.proving import ATTRIBUTES, ISSUER, SCHEMA, VALUES, Proving, story
@@ -12,7 +13,6 @@ from features.signing import call
 from features.steps.answers import body_of
 from features.verifying import AGE, SHOP
 from features.world import World
-from identity_core.client.handover import hand_over
 from tests.wallets import HomeWallet
 
 CHALLENGE = "a challenge of the shop's"

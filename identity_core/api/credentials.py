@@ -19,21 +19,21 @@ from identity_core.api.errors import negotiate
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials import credential_schema as schema_json
-from identity_core.domain.credentials.bound_credential import CRYPTOSUITE as BOUND_CRYPTOSUITE
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.credentials.verifiable_credential import (
+    BOUND_CRYPTOSUITE,
     CONTEXTS,
     CRYPTOSUITE,
     SCHEMA_TYPE,
     TYPES,
+    BoundFormat,
     status_entries,
 )
 from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import NotAcceptable
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
 from identity_core.ports.repositories import RowPosition
-from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
 from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import IssueCredential
 from identity_core.use_cases.credentials.read import GetCredential, ListCredentials
@@ -44,7 +44,6 @@ from identity_core.use_cases.credentials.schemas import (
 )
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
-from identity_core.use_cases.credentials.status_gaps import GetStatusGaps, GetStatusGapShard
 from identity_core.use_cases.credentials.verify import VerifyCredential
 
 _PREFIX: Final = "/api/v1"
@@ -60,8 +59,7 @@ _FOR_A_WHILE: Final = ("Cache-Control", "public, max-age=5")
 @value_class
 class CredentialHandlers:
     """createCredentialSchema, listCredentialSchemas, getCredentialSchema, issueCredential, importCredential, listCredentials,
-    getCredential, setCredentialStatus, verifyCredential, getStatusList,
-    getStatusGaps, getStatusGapShard, getStatusGapsProof."""
+    getCredential, setCredentialStatus, verifyCredential, getStatusList."""
 
     create_schema: CreateCredentialSchema
     list_schemas: ListCredentialSchemas
@@ -73,10 +71,8 @@ class CredentialHandlers:
     set_status: SetCredentialStatus
     verify: VerifyCredential
     status_list: GetStatusList
-    gaps: GetStatusGaps
-    shard: GetStatusGapShard
-    gaps_proof: GetStatusGapsProof
     base_url: str
+    bound_format: BoundFormat | None
 
     async def create_credential_schema(self, request: Request) -> Answer:
         def show(registered: RegisteredSchema) -> Answer:
@@ -109,7 +105,7 @@ class CredentialHandlers:
 
     async def get_credential(self, request: Request) -> Answer:
         seen = await self.get(request.path["credentialId"], request.context)
-        return Answer(200, shown(seen, self.base_url, request.authenticated), headers=[NO_STORE])
+        return Answer(200, shown(seen, self.base_url, self.bound_format, request.authenticated), headers=[NO_STORE])
 
     async def set_credential_status(self, request: Request) -> Answer:
         def show(changed: Credential) -> Answer:
@@ -127,22 +123,9 @@ class CredentialHandlers:
         headers = [("ETag", etag), ("Vary", "Accept"), ("Cache-Control", f"public, max-age={LIST_SECONDS}")]
         return unless_known(request, etag, Answer(200, made.octets, media_type=media, headers=headers))
 
-    async def get_status_gaps(self, request: Request) -> Answer:
-        manifest = await self.gaps(request.path["gapListId"], request.path["epoch"])
-        return Answer(200, manifest, headers=[("Cache-Control", f"public, max-age={LIST_SECONDS}")])
-
-    async def get_status_gap_shard(self, request: Request) -> Answer:
-        shard = await self.shard(request.path["gapListId"], request.path["digest"])
-        return Answer(200, shard, media_type="application/octet-stream", headers=[_FOR_GOOD])
-
-    async def get_status_gaps_proof(self, request: Request) -> Answer:
-        proof = await self.gaps_proof(request.path["gapListId"], request.path["digest"])
-        headers = [("Cache-Control", f"public, max-age={LIST_SECONDS}")]
-        return Answer(200, proof, media_type="text/plain; charset=utf-8", headers=headers)
-
     def _stored(self, request: Request, found: ShownCredential) -> Answer:
         location = f"{_PREFIX}/credentials/{quote(found.credential.id, safe=':')}"
-        body = shown(found, self.base_url, request.authenticated)
+        body = shown(found, self.base_url, self.bound_format, request.authenticated)
         return Answer(201, body, headers=[NO_STORE, ("Location", location)])
 
 
@@ -200,21 +183,30 @@ def record(credential: Credential, signed: wire.VerifiableCredential | None, rea
         created_at=printed(credential.created_at),
         created_by=author(credential.created_by, reader),
         credential=signed,
-        suite=1 if credential.binding is None else 2,
+        suite=credential.suite,
         holder_secret_replaced=UNSET if credential.binding is None else bool(credential.binding.secret_replaced),
     )
 
 
-def shown(seen: ShownCredential, base_url: str, reader: Caller) -> wire.CredentialRecord:
+def shown(
+    seen: ShownCredential, base_url: str, bound_format: BoundFormat | None, reader: Caller
+) -> wire.CredentialRecord:
     """A record, with the values for those who see them."""
     signed = None
     if seen.witness is not None:
-        signed = verifiable_credential(seen.credential, seen.witness, base_url, with_signature=seen.to_holder)
+        signed = verifiable_credential(
+            *(seen.credential, seen.witness, base_url, bound_format), with_signature=seen.to_holder
+        )
     return record(seen.credential, signed, reader)
 
 
 def verifiable_credential(
-    credential: Credential, witness: Witness, base_url: str, *, with_signature: bool
+    credential: Credential,
+    witness: Witness,
+    base_url: str,
+    bound_format: BoundFormat | None,
+    *,
+    with_signature: bool,
 ) -> wire.VerifiableCredential:
     """What ``domain/credentials/verifiable_credential.py`` reads."""
     binding = credential.binding
@@ -227,7 +219,9 @@ def verifiable_credential(
         valid_until=UNSET if credential.valid_until is None else printed(credential.valid_until),
         credential_schema=wire.CredentialSchemaReference(id=credential.schema.id, type=SCHEMA_TYPE),
         credential_subject={"id": str(credential.holder), **witness.attributes},
-        credential_status=convert(status_entries(credential, base_url), tuple[wire.CredentialStatusEntry, ...]),
+        credential_status=convert(
+            status_entries(credential, base_url, bound_format), tuple[wire.CredentialStatusEntry, ...]
+        ),
         proof=wire.CredentialProof(
             type="DataIntegrityProof",
             cryptosuite=CRYPTOSUITE if binding is None else BOUND_CRYPTOSUITE,

@@ -15,10 +15,10 @@ from identity_core import wire
 from identity_core.api.idempotency import REPLAYED
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.proofs.anchor import Anchor, proof_commitment
-from identity_core.domain.proofs.presented import AnyPresented, PresentedPresentation
-from identity_core.domain.proofs.proof import ZkProof
-from identity_core.domain.proofs.question import Asked, Question
-from identity_core.domain.proofs.stored import DelegatedProof, KeptQuestion, StoredProof
+from identity_core.domain.proofs.asked import Asked
+from identity_core.domain.proofs.expected import AnyPresented, KeptQuestion
+from identity_core.domain.proofs.proof import PresentedProof, ZkProof
+from identity_core.domain.proofs.stored import DelegatedProof, StoredProof
 from identity_core.domain.proofs.verification import ProofVerification, issuer_of
 from identity_core.errors import IdentityError
 from identity_core.ports.proofs import RefusedInvocation
@@ -146,40 +146,22 @@ def _only(shown: wire.ShownPredicate) -> wire.OnlyPredicate:
 
 def shown_question(presented: AnyPresented | None) -> wire.ShownQuestion | None:
     """Return what a proof says of several credentials, or of alternatives, equal attributes or a pseudonym; None for any other."""
-    if not isinstance(presented, PresentedPresentation) or presented.is_of_one_credential:
+    if presented is None or isinstance(presented, PresentedProof) or presented.joint is None:
         return None
-    question, pseudonym = presented.question, presented.pseudonym
-    credentials = tuple(
-        wire.ShownCredential(
-            issuer_did=one.header.issuer, schema_id=one.header.schema.id, predicates=_shown(one.predicates)
-        )
-        for one in question.credentials
-    )
-    value = None if pseudonym is None else base64url_encode(pseudonym)
-    return _question(question, credentials, pseudonym_value=value)
+    value = None if presented.pseudonym is None else base64url_encode(presented.pseudonym)
+    return _question(presented.joint, pseudonym_value=value)
 
 
-def _question_kept(kept: KeptQuestion | None) -> wire.ShownQuestion | None:
-    if kept is None:
-        return None
+def _question(question: KeptQuestion, *, pseudonym_value: str | UnsetType | None) -> wire.ShownQuestion:
     credentials = tuple(
         wire.ShownCredential(
-            credential_id=one.credential_id,
+            credential_id=one.credential_id or UNSET,
             issuer_did=one.issuer,
             schema_id=one.schema_id,
             predicates=tuple(map(_predicate, one.predicates)),
         )
-        for one in kept.credentials
+        for one in question.credentials
     )
-    return _question(kept, credentials, pseudonym_value=UNSET)
-
-
-def _question(
-    question: Question | KeptQuestion,
-    credentials: tuple[wire.ShownCredential, ...],
-    *,
-    pseudonym_value: str | UnsetType | None,
-) -> wire.ShownQuestion:
     same = tuple(
         tuple(wire.AttributeReference(credential=part, attribute_name=name) for part, name in together)
         for together in question.same
@@ -214,7 +196,7 @@ def record(stored: StoredProof) -> wire.ProofRecord:
         schema_id=stored.schema_id,
         predicate=None if stored.question is not None else _only(_predicate(stored.predicate)),
         predicates=tuple(map(_predicate, stored.predicates)),
-        question=_question_kept(stored.question),
+        question=None if stored.question is None else _question(stored.question, pseudonym_value=UNSET),
         proof=zk_proof(stored.proof),
         challenge=stored.challenge,
         domain=stored.domain,

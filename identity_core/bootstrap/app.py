@@ -37,12 +37,15 @@ from identity_core.extension.order import InstalledExtension
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.proofs import Anchoring
+from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.retention import RecordErasure, RetentionRule
+from identity_core.ports.suites import HolderKeeper, ProofSuite
 from identity_core.settings import Settings, SettingsError
 from identity_core.store.events import OpenSink
 from identity_core.throttle.policy import Limit, Policy, TokenBucketRateLimiter, parse_proxies
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
+from identity_core.use_cases.proofs.suite_1 import NoSuite
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.service import Dependencies
 from identity_core.use_cases.transparency import LogPlaces, WitnessApprovals
@@ -154,7 +157,8 @@ def _ports(opened: Runtime) -> dict[type[Any], Any]:
     store, jobs = opened.store, opened.jobs
     ports = (jobs.watch, Record(store.activity), store.documents, store.activity)
     idle = (LogPlaces(), WitnessApprovals(), Anchoring())
-    own = {Custodian: opened.custodian, Database: store.database, CopyStatus: UnknownCopyStatus()}
+    own: dict[type[Any], Any] = {Custodian: opened.custodian, Database: store.database, CopyStatus: UnknownCopyStatus()}
+    own |= {ProofSuite: NoSuite(), ProofWorkers: opened.provers, HolderKeeper: HolderKeeper(opened.keeper)}
     return {type(each): each for each in (*ports, *idle)} | own
 
 

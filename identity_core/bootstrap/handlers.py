@@ -21,7 +21,7 @@ from identity_core.bootstrap.proofs import proof_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.ports.proofs import Anchoring
-from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof
+from identity_core.ports.suites import ProofSuite, ProofSuites
 from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import CredentialIntake, IssueCredential
 from identity_core.use_cases.credentials.read import CredentialAccess, GetCredential, ListCredentials
@@ -33,9 +33,8 @@ from identity_core.use_cases.credentials.schemas import (
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
-from identity_core.use_cases.credentials.status_gaps import GetStatusGaps, GetStatusGapShard
 from identity_core.use_cases.credentials.verify import VerifyCredential
-from identity_core.use_cases.dashboard import ResetDisclosures, RotateHolderSecret
+from identity_core.use_cases.dashboard import ResetDisclosures
 from identity_core.use_cases.delegations.change import (
     DeleteDelegation,
     ResumeDelegation,
@@ -51,6 +50,7 @@ from identity_core.use_cases.dids.create import CreateDid
 from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ListDids, ResolveDid
 from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHeads
 from identity_core.use_cases.proofs.check import IssuerKeys
+from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.transparency import LogPlaces, WitnessApprovals
 from identity_core.use_cases.verifications import LIFETIME, CreateVerifierChallenge
@@ -104,31 +104,35 @@ def delegation_handlers(opened: Runtime, autonomy: AutonomyTable) -> DelegationH
 
 
 def credential_handlers(
-    opened: Runtime, places: LogPlaces, sealed_credentials: SealedCredentials, autonomy: AutonomyTable
+    opened: Runtime,
+    suites: ProofSuites,
+    sealed_credentials: SealedCredentials,
+    autonomy: AutonomyTable,
 ) -> CredentialHandlers:
     """The handlers of the tag ``credentials``."""
     reader, store, clock, random = opened.reader, opened.store, opened.clock, secrets.token_bytes
     credentials, schemas = sealed_credentials.credentials, sealed_credentials.schemas
     base_url = f"{origin_of(opened.settings)}/api/v1"
-    record, jobs, keeper = Record(store.activity), opened.jobs, opened.keeper
+    record = Record(store.activity)
     access = CredentialAccess(credentials, store.delegations, autonomy, clock)
     anonymous, known = SignatureChecks.for_strangers(), SignatureChecks()
-    intake = CredentialIntake(reader, schemas, credentials, sealed_credentials.seal, known, record, clock, random)
+    seal, bound_format = sealed_credentials.seal, suites[2].format
+    intake = CredentialIntake(reader, schemas, credentials, seal, known, suites, record, clock, random)
     return CredentialHandlers(
         create_schema=CreateCredentialSchema(schemas, record, clock, random, f"{base_url}/dids/"),
         list_schemas=ListCredentialSchemas(schemas),
         get_schema=GetCredentialSchema(schemas),
-        issue=IssueCredential(intake, opened.custodian, keeper, jobs.publisher, opened.provers, store.holder_secrets),
-        import_signed=ImportCredential(intake, opened.custodian, opened.jobs.publisher),
+        issue=IssueCredential(intake, opened.custodian),
+        import_signed=ImportCredential(intake),
         list=ListCredentials(reader, credentials, record, clock),
         get=GetCredential(access, sealed_credentials, record, clock),
         set_status=SetCredentialStatus(access, credentials, record, clock),
-        verify=VerifyCredential(schemas, credentials, IssuerKeys(reader), anonymous, known, clock, base_url),
+        verify=VerifyCredential(
+            schemas, credentials, IssuerKeys(reader), anonymous, known, clock, base_url, bound_format
+        ),
         status_list=GetStatusList(credentials, opened.signer, base_url),
-        gaps=GetStatusGaps(store.status_gaps),
-        shard=GetStatusGapShard(store.status_gaps),
-        gaps_proof=GetStatusGapsProof(store.status_gaps, places),
         base_url=base_url,
+        bound_format=bound_format,
     )
 
 
@@ -155,13 +159,13 @@ def page_tags(
     """Return them for this installation; ``early`` are the services of the parts that are opened before."""
     record, credentials = Record(opened.store.activity), sealed_credentials.credentials
     access = CredentialAccess(credentials, opened.store.delegations, autonomy, opened.clock)
+    suites: ProofSuites = {1: SuiteOne(opened.provers, opened.custodian), 2: early[ProofSuite]}
     return PageTags(
         dids=did_handlers(opened, early[LogPlaces], early[WitnessApprovals]),
         delegations=delegation_handlers(opened, autonomy),
-        credentials=credential_handlers(opened, early[LogPlaces], sealed_credentials, autonomy),
-        proofs=proof_handlers(opened, sealed_credentials, autonomy, early[Anchoring]),
+        credentials=credential_handlers(opened, suites, sealed_credentials, autonomy),
+        proofs=proof_handlers(opened, suites, sealed_credentials, autonomy, early[Anchoring]),
         dashboard=DashboardHandlers(
             ResetDisclosures(access, credentials, record, opened.clock),
-            RotateHolderSecret(opened.store.holder_secrets, opened.keeper, opened.clock),
         ),
     )

@@ -13,9 +13,6 @@ from identity_core.ports.custodian import AttendedCustodian
 from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.auth.challenge import ForgetExpired
-from identity_core.use_cases.credentials.gap_log import RecordGaps
-from identity_core.use_cases.credentials.held_keys import ListKeys
-from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.custody import AttendCustodian
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
@@ -32,7 +29,6 @@ class Jobs:
     follow: FollowServiceLog
     suspicions: RecordSuspicions
     watch: StorageWatch
-    publisher: PublishStatusGaps
 
 
 async def begin_jobs(
@@ -48,19 +44,10 @@ async def begin_jobs(
     follow, repair, suspicions = await _keep_index(settings, guard, signer, check, store, stack)
     await _forget_expired(settings, store, clock, stack)
     watch = await stack.enter_async_context(guard.watch(follow, store, clock))
-    publisher = await stack.enter_async_context(
-        PublishStatusGaps(
-            store.status_gaps,
-            custodian,
-            clock,
-            ListKeys(reader, custodian),
-            RecordGaps(store.status_gaps, check.ledger),
-        )
-    )
-    watch.hold_up(repair, suspicions, publisher)
+    watch.hold_up(repair, suspicions)
     if settings.database_url is not None:
         watch.spare(repair, suspicions, follow)
-    return Jobs(follow, suspicions, watch, publisher)
+    return Jobs(follow, suspicions, watch)
 
 
 async def _keep_index(

@@ -95,8 +95,6 @@ def kernel_probes(opened: Runtime) -> Mapping[str, Probe]:
         "keys": degraded_by(lambda: opened.key_watch.faults or opened.key_watch.fault),
         "plugins": degraded_by(lambda: {one.state for one in opened.plugins.in_use().values()} - USABLE),
         "limits": degraded_by(lambda: opened.limiter is not None and opened.limiter.degraded),
-        # Without the list of an epoch no credential in it can be proved to be in force.
-        "statusLists": degraded_by(lambda: opened.jobs.publisher.fault),
     }
 
 
@@ -145,7 +143,6 @@ def _reasons(opened: Runtime, places: LogPlaces, anchoring: Anchoring) -> dict[s
         "storage": str(opened.mismatch() or jobs.watch.weakness()),
         "keys": "; ".join(watched.faults) or watched.fault,
         "anchoring": anchoring.fault,
-        "statusLists": jobs.publisher.fault,
         "witnesses": places.fault(),
     }
     return {name: reason for name, reason in found.items() if reason}

@@ -10,11 +10,11 @@ from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.ports.proofs import Anchoring
+from identity_core.ports.suites import ProofSuites
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
 from identity_core.use_cases.proofs.dry_run import CheckDelegatedProof
 from identity_core.use_cases.proofs.generate import CreateDelegatedPresentation, GenerateDelegatedProof
-from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.proofs.steps import ProofPolicy
 from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
 from identity_core.use_cases.proofs.verify import ProofStatus, VerifyProof, VerifyStoredProof
@@ -22,7 +22,11 @@ from identity_core.use_cases.record import Record
 
 
 def _generate(
-    opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable, anchoring: Anchoring
+    opened: Runtime,
+    suites: ProofSuites,
+    sealed_credentials: SealedCredentials,
+    autonomy: AutonomyTable,
+    anchoring: Anchoring,
 ) -> GenerateDelegatedProof:
     store, origin, chosen = opened.store, origin_of(opened.settings), opened.settings.proof
     policy = ProofPolicy(
@@ -38,9 +42,7 @@ def _generate(
     return GenerateDelegatedProof(
         reader=opened.reader,
         sealed_credentials=sealed_credentials,
-        present=PresentBound(
-            opened.provers, opened.keeper, store.status_gaps, opened.jobs.publisher, IssuerKeys(opened.reader)
-        ),
+        suites=suites,
         invocations=store.invocations,
         anchoring=anchoring,
         autonomy=autonomy,
@@ -52,19 +54,23 @@ def _generate(
 
 
 def proof_handlers(
-    opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable, anchoring: Anchoring
+    opened: Runtime,
+    suites: ProofSuites,
+    sealed_credentials: SealedCredentials,
+    autonomy: AutonomyTable,
+    anchoring: Anchoring,
 ) -> ProofHandlers:
     """The handlers of the tag ``proofs``."""
     store, clock = opened.store, opened.clock
     proofs, record = store.proofs, Record(store.activity)
     issuers = IssuerKeys(opened.reader)
-    check = CheckProof(opened.provers, issuers, store.credential_schemas)
-    check_anonymously = CheckProof(opened.anonymous_verifier, issuers, store.credential_schemas)
+    check = CheckProof(opened.provers, suites, issuers, store.credential_schemas)
+    check_anonymously = CheckProof(opened.anonymous_verifier, suites, issuers, store.credential_schemas)
     freshness = ChallengeUse(store.verifier_challenges)
     access = ProofAccess(proofs, store.verifier_challenges)
     status = ProofStatus(access, proofs)
     verify = VerifyProof(check, check_anonymously, freshness, proofs, status, record, clock)
-    making = _generate(opened, sealed_credentials, autonomy, anchoring)
+    making = _generate(opened, suites, sealed_credentials, autonomy, anchoring)
     return ProofHandlers(
         generate=making,
         present=CreateDelegatedPresentation(making),

@@ -8,8 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from identity_codec import multibase
-from identity_core.domain.credentials.status_gaps import StatusListRefused
-from identity_core.domain.credentials.status_list import ENTRIES, GZIP
+from identity_core.domain.credentials.status_list import ENTRIES, GZIP, StatusListRefused
 from identity_core.domain.dids.log.entry import check_proof
 from identity_core.domain.dids.state import LogInvalid
 

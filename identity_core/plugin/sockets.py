@@ -64,7 +64,7 @@ from identity_core.ports.ledger import (
     NewestLedger,
 )
 from identity_core.ports.panel import OperatorPanel
-from identity_core.ports.prover import BatchVerifier, PresentingProver, Prover
+from identity_core.ports.prover import BatchVerifier, Prover
 from identity_core.ports.securing import DerivingFormat, IssuingFormat, SecuringFormat
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ PROVER: Socket[Prover] = Socket(
     "identity_provide_prover",
     "prover",
     "prover.backend",
-    (BatchVerifier, PresentingProver, Prover),
+    (BatchVerifier, Prover),
     Contract((ProofInvalid, PredicateUnsupported, PredicateNotSatisfied, WitnessInvalid, *_AWAY), secretive=True),
 )
 PANEL: Socket[OperatorPanel] = Socket(

@@ -7,15 +7,41 @@ Refusals of the custodian port.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
 from identity_bbs.blind import IssueRequest
+from identity_bbs.holders import HolderConsent, NameRefused
 from identity_codec.values import value_class
-from identity_core.domain.custody import KeyNameTaken as KeyNameTaken
-from identity_core.domain.custody import KeyNotHeld as KeyNotHeld
-from identity_core.domain.custody import KeyRefused as KeyRefused
-from identity_core.domain.proofs.presentation import HolderConsent
+from identity_core.errors import IdentityError
+
+
+class KeyNotHeld(IdentityError):
+    """The custodian holds no key under this name."""
+
+    message = "The custodian holds no such key."
+
+
+class KeyNameTaken(IdentityError):
+    """Another key lives under this name."""
+
+    message = "The custodian holds another key under this name."
+
+
+class KeyRefused(IdentityError):
+    """The custodian does not hold keys of this type, or the secret or the name is not one that it can take."""
+
+    message = "The custodian does not take this key."
+
+
+@contextlib.contextmanager
+def checked_names() -> Iterator[None]:
+    """Raise ``KeyRefused`` for the names that holders' secrets do not follow from."""
+    try:
+        yield
+    except NameRefused as refused:
+        raise KeyRefused(str(refused)) from None
 
 
 @runtime_checkable

@@ -8,15 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from identity_core.domain.proofs.presentation import (
-    Acceptance,
-    PresentationContext,
-    PresentationStatement,
-    PresentationWitness,
-)
-from identity_core.domain.proofs.presented import PresentedPresentation
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.errors import ProofInvalid
 
@@ -32,7 +25,7 @@ class Prover(Protocol):
 
     @property
     def predicate_types(self) -> frozenset[str]:
-        """What it can prove, of the six ``PredicateType`` values. A ``PresentingProver`` knows ``neq`` too."""
+        """What it can prove, of the six ``PredicateType`` values."""
         ...
 
     def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
@@ -56,30 +49,7 @@ class Prover(Protocol):
 
 
 @runtime_checkable
-class PresentingProver(Prover, Protocol):
-    """A prover that also proves with credentials of suite 2, which are bound to their holder (PROTOCOL-2.md)."""
-
-    def present(
-        self, statement: PresentationStatement, witness: PresentationWitness, *, bound: PresentationContext
-    ) -> str:
-        """The text of a presentation. Raises as ``prove`` does, ``PredicateNotSatisfied`` also for a credential that is not valid on the
-        day or is revoked."""
-        ...
-
-    def read_presentation(self, text: str) -> PresentedPresentation:
-        """What a presentation says about itself. Nothing is verified; raises ``ProofInvalid`` when it cannot be read."""
-        ...
-
-    def verify_presentation(
-        self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance
-    ) -> None:
-        """Accepts a presentation of exactly this statement in exactly this context; both are the verifier's own. Raises
-        ``ProofInvalid``."""
-        ...
-
-
-@runtime_checkable
-class BatchVerifier(PresentingProver, Protocol):
+class BatchVerifier(Prover, Protocol):
     """A prover that checks many proofs in less time together than one by one. Each gets the answer that it would get alone: None where it
     is accepted. The answers stand in the order of what was asked."""
 
@@ -89,11 +59,24 @@ class BatchVerifier(PresentingProver, Protocol):
         """``verify`` of each: statement, proof, context and time."""
         ...
 
-    def verify_presentations(
-        self, asked: Sequence[tuple[PresentationStatement, str, PresentationContext, Acceptance]]
-    ) -> Sequence[ProofInvalid | None]:
-        """``verify_presentation`` of each: statement, text, context and acceptance."""
-        ...
+
+CallKind = Literal["prove", "read", "verify"]
+"""The calls that go to a worker together."""
+
+
+class ProverCall(Protocol):
+    """A call of an extension, which runs in the worker of the prover. Its class is a msgspec Struct that the module of the entry point
+    ``extension`` in the group ``identity.prover_calls`` has under its own name. That module must not import the extension.
+    A call of the kind ``verify`` also has ``refusals(prover, calls)``: what each of several would raise, None where it is accepted."""
+
+    extension: ClassVar[str]
+    batch: ClassVar[CallKind]
+
+    def ask(self, prover: Any) -> Any:
+        """Call the prover, in the worker."""
+
+    def read(self, octets: bytes) -> Any:
+        """Read the answer, in the server. Raises ``Fault``: when it is not one."""
 
 
 @runtime_checkable
@@ -121,17 +104,10 @@ class ProofWorkers(Protocol):
     async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None: ...
 
     @property
-    def presents(self) -> bool:
-        """Whether it is a ``PresentingProver``. Where it is none, ``present`` raises ``PredicateUnsupported`` and the others
-        ``ProofInvalid``."""
+    def extensions(self) -> frozenset[str]:
+        """The extensions whose calls it takes (``ProverCall.extension``); known at once."""
         ...
 
-    async def present(
-        self, statement: PresentationStatement, witness: PresentationWitness, *, bound: PresentationContext
-    ) -> str: ...
-
-    async def read_presentation(self, text: str) -> PresentedPresentation: ...
-
-    async def verify_presentation(
-        self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance
-    ) -> None: ...
+    async def ask(self, call: ProverCall) -> Any:
+        """Make the call of an extension. Raises what the call does."""
+        ...

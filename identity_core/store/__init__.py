@@ -18,7 +18,6 @@ from identity_core.store.credentials import StoredCredentials, StoredCredentialS
 from identity_core.store.delegations import StoredDelegations
 from identity_core.store.documents import Documents
 from identity_core.store.events import StoredEvents
-from identity_core.store.holder_secrets import StoredHolderSecrets
 from identity_core.store.index_rows import StoredIndexRows
 from identity_core.store.invocations import StoredInvocations
 from identity_core.store.proofs import StoredProofs
@@ -26,7 +25,6 @@ from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.requests import StoredIdempotencyKeys, StoredUsage
 from identity_core.store.row_mac import RowMac
 from identity_core.store.service_did import StoredServiceDid
-from identity_core.store.status_gaps import StoredStatusGaps
 
 __all__ = ["Store"]
 
@@ -54,10 +52,8 @@ class Store:
         self.service_did = StoredServiceDid(database)
         self.credential_schemas = StoredCredentialSchemas(database)
         self.credentials = StoredCredentials(database)
-        self.status_gaps = StoredStatusGaps(database)
         self.verifier_challenges = StoredVerifierChallenges(database)
         self.delegations = StoredDelegations(database)
-        self.holder_secrets = StoredHolderSecrets(database, self.activity)
         self.invocations = StoredInvocations(database, self.activity, secrets.token_bytes)
         self.proofs = StoredProofs(database, self.activity)
         self.api_key_tags = ApiKeyTags(database, secret, secrets.token_bytes)

@@ -24,9 +24,8 @@ from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.errors import Overloaded
 from identity_core.ports.credentials import CredentialFilter, RegisteredSchema, SchemaPage, StatusList
 from identity_core.ports.repositories import RowPosition
-from identity_core.store.holder_secrets import check_tag
+from identity_core.store.bindings import check_tag, set_listed
 from identity_core.store.records import Repository, Table
-from identity_core.store.status_gaps import set_listed
 
 _SCHEMAS = Table("credential_schemas", RegisteredSchema, extra=("id", "attributes"), omit=("definition",))
 _ADD_SCHEMA = f"{_SCHEMAS.insert} ON CONFLICT DO NOTHING"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from identity_bound_credentials.domain.presentation import PresentationWitness
 from identity_prover_bbs.plan import decompose
 from identity_prover_bbs.range_argument import check_value
 from identity_prover_bbs.set_argument import SetProver
@@ -16,8 +17,8 @@ from identity_prover_bbs.suite2.argument import VectorArgumentProver
 
 from identity_bbs.bls12381 import ORDER
 from identity_bbs.bls12381.backend import G1_OCTETS
+from identity_bbs.holders import HolderConsent
 from identity_bbs.octets import calculate_domain, octets_to_public_key, octets_to_signature
-from identity_core.domain.proofs.presentation import HolderConsent, PresentationWitness
 from tests.attack.prover_forge import interpolated
 from tests.presenting import Scene, seeded
 

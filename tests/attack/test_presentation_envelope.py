@@ -8,11 +8,11 @@ import json
 from dataclasses import replace
 
 import pytest
+from identity_bound_credentials.domain.bound_credential import SecretKeeper
+from identity_bound_credentials.domain.question import HolderForm
 from identity_prover_bbs.suite2 import PresentationEnvelope, verifier
 
-from identity_core.domain.credentials.bound_credential import SecretKeeper
 from identity_core.domain.proofs.proof import MAX_ENVELOPE_CHARACTERS
-from identity_core.domain.proofs.question import HolderForm
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from tests.presenting import IVO, NOW, Acceptance, Holder, Issuer, Scene, ask, context
 

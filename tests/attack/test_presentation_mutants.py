@@ -7,6 +7,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from identity_bound_credentials.domain import presentation
+from identity_bound_credentials.domain.presentation import Acceptance, ConsentTerms, Cover
+from identity_bound_credentials.domain.presented import sign_as_agent
+from identity_bound_credentials.domain.status_gaps import StatusEpoch
 from identity_kit.conformance.prover_cases import HANA
 from identity_prover_bbs import set_argument
 from identity_prover_bbs.committed_vector import VerifierVector
@@ -15,10 +19,6 @@ from identity_prover_bbs.suite2.layout import VectorLayout
 
 from identity_bbs import consent, core
 from identity_codec import ed25519
-from identity_core.domain.credentials.status_gaps import StatusEpoch
-from identity_core.domain.proofs import presentation
-from identity_core.domain.proofs.presentation import Acceptance, ConsentTerms, Cover
-from identity_core.domain.proofs.presented import sign_as_agent
 from tests.attack.presentation_forge import CheatingVector, PresentationForger, material, points_of
 from tests.attack.test_presentation_soundness import (
     CREDENTIAL,

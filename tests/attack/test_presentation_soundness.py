@@ -7,6 +7,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from identity_bound_credentials.domain.bound_credential import FIRST_DAY_SLOT, HANDLE_SLOT, LAST_DAY_SLOT
+from identity_bound_credentials.domain.presentation import Acceptance, ConsentTerms, Cover
+from identity_bound_credentials.domain.question import HolderForm
 from identity_kit.conformance.prover_cases import HANA, SCHEMA
 from identity_prover_bbs.suite2 import PresentationEnvelope
 
@@ -14,9 +17,6 @@ from identity_bbs.bls12381 import ORDER
 from identity_bbs.consent import consent as give_consent
 from identity_bbs.octets import mixed_messages_to_scalars
 from identity_core.domain.credentials.attributes import NULL_SCALAR
-from identity_core.domain.credentials.bound_credential import FIRST_DAY_SLOT, HANDLE_SLOT, LAST_DAY_SLOT
-from identity_core.domain.proofs.presentation import Acceptance, ConsentTerms, Cover
-from identity_core.domain.proofs.question import HolderForm
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported
 from tests.attack.presentation_forge import (
     CHEATS,

@@ -13,13 +13,13 @@ from itertools import islice
 from random import Random
 
 import pytest
+from identity_bound_credentials.domain.presentation import PresentationStatement, StatusPart
 from identity_kit.conformance.prover_cases import HANA
 from identity_prover_bbs.suite2 import PresentationEnvelope
 
 from identity_bbs.bls12381 import ORDER, Curve
 from identity_bbs.consent import consent as give_consent
 from identity_bbs.suite import ciphersuite
-from identity_core.domain.proofs.presentation import PresentationStatement, StatusPart
 from tests.attack.conftest import TRIES
 from tests.attack.presentation_forge import CHEATS, PLACES, PresentationForger, material
 from tests.attack.test_presentation_soundness import (

@@ -12,6 +12,12 @@ from itertools import pairwise
 from time import monotonic
 
 import pytest
+from identity_bound_credentials.domain import gap_shards, status_gaps
+from identity_bound_credentials.domain.gap_log import record_of
+from identity_bound_credentials.domain.gap_shards import Manifest, Shard, SignedGap
+from identity_bound_credentials.domain.status_gaps import LAST_END, Gap, HandleListed, StatusEpoch
+from identity_bound_credentials.published_gaps import PublishedGaps
+from identity_transparency.domain import gap_record
 from identity_transparency.domain.audit import Audit
 
 from identity_bbs import interface
@@ -19,11 +25,7 @@ from identity_bbs.bls12381 import keys, select
 from identity_bbs.suite import ciphersuite
 from identity_codec.multibase import base64url_encode
 from identity_core.client.session import ServiceError, ServiceUnreachable
-from identity_core.client.status_gaps import PublishedGaps
-from identity_core.domain.credentials import gap_log, gap_shards, status_gaps
-from identity_core.domain.credentials.gap_log import GapRecord
-from identity_core.domain.credentials.gap_shards import Manifest, Shard, SignedGap
-from identity_core.domain.credentials.status_gaps import LAST_END, Gap, HandleListed, StatusEpoch, StatusListRefused
+from identity_core.domain.credentials.status_list import StatusListRefused
 from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint
 from identity_tlog.policy import WitnessPolicy
@@ -260,8 +262,8 @@ def in_a_log(*manifests: Manifest) -> list[bytes]:
     """The leaves of a log of these lists, after other entries; the operator appends whatever he likes."""
     leaves = some_leaves(5)
     for place, manifest in enumerate(manifests, 1):
-        record, at = GapRecord.of(manifest), NOW.replace(microsecond=place)
-        sequence, name = len(leaves) + 1, gap_log.subject(LIST)
+        record, at = record_of(manifest), NOW.replace(microsecond=place)
+        sequence, name = len(leaves) + 1, gap_record.subject(LIST)
         leaves.append(LogLeaf(sequence, f"{sequence:064x}", sequence, at, name, place, record.octets).encode())
     return leaves
 

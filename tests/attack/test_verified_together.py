@@ -11,13 +11,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from identity_bound_credentials.domain.presentation import Acceptance
+from identity_bound_credentials.worker_calls import read_presentation, verify_presentation
 from identity_kit.conformance import prover_cases as first
 from identity_prover_bbs import BbsProver
 
 from identity_bbs import core
 from identity_bbs.bls12381 import select
 from identity_core.bootstrap.ports import SystemClock
-from identity_core.domain.proofs.presentation import Acceptance
 from identity_core.domain.proofs.proof import ZkProof
 from identity_core.errors import IdentityError, PluginUnavailable, ProofInvalid
 from identity_core.plugin.load import module_source
@@ -84,8 +85,8 @@ def of_suite_2(*, forged: bool = False) -> Ask:
     text = asked.prove()
     if forged:
         text = forge(asked, lambda messages: messages[1].__setitem__(slice(0, 2), (0, (1 << 32) - 1)))
-    return lambda workers: workers.verify_presentation(
-        asked.statement, text, bound=asked.bound, acceptance=Acceptance(NOW)
+    return lambda workers: verify_presentation(
+        workers, asked.statement, text, bound=asked.bound, acceptance=Acceptance(NOW)
     )
 
 
@@ -94,7 +95,7 @@ def of_another_context() -> Ask:
     asked = scene(status=True)
     bound = replace(asked.bound, context=replace(asked.context, proof_id="another"))
     text = asked.prove()
-    return lambda workers: workers.verify_presentation(asked.statement, text, bound=bound, acceptance=Acceptance(NOW))
+    return lambda workers: verify_presentation(workers, asked.statement, text, bound=bound, acceptance=Acceptance(NOW))
 
 
 async def verdict(asked: Awaitable[None]) -> tuple[Any, ...] | None:
@@ -199,7 +200,7 @@ def test_workers_share_what_waits_and_a_share_has_a_limit(sizes: Sizes) -> None:
 
 def reads(text: str, *, suite: int = 1) -> Ask:
     async def ask(workers: ProofWorkers) -> None:
-        await (workers.read(text) if suite == 1 else workers.read_presentation(text))
+        await (workers.read(text) if suite == 1 else read_presentation(workers, text))
 
     return ask
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
+from identity_bound_credentials.use_cases.suite import check_presentation
 
 from identity_bbs.bls12381 import select
 from identity_codec import multikey
@@ -16,7 +17,7 @@ from identity_core.domain.delegations.ibct import Capability
 from identity_core.domain.dids import state as history
 from identity_core.domain.proofs.proof import ReceivedProof, capability_digest
 from identity_core.errors import ProofInvalid
-from identity_core.use_cases.proofs.check import VerifiedProof, check_presentation
+from identity_core.use_cases.proofs.check import VerifiedProof
 from identity_core.use_cases.proofs.verify import expectation_of
 from identity_core.wire import VerifyProofRequest
 from openapi.did_examples import Telling

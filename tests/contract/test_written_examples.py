@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import yaml
 
 from openapi import write_examples, write_ledger_examples
 from openapi.write_credential_examples import CredentialTelling
@@ -23,6 +24,13 @@ def test_the_files_are_what_the_command_writes(command: str) -> None:
     for name, examples in WRITTEN[command]().items():
         text = write_examples.path_of(name).read_text("utf-8")
         assert text == write_examples.text_of(name, examples, f"openapi.{command}"), f"run python -m openapi.{command}"
+
+
+def test_examples_of_signed_gaps_are_those_of_the_story() -> None:
+    path = write_examples.EXAMPLES.parents[1] / "plugins" / "bound_credentials" / "openapi" / "examples.yaml"
+    written = yaml.safe_load(path.read_text("utf-8"))
+    told = CredentialTelling().tell_gaps()
+    assert {name: written[name] for name in told} == told
 
 
 def test_members_keep_the_order_of_the_file_and_new_ones_come_last() -> None:

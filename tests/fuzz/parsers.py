@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from identity_bound_credentials.domain.bound_format import parse_credential
 from identity_commands import verify_log as verifier
 from identity_oauth.domain import tokens as token
 from identity_prover_bbs.envelope import Envelope
@@ -19,7 +20,7 @@ from identity_bbs.octets import octets_to_proof, octets_to_public_key, octets_to
 from identity_bbs.suite import BbsProofInvalid, BbsSignatureInvalid, ciphersuite
 from identity_codec import jcs, multibase, multikey, strict_json, times
 from identity_core.api.errors import negotiate
-from identity_core.domain.credentials import status_list, verifiable_credential
+from identity_core.domain.credentials import status_list
 from identity_core.domain.delegations.action import Action, Grant, literal_of
 from identity_core.domain.delegations.ibct import Capability, delegation_id
 from identity_core.domain.dids import challenge
@@ -151,7 +152,7 @@ PARSERS: dict[str, Parser] = {
     "fragment": of_text(endpoint.check_fragment, (IdentityError,), "files"),
     "scopes": of_text(token.parse_scopes, (ValueError,), "dids:create zkp:prove"),
     "credential": of_json(
-        verifiable_credential.parse,
+        parse_credential,
         (IdentityError,),
         {
             "@context": ["https://www.w3.org/ns/credentials/v2"],

@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from identity_bound_credentials.domain.bound_credential import SecretKeeper
+from identity_bound_credentials.domain.normal_form import NormalForm, normal_form
+from identity_bound_credentials.domain.presentation import ConsentTerms, Cover
+from identity_bound_credentials.domain.presented import sign_as_agent
+from identity_bound_credentials.domain.question import HolderForm, Question
 from identity_kit.conformance.prover_cases import HANA, SCHEMA
 from identity_prover_bbs.suite2 import relation
 
 from identity_codec import ed25519
 from identity_codec.values import replace
-from identity_core.domain.credentials.bound_credential import SecretKeeper
-from identity_core.domain.proofs.normal_form import NormalForm, normal_form
-from identity_core.domain.proofs.presentation import ConsentTerms, Cover
-from identity_core.domain.proofs.presented import sign_as_agent
-from identity_core.domain.proofs.question import HolderForm, Question
 from plugins.prover_bbs.tests.presentation_vectors import SMALL
 from tests.presenting import DAY, LIST, NOW, Holder, Issuer, Scene, about, ask, context
 from tests.random_presentations import Case, packed, unpacked

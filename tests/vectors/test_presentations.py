@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from identity_bound_credentials.domain.bound_credential import BoundHeader
+from identity_bound_credentials.domain.presentation import Acceptance, Cover
+from identity_bound_credentials.domain.question import Question
 from identity_prover_bbs.suite2 import PresentationVerifier
 from identity_prover_bbs.suite2.received import ReceivedPresentation
 
 from identity_bbs.bls12381 import select
-from identity_core.domain.credentials.bound_credential import BoundHeader
-from identity_core.domain.proofs.presentation import Acceptance, Cover
-from identity_core.domain.proofs.question import Question
 from identity_core.errors import ProofInvalid
 from tests.vectors.presentations import FILE, vectors
 

@@ -16,14 +16,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from typing import Any
 
+from identity_bound_credentials.domain import gap_shards, status_gaps
+from identity_bound_credentials.domain.gap_shards import Manifest
+from identity_bound_credentials.domain.status_gaps import LAST_END, StatusEpoch
+from identity_bound_credentials.published_gaps import PublishedGaps
+
 from identity_bbs import interface
 from identity_bbs.bls12381 import keys, select
 from identity_bbs.suite import ciphersuite
 from identity_codec.multibase import base64url_encode
-from identity_core.client.status_gaps import PublishedGaps
-from identity_core.domain.credentials import gap_shards, status_gaps
-from identity_core.domain.credentials.gap_shards import Manifest
-from identity_core.domain.credentials.status_gaps import LAST_END, StatusEpoch
 
 ISSUER = "did:example:issuer"
 EPOCH = StatusEpoch(ISSUER, f"{ISSUER}#status", "AAAAAAAAAAAAAAAAAAAAAA", 20_780, 86_400)

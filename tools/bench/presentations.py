@@ -16,6 +16,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
+from identity_bound_credentials.domain.presentation import Acceptance
 from identity_prover_bbs.set_argument import SetLayout, SetProver
 from identity_prover_bbs.suite2 import (
     PresentationEnvelope,
@@ -35,7 +36,6 @@ from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
-from identity_core.domain.proofs.presentation import Acceptance
 from tests.presenting import AUDIENCE, HANDLE, NONCE, NOW, PLAIN, Holder, Issuer, Scene, ask
 
 SCHEMA = Schema(

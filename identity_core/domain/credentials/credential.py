@@ -23,7 +23,6 @@ from identity_codec.times import printed
 from identity_codec.values import value_class
 from identity_core.domain.activity import Event, Parties
 from identity_core.domain.credentials.attributes import ValueRefused
-from identity_core.domain.credentials.bound_credential import Particulars
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.dids.did import Did
 from identity_core.errors import Conflict, CredentialExpired, CredentialRevoked, InvalidCredential
@@ -85,6 +84,11 @@ class Credential:
     binding: Binding | None = None
     forgotten_at: datetime | None = None
 
+    @property
+    def suite(self) -> int:
+        """The suite that signed it."""
+        return 1 if self.binding is None else 2
+
     def check_usable(self, now: datetime) -> None:
         """Raises ``CredentialRevoked`` (also for a suspended one; ``details.status`` says which) or ``CredentialExpired``."""
         if self.status is not CredentialStatus.ACTIVE:
@@ -123,12 +127,6 @@ class Credential:
         if revoked:
             return self.status
         return CredentialStatus.SUSPENDED if value else CredentialStatus.ACTIVE
-
-
-def particulars_of(credential: Credential, binding: Binding) -> Particulars:
-    """What a credential of this binding says of itself. Raises ``ValueRefused``."""
-    holder, until = str(credential.holder), credential.valid_until
-    return Particulars(credential.id, holder, credential.valid_from, until, binding.handle)
 
 
 SIGNATURE_OCTETS: Final = 80

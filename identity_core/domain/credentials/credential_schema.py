@@ -30,8 +30,8 @@ from identity_core.domain.credentials.attributes import (
     decimal_text,
 )
 from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.proofs.asked import Asked
 from identity_core.domain.proofs.predicate import NOT_EQUAL, PREDICATE_NAMES, supported_by
-from identity_core.domain.proofs.question import Asked
 from identity_core.errors import InvalidSchema, PredicateUnsupported
 
 MAX_THRESHOLDS: Final = 256

@@ -95,3 +95,7 @@ def unsigned(
             "encodedList": encoded(places),
         },
     }
+
+
+class StatusListRefused(ValueError):
+    """The octets, handles or times are not those of a list of signed gaps; the text says why, and is safe to show."""

@@ -1,19 +1,50 @@
-"""What a verifier expects of a proof about several credentials together: exactly its own question, part by part."""
+"""What a proof says of several credentials together, and what a verifier expects of it, part by part.
+
+A proof of suite 1 is about predicates of one credential (``PresentedProof``). What a proof of another suite may say besides is a
+``PresentedQuestion``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Protocol, TypeAlias
 
 from identity_codec import jcs
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
+from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.credentials.schema import Schema
-from identity_core.domain.proofs.question import AttributeOf, Question, parse_asked
+from identity_core.domain.proofs.asked import Asked, parse_asked
+from identity_core.domain.proofs.proof import Context, PresentedProof
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 
+AttributeOf = tuple[int, str]
+"""The number of a credential in the question, and the name of one of its attributes."""
 Parts = dict[str, tuple[object, object]]
 """What is expected, and what the proof says, by the name of the part."""
+
+
+@value_class
+class KeptCredential:
+    """One of several that a proof is about; ``predicates`` are canonical ``ZKPredicate``, or ``neq``. ``credential_id`` is empty where the
+    proof is all that is known of it."""
+
+    credential_id: str
+    issuer: str
+    schema_id: str
+    predicates: tuple[Mapping[str, JsonValue], ...]
+
+
+@value_class
+class KeptQuestion:
+    """What was asked of several credentials together. ``same`` are classes of attributes that are equal and not null; ``either`` groups of
+    predicates, counted through all credentials, of which one holds at least; ``pseudonym`` the verifier's context."""
+
+    credentials: tuple[KeptCredential, ...]
+    same: tuple[tuple[AttributeOf, ...], ...]
+    either: tuple[tuple[int, ...], ...]
+    pseudonym: str | None
 
 
 @value_class
@@ -27,58 +58,38 @@ class ExpectedCredential:
 
 @value_class
 class ExpectedQuestion:
-    """``same``, ``either`` and ``pseudonym`` are as ``Question`` has them."""
+    """What a verifier expects of a proof about several credentials together: exactly its own question, part by part. ``same``, ``either``
+    and ``pseudonym`` are as ``KeptQuestion`` has them."""
 
     credentials: tuple[ExpectedCredential, ...]
     same: tuple[tuple[AttributeOf, ...], ...] = ()
     either: tuple[tuple[int, ...], ...] = ()
     pseudonym: str | None = None
 
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> ExpectedQuestion:
-        """Of the members that ``verifyProof`` takes. Raises ``ValueError``."""
-        if not value.keys() <= {"credentials", "same", "either", "pseudonym"}:
-            raise ValueError("a question has credentials, same, either and pseudonym")
-        try:
-            return cls(
-                tuple(
-                    ExpectedCredential(str(one["issuerDid"]), str(one["schemaId"]), tuple(one.get("predicates", ())))
-                    for one in value["credentials"]
-                ),
-                tuple(
-                    tuple((int(one["credential"]), str(one["attributeName"])) for one in together)
-                    for together in value.get("same", ())
-                ),
-                tuple(map(tuple, value.get("either", ()))),
-                value.get("pseudonym"),
-            )
-        except (KeyError, TypeError, AttributeError):
-            raise ValueError("a question names issuerDid, schemaId and predicates of each of its credentials") from None
+    def parts(
+        self, issuers: Sequence[str] = (), schemas: Sequence[Schema] = (), found: KeptQuestion | None = None
+    ) -> Parts:
+        """Compare with what a proof asks, None for one of suite 1, which asks no question.
 
-    def parts(self, question: Question | None) -> Parts:
-        """Against what a proof asks; None for one of suite 1, which asks no question. Raises ``ProofInvalid`` for a predicate that no such
-        proof can have."""
-        credentials = () if question is None else question.credentials
-        issuers = tuple(credential.header.issuer for credential in credentials)
-        schemas = tuple(credential.header.schema.id for credential in credentials)
+        ``issuers`` and ``schemas``: of its credentials, in order. Raises ``ProofInvalid``: for a predicate that no such proof can have."""
         return {
-            "issuer": (tuple(one.issuer for one in self.credentials), issuers),
-            "schema": (tuple(one.schema_id for one in self.credentials), schemas),
-            "predicates": self._predicates(question),
+            "issuer": (tuple(one.issuer for one in self.credentials), tuple(issuers)),
+            "schema": (tuple(one.schema_id for one in self.credentials), tuple(schema.id for schema in schemas)),
+            "predicates": self._predicates(schemas, found),
         }
 
-    def _predicates(self, question: Question | None) -> tuple[object, object]:
-        if question is None or len(question.credentials) != len(self.credentials):
+    def _predicates(self, schemas: Sequence[Schema], found: KeptQuestion | None) -> tuple[object, object]:
+        if found is None or len(schemas) != len(self.credentials):
             return True, False
-        pairs = zip(self.credentials, question.credentials, strict=True)
-        expected = [[canonical(asked.header.schema, each) for each in own.predicates] for own, asked in pairs]
-        found = [[jcs.canonicalize(each.json) for each in asked.predicates] for asked in question.credentials]
+        pairs = zip(self.credentials, schemas, strict=True)
+        expected = [[canonical(schema, each) for each in own.predicates] for own, schema in pairs]
+        asked = [[jcs.canonicalize(each) for each in one.predicates] for one in found.credentials]
         own = (expected, self.same, self.either, self.pseudonym)
-        return own, (found, question.same, question.either, question.pseudonym)
+        return own, (asked, found.same, found.either, found.pseudonym)
 
 
 def canonical(schema: Schema, asked: Mapping[str, JsonValue]) -> bytes:
-    """An expected predicate as this schema writes it: 1.5 at scale 2 is 1.50. Raises ``ProofInvalid``."""
+    """Return an expected predicate as this schema writes it: 1.5 at scale 2 is 1.50. Raises ``ProofInvalid``."""
     if asked.keys() != {"attributeName", "type", "value"}:
         raise ProofInvalid(details={"reason": "an expected predicate has attributeName, type and value"})
     try:
@@ -86,3 +97,54 @@ def canonical(schema: Schema, asked: Mapping[str, JsonValue]) -> bytes:
     except PredicateUnsupported:
         raise ProofInvalid(details={"reason": "the proof's schema has no such predicate as expected"}) from None
     return jcs.canonicalize(predicate.json)
+
+
+class PresentedQuestion(Protocol):
+    """Claims of a proof that its holder stands behind, without the keys: unverified until its suite has accepted it.
+
+    The members that ``PresentedProof`` has too are those of the first credential. ``joint`` is what it says of several credentials, or of
+    alternatives, equal attributes or a pseudonym, else None. ``pseudonym`` is the holder's for the verifier's context. ``agent_key`` is
+    the raw Ed25519 key of the agent who hands the proof over. ``cover`` are the fields that the holder consents to, None without a
+    consent, and ``consent_ends`` is when that ends.
+    """
+
+    @property
+    def verification_method(self) -> str: ...
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def predicates(self) -> tuple[Asked, ...]: ...
+    @property
+    def context(self) -> Context: ...
+    @property
+    def methods(self) -> tuple[str, ...]: ...
+    @property
+    def proven(self) -> frozenset[str]: ...
+    @property
+    def joint(self) -> KeptQuestion | None: ...
+    @property
+    def pseudonym(self) -> bytes | None: ...
+    @property
+    def agent_key(self) -> bytes | None: ...
+    @property
+    def cover(self) -> int | None: ...
+    @property
+    def consent_ends(self) -> datetime | None: ...
+    @property
+    def schema_ids(self) -> tuple[str, ...]: ...
+
+    def is_of(self, definitions: Sequence[CredentialSchema]) -> bool:
+        """Return whether its signed headers are of the registered schemas, which are in the order of ``schema_ids``."""
+
+    def is_status_recent(self, now: datetime, max_age: timedelta) -> bool | None:
+        """Return whether the epochs of its status lists ended at most ``max_age`` ago; None if it says nothing of a status."""
+
+    def parts(self, expected: ExpectedQuestion) -> Parts:
+        """Compare its whole question. Raises ``ProofInvalid``."""
+
+    def as_made(self, text: str) -> str:
+        """Return the proof ``text`` without the signature of the agent who handed it over."""
+
+
+AnyPresented: TypeAlias = PresentedProof | PresentedQuestion
+"""Unverified claims of a proof of any suite."""

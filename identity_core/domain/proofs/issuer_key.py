@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from identity_codec import multikey, times
+from identity_codec import ed25519, multikey, times
 from identity_codec.jose import JoseKey
 from identity_codec.strict_json import JsonValue
 from identity_core.domain.dids.did import Did
@@ -94,3 +94,12 @@ def absolute(did: str, reference: JsonValue) -> str | None:
     if not isinstance(name, str):
         return None
     return did + name if name.startswith("#") else name
+
+
+def agent_key_of(text: str) -> bytes:
+    """The 32 octets of an agent's key of its Ed25519 multikey. Raises ``ValueError`` for any other one, and for a key that is not safe."""
+    kind, raw = multikey.decode_public(text)
+    if kind != multikey.ED25519:
+        raise ValueError("an agent's key is an Ed25519 multikey")
+    ed25519.check_public_key(raw)
+    return raw

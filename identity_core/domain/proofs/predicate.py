@@ -104,12 +104,12 @@ class Predicate:
         """The predicate of a request. Raises ``PredicateUnsupported``; ``details.reason`` says why."""
         found = schema.attribute(attribute)
         if found is None:
-            raise _unsupported("the schema has no such attribute")
+            raise unsupported("the schema has no such attribute")
         kind = _TYPES.get(type_)
         if kind is None:
-            raise _unsupported("unknown predicate type")
+            raise unsupported("unknown predicate type")
         if kind not in _SUPPORTED[found.type]:
-            raise _unsupported(f"{kind.value} does not apply to a {found.type.value}")
+            raise unsupported(f"{kind.value} does not apply to a {found.type.value}")
         try:
             if not kind.takes_array:
                 predicate = cls(attribute, kind, (found.accept(value),))
@@ -118,7 +118,7 @@ class Predicate:
                 return predicate
             return cls(attribute, kind, _set(found, value))
         except ValueRefused as refused:
-            raise _unsupported(str(refused)) from None
+            raise unsupported(str(refused)) from None
 
     def holds(self, value: TypedValue | None) -> bool:
         """Whether it holds for a value of its attribute; for null (None) it never does. Every operand is looked at, and texts to their
@@ -191,7 +191,7 @@ Goal = InRange | Equals | MemberOf
 def normalise(schema: Schema, predicates: Sequence[Predicate]) -> tuple[Goal, ...]:
     """One goal for each attribute that is asked about, in the order of slots. Raises ``PredicateUnsupported``."""
     if not 1 <= len(predicates) <= MAX_PREDICATES:
-        raise _unsupported(f"a statement has 1 to {MAX_PREDICATES} predicates")
+        raise unsupported(f"a statement has 1 to {MAX_PREDICATES} predicates")
     sets = [predicate.operands for predicate in predicates if predicate.type is PredicateType.SET_MEMBER]
     check_elements(sum(map(len, sets)))
     asked: dict[str, list[Predicate]] = {}
@@ -201,7 +201,7 @@ def normalise(schema: Schema, predicates: Sequence[Predicate]) -> tuple[Goal, ..
     for name, group in asked.items():
         attribute = schema.attribute(name)
         if attribute is None:
-            raise _unsupported("the schema has no such attribute")
+            raise unsupported("the schema has no such attribute")
         goals.append(_goal(schema, attribute, group))
     return tuple(sorted(goals, key=lambda goal: goal.slot))
 
@@ -209,7 +209,7 @@ def normalise(schema: Schema, predicates: Sequence[Predicate]) -> tuple[Goal, ..
 def check_elements(count: int) -> None:
     """Refuses a statement whose sets have more elements in all than are allowed. Raises ``PredicateUnsupported``."""
     if count > MAX_SET_SIZE:
-        raise _unsupported(f"the sets of a statement have more than {MAX_SET_SIZE} elements in all")
+        raise unsupported(f"the sets of a statement have more than {MAX_SET_SIZE} elements in all")
 
 
 def check_satisfied(goals: Sequence[Goal], messages: Sequence[Message]) -> None:
@@ -219,7 +219,8 @@ def check_satisfied(goals: Sequence[Goal], messages: Sequence[Message]) -> None:
         raise PredicateNotSatisfied()
 
 
-def _unsupported(reason: str) -> PredicateUnsupported:
+def unsupported(reason: str) -> PredicateUnsupported:
+    """Return the refusal of what cannot be asked, with its reason."""
     return PredicateUnsupported(details={"reason": reason})
 
 
@@ -262,9 +263,9 @@ def _interval(attribute: Attribute, bounds: Sequence[Predicate]) -> tuple[int, i
         else:
             high = min(high, number - (predicate.type is PredicateType.LT))
     if low > high:
-        raise _unsupported("no value of the attribute's domain can satisfy the predicates")
+        raise unsupported("no value of the attribute's domain can satisfy the predicates")
     if (low, high) == attribute.domain:
-        raise _unsupported("every value of the attribute's domain satisfies the predicate")
+        raise unsupported("every value of the attribute's domain satisfies the predicate")
     return low, high
 
 
@@ -278,5 +279,5 @@ def _common(sets: Sequence[Sequence[TypedValue]]) -> list[TypedValue]:
 
 def _among(slot: int, messages: tuple[Message, ...]) -> Goal:
     if not messages:
-        raise _unsupported("no value can satisfy the predicates together")
+        raise unsupported("no value can satisfy the predicates together")
     return Equals(slot, messages[0]) if len(messages) == 1 else MemberOf(slot, messages)

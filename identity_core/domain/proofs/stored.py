@@ -19,8 +19,8 @@ from identity_codec.values import value_class
 from identity_core.domain.activity import Parties
 from identity_core.domain.credentials.attributes import ValueRefused, exact
 from identity_core.domain.proofs.anchor import Anchor
+from identity_core.domain.proofs.expected import KeptQuestion
 from identity_core.domain.proofs.proof import ZkProof
-from identity_core.domain.proofs.question import AttributeOf
 from identity_core.errors import InvalidRequest
 
 MAX_SYNC_WAIT_MS = 30_000
@@ -61,26 +61,6 @@ class ProofRevocation:
     at: datetime
     by: str
     reason: str | None
-
-
-@value_class
-class KeptCredential:
-    """One of several that a proof is about; ``predicates`` are canonical ``ZKPredicate``, or ``neq``."""
-
-    credential_id: str
-    issuer: str
-    schema_id: str
-    predicates: tuple[Mapping[str, JsonValue], ...]
-
-
-@value_class
-class KeptQuestion:
-    """What was asked of several credentials together; the rest is as ``Question`` has it."""
-
-    credentials: tuple[KeptCredential, ...]
-    same: tuple[tuple[AttributeOf, ...], ...]
-    either: tuple[tuple[int, ...], ...]
-    pseudonym: str | None
 
 
 @value_class

@@ -21,11 +21,9 @@ from identity_codec.times import printed
 from identity_codec.values import value_class
 from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.checks import BOUND, BoundPart, Check, CheckCode, Verdict, right, verdict_of, wrong
-from identity_core.domain.proofs.expected import ExpectedQuestion, Parts, canonical
+from identity_core.domain.proofs.expected import AnyPresented, ExpectedQuestion, Parts, canonical
 from identity_core.domain.proofs.issuer_key import controller_of
-from identity_core.domain.proofs.presentation import REQUEST_COVER, Acceptance, Cover
-from identity_core.domain.proofs.presented import AnyPresented, PresentedPresentation
-from identity_core.domain.proofs.proof import CLOCK_SKEW, NEVER_PROVEN, Context
+from identity_core.domain.proofs.proof import CLOCK_SKEW, NEVER_PROVEN, Context, PresentedProof
 from identity_core.errors import InvalidDid, ProofInvalid
 
 _CHECKS: Final = {
@@ -63,17 +61,7 @@ class Expectation:
     requires: frozenset[str] = frozenset()
     question: ExpectedQuestion | None = None
     agent_key: bytes | None = None
-    consent_cover: Cover | None = None
-
-    def acceptance(self, now: datetime) -> Acceptance:
-        """How a proof of suite 2 is taken at ``now`` (aware UTC), as far as its mathematics say: an older list, and a cover that was
-        said, are for ``checks``."""
-        usual = Acceptance(now, cover=REQUEST_COVER if self.consent_cover is None else Cover(0))
-        return (
-            usual
-            if self.status_max_age is None
-            else replace(usual, status_max_age=max(self.status_max_age, usual.status_max_age))
-        )
+    consent_cover: int | None = None
 
     def compare(self, presented: AnyPresented, now: datetime) -> tuple[str, ...]:
         """The names of the parts that were not compared, at ``now`` (aware UTC). Raises ``ProofInvalid`` when one differs."""
@@ -137,10 +125,8 @@ class Expectation:
 
     def _covers(self, presented: AnyPresented) -> bool:
         """Whether the holder consents, to all that must be covered."""
-        terms = presented.bound.consent if isinstance(presented, PresentedPresentation) else None
-        return self.consent_cover is None or (
-            terms is not None and self.consent_cover & terms.cover == self.consent_cover
-        )
+        cover = None if isinstance(presented, PresentedProof) else presented.cover
+        return self.consent_cover is None or (cover is not None and self.consent_cover & cover == self.consent_cover)
 
     def _parts(self, presented: AnyPresented) -> Parts:
         """What is expected and what the proof says, by name. Raises ``ProofInvalid`` for a predicate that no such proof can have."""
@@ -162,29 +148,28 @@ class Expectation:
     def _question_parts(self, presented: AnyPresented) -> Parts:
         if self.question is None:
             return {}
-        return self.question.parts(presented.question if isinstance(presented, PresentedPresentation) else None)
+        return self.question.parts() if isinstance(presented, PresentedProof) else presented.parts(self.question)
 
-    def takes(self, presented: PresentedPresentation) -> bool:
+    def takes(self, presented: AnyPresented) -> bool:
         """Whether the verifier can know what the proof says: alternatives, or several credentials, are asked for, or they would pass for
         something else."""
-        return self.question is not None or presented.is_of_one_credential
+        return self.question is not None or isinstance(presented, PresentedProof) or presented.joint is None
 
     def _status_fault(self, presented: AnyPresented, now: datetime) -> CheckCode | None:
         """Why the status list is not one that the verifier takes; None where nothing is expected of it, too."""
         if self.status_max_age is None:
             return None
-        epochs = presented.epochs if isinstance(presented, PresentedPresentation) else ()
-        if not epochs or "credentialStatus" not in presented.proven:
+        if isinstance(presented, PresentedProof) or "credentialStatus" not in presented.proven:
             return CheckCode.NOT_PROVEN
-        is_new = all(epoch.is_acceptable(now, self.status_max_age) for epoch in epochs)
-        return None if is_new else CheckCode.STATUS_TOO_OLD
+        is_recent = presented.is_status_recent(now, self.status_max_age)
+        return CheckCode.NOT_PROVEN if is_recent is None else None if is_recent else CheckCode.STATUS_TOO_OLD
 
     def _is_too_old(self, presented: AnyPresented, now: datetime) -> bool:
         return self.max_age is not None and now - presented.context.issued_at > self.max_age
 
 
 def _agent_key(presented: AnyPresented) -> bytes | None:
-    return presented.bound.agent_key if isinstance(presented, PresentedPresentation) else None
+    return None if isinstance(presented, PresentedProof) else presented.agent_key
 
 
 def issuer_of(presented: AnyPresented) -> str | None:

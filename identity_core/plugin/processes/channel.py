@@ -22,7 +22,7 @@ from identity_core.domain.proofs.proof import Context, PresentedProof, Statement
 from identity_core.errors import IdentityError, PredicateUnsupported, ProofInvalid
 from identity_core.plugin.border import Fault
 from identity_core.plugin.load import one_line
-from identity_core.plugin.processes.presenting import Present, ReadPresentation, VerifyPresentation
+from identity_core.plugin.processes.extended import Extended
 from identity_core.plugin.processes.securing import AskFormat, read, something_else
 from identity_core.ports.prover import BatchVerifier, Prover
 
@@ -91,38 +91,42 @@ class Verify(Struct, tag=True):
         """The answer. False is no verdict."""
         return read(octets, type(None))
 
+    @classmethod
+    def refusals(cls, prover: BatchVerifier, calls: Sequence[Verify]) -> Sequence[ProofInvalid | None]:
+        """``BatchVerifier.verify_all``."""
+        return prover.verify_all([(one.statement, one.proof, one.context, one.now) for one in calls])
+
 
 class VerifyTogether(Struct, tag=True):
     """Calls that wait at one time, for a ``BatchVerifier``."""
 
-    calls: list[Verify | VerifyPresentation]
+    calls: list[Verify | Extended]
 
     def refusals(self, prover: BatchVerifier) -> list[ProofInvalid | None]:
         """What each call would raise. Raises ``ValueError`` for another number of answers."""
-        first = [(n, one) for n, one in enumerate(self.calls) if isinstance(one, Verify)]
-        second = [(n, one) for n, one in enumerate(self.calls) if isinstance(one, VerifyPresentation)]
-        asked = [(one.statement, one.proof, one.context, one.now) for _, one in first]
-        presented = [one.asked() for _, one in second]
-        answers = [*(prover.verify_all(asked) if asked else ())]
-        answers += prover.verify_presentations(presented) if presented else ()
-        found = dict(zip([number for number, _ in (*first, *second)], answers, strict=True))
-        return [found[number] for number in range(len(self.calls))]
+        calls: list[Any] = [one.parse() if isinstance(one, Extended) else one for one in self.calls]
+        found: dict[int, ProofInvalid | None] = {}
+        kinds: list[Any] = [*dict.fromkeys(map(type, calls))]
+        for kind in kinds:
+            numbers = [number for number, call in enumerate(calls) if type(call) is kind]
+            found |= zip(numbers, kind.refusals(prover, [calls[number] for number in numbers]), strict=True)
+        return [found[number] for number in range(len(calls))]
 
 
 class ReadTogether(Struct, tag=True):
     """Proofs to read that wait at one time: one of them costs less than a journey."""
 
-    calls: list[Read | ReadPresentation]
+    calls: list[Read | Extended]
 
 
 class ProveTogether(Struct, tag=True):
     """Proofs to make that wait at one time."""
 
-    calls: list[Prove | Present]
+    calls: list[Prove | Extended]
 
 
 Together = VerifyTogether | ReadTogether | ProveTogether
-Single = Prove | Read | Verify | Present | ReadPresentation | VerifyPresentation | AskFormat
+Single = Prove | Read | Verify | Extended | AskFormat
 Call = Single | Together
 
 
@@ -135,7 +139,7 @@ class Ready(_Upward):
 
     suite: Annotated[str, Meta(min_length=1, max_length=200)]
     predicate_types: Annotated[frozenset[str], Meta(max_length=100)]
-    presents: bool = False
+    extensions: Annotated[frozenset[str], Meta(max_length=100)] = frozenset()
     batches: bool = False
 
 

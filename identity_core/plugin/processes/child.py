@@ -42,10 +42,11 @@ from identity_core.plugin.processes.channel import (
     VerifyTogether,
 )
 from identity_core.plugin.processes.confine import be_silent, confine, keep_from, stand_back
+from identity_core.plugin.processes.extended import calls_taken
 from identity_core.plugin.processes.worker import Order
 from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
 from identity_core.plugin.sockets import PROVER, SECURING
-from identity_core.ports.prover import BatchVerifier, PresentingProver
+from identity_core.ports.prover import BatchVerifier
 from identity_core.settings import Plugins, Settings, StartError
 
 Send = Callable[[Message], None]
@@ -109,7 +110,7 @@ def _ready(order: Order, send: Send) -> Built | None:
             "predicate_types": getattr(built.port, "predicate_types", ()),
         }
         told |= {
-            "presents": isinstance(built.port, PresentingProver),
+            "extensions": calls_taken(built.thing),
             "batches": isinstance(built.thing, BatchVerifier),
         }
         send(msgspec.convert(told, Ready))

@@ -11,33 +11,28 @@ from identity_core.errors import PluginUnavailable
 from identity_core.plugin.border import Bulkhead, Fault, guard
 from identity_core.plugin.build import Built
 from identity_core.plugin.load import Offer
-from identity_core.plugin.processes.channel import Failed, Prove, Raised, Read, Ready, Returned, Single, Verify
-from identity_core.plugin.processes.pool import Pool
-from identity_core.plugin.processes.presenting import (
-    Accepted,
-    Held,
-    Present,
-    ReadPresentation,
-    Stated,
-    VerifyPresentation,
+from identity_core.plugin.processes.channel import (
+    Failed,
+    Prove,
+    Raised,
+    Read,
+    Ready,
+    Returned,
+    Single,
+    Verify,
 )
+from identity_core.plugin.processes.extended import Extended
+from identity_core.plugin.processes.pool import Pool
 from identity_core.plugin.processes.securing import AskFormat
 from identity_core.plugin.processes.worker import Order
 from identity_core.plugin.sockets import PROVER, Socket
-from identity_core.ports.prover import ProofWorkers
+from identity_core.ports.prover import ProofWorkers, ProverCall
 from identity_core.ports.securing import Disclosed, KeyBinding, Secured, SecuredHead, SecuringFormat
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from identity_core.domain.proofs.presentation import (
-        Acceptance,
-        PresentationContext,
-        PresentationStatement,
-        PresentationWitness,
-    )
-    from identity_core.domain.proofs.presented import PresentedPresentation
     from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 
 WAITING_PER_WORKER: Final = 256
@@ -101,23 +96,11 @@ class ProverProcesses(Processes):
         await self._ask(Verify(statement, proof, context, now))
 
     @property
-    def presents(self) -> bool:
-        return self._known().presents
+    def extensions(self) -> frozenset[str]:
+        return self._known().extensions
 
-    async def present(
-        self, statement: PresentationStatement, witness: PresentationWitness, *, bound: PresentationContext
-    ) -> str:
-        text: str = await self._ask(Present(Stated.of(statement, bound), Held.of(witness)))
-        return text
-
-    async def read_presentation(self, text: str) -> PresentedPresentation:
-        presented: PresentedPresentation = await self._ask(ReadPresentation(text))
-        return presented
-
-    async def verify_presentation(
-        self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance
-    ) -> None:
-        await self._ask(VerifyPresentation(Stated.of(statement, bound), text, Accepted.of(acceptance)))
+    async def ask(self, call: ProverCall) -> Any:
+        return await self._ask(Extended.from_call(call))
 
     def _known(self) -> Ready:
         if self.pool.ready is None:

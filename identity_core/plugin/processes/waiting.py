@@ -11,7 +11,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from identity_core.plugin.processes.channel import (
     Failed,
@@ -29,13 +29,17 @@ from identity_core.plugin.processes.channel import (
     encode_several,
     frame,
 )
-from identity_core.plugin.processes.presenting import Present, ReadPresentation, VerifyPresentation
+from identity_core.plugin.processes.extended import Extended
+from identity_core.ports.prover import CallKind
 
 MOST_TOGETHER: Final = 16
 """Proofs that a worker reads, verifies or makes together. More save little, and the first waits for the last."""
 
 MAKING_SECONDS: Final = 0.05
 """How long a worker is to be at proofs that it makes together, by what the last ones took: a slow prover makes each by itself."""
+
+_KINDS: Final[dict[type[Any], CallKind]] = {Prove: "prove", Read: "read", Verify: "verify"}
+_TOGETHER: Final[dict[str, type[Together]]] = {"prove": ProveTogether, "read": ReadTogether, "verify": VerifyTogether}
 
 Outcome = Returned | Raised | Failed
 
@@ -52,14 +56,8 @@ class Job:
     @classmethod
     def of(cls, call: Single, answer: asyncio.Future[Outcome], *, batches: bool) -> Job:
         """``batches``: the prover is a ``BatchVerifier``."""
-        together: type[Together] | None = None
-        match call:
-            case Prove() | Present():
-                together = ProveTogether
-            case Read() | ReadPresentation():
-                together = ReadTogether
-            case Verify() | VerifyPresentation():
-                together = VerifyTogether if batches else None
+        kind = call.call.batch if isinstance(call, Extended) else _KINDS.get(type(call))
+        together = None if kind is None or (kind == "verify" and not batches) else _TOGETHER[kind]
         return cls(encode_call(call), together, answer)
 
     def end(self, outcome: Outcome | Exception) -> None:

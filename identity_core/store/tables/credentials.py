@@ -86,7 +86,7 @@ class HolderTagRow(StoreModel, table=True):
 
 
 class HolderSecretRow(StoreModel, table=True):
-    """How often a holder has rotated the secret that a custodian keeps; see ``ports/holder_secrets.py``. The secret is in no table."""
+    """How often a holder has rotated the secret that a custodian keeps; see ``StoredHolderSecrets``. The secret is in no table."""
 
     __tablename__ = "holder_secrets"
 
@@ -110,7 +110,7 @@ class StatusListRow(StoreModel, table=True):
 
 
 class GapListRow(StoreModel, table=True):
-    """An issuer's list of signed gaps; see ``ports/status_gaps.py``."""
+    """An issuer's list of signed gaps; see ``StoredStatusGaps``."""
 
     __tablename__ = "gap_lists"
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from identity_codec import multikey
-from identity_codec.values import value_class
 from identity_core.domain.dids import keys
-from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import PublicKey
-from identity_core.errors import DidNotFound, InvalidCredential, InvalidDid
+from identity_core.errors import InvalidCredential
 from identity_core.ports.custodian import Custodian, KeyNotHeld
-from identity_core.ports.status_gaps import GapList
-from identity_core.use_cases.dids.index import DidReader
 
 
 async def newest_held_key(
@@ -46,25 +42,3 @@ def assertion_keys(document: DidDocument, kind: str = multikey.BLS12381G2) -> li
         if method is not None and method.type == kind and method.revoked is None:
             found.append(key_id)
     return found
-
-
-@value_class
-class ListKeys:
-    """Tells which key signs an issuer's list of signed gaps now."""
-
-    reader: DidReader
-    custodian: Custodian
-
-    async def __call__(self, gap_list: GapList) -> str:
-        """The id of the issuer's newest key that is held here and came with a proof of possession; the list's own where there is none, or
-        where the issuer is not in force: then no verifier takes the list, and none would take another key's. Raises what the custodian
-        does."""
-        try:
-            state = (await self.reader.standing(Did.parse(gap_list.issuer))).head.state
-            if state.deactivated:
-                return gap_list.method
-            method, key = await newest_held_key(self.custodian, state.document)
-        except (DidNotFound, InvalidCredential, InvalidDid):
-            return gap_list.method
-        is_proven = multikey.encode_public(multikey.BLS12381G2, key.raw) in (state.proven_keys or ())
-        return method if is_proven else gap_list.method

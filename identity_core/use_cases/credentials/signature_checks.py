@@ -10,9 +10,6 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from identity_core.domain.credentials.bound_credential import BoundHeader, check_bound_signature
-from identity_core.domain.credentials.credential import Credential, check_signature, particulars_of
-from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import Overloaded
 
 AT_ONCE: Final = 2
@@ -63,12 +60,3 @@ class SignatureChecks:
         future: asyncio.Future[None] = loop.run_in_executor(None, *work)
         future.add_done_callback(ended)
         return future
-
-
-def signature_check(credential: Credential, witness: Witness) -> tuple[Any, ...]:
-    """The function that checks the issuer's signature on everything that it covers, with its arguments; it raises ``InvalidCredential``."""
-    key, binding = credential.issuer_public_key, credential.binding
-    if binding is None:
-        return check_signature, key, witness.signature, credential.schema, witness.attributes
-    header, particulars = BoundHeader.from_octets(binding.header), particulars_of(credential, binding)
-    return check_bound_signature, key, witness.signature, header, witness.attributes, particulars, binding.commitment

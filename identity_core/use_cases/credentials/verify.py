@@ -11,7 +11,7 @@ from datetime import datetime
 from identity_codec.values import value_class
 from identity_core.domain.credentials import verifiable_credential
 from identity_core.domain.credentials.credential import canonical_values
-from identity_core.domain.credentials.verifiable_credential import PresentedCredential
+from identity_core.domain.credentials.verifiable_credential import BoundFormat, PresentedCredential
 from identity_core.errors import CredentialExpired, CredentialRevoked, IdentityError, InvalidCredential
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
@@ -23,7 +23,7 @@ from identity_core.wire import CredentialCheck, CredentialVerdict, VerifyCredent
 @value_class
 class VerifyCredential:
     """Looks, and changes nothing. ``check`` is for strangers, ``check_known`` for callers with an API key. ``base_url`` is where this
-    service's status lists are."""
+    service's status lists are; ``bound_format`` is that of suite 2."""
 
     schemas: CredentialSchemas
     credentials: Credentials
@@ -32,11 +32,12 @@ class VerifyCredential:
     check_known: SignatureChecks
     clock: Clock
     base_url: str
+    bound_format: BoundFormat | None
 
     async def __call__(self, wish: VerifyCredentialRequest, *, is_known: bool = False) -> CredentialVerdict:
         now = self.clock.now()
         try:
-            presented = verifiable_credential.parse(wish.credential, now)
+            presented = verifiable_credential.parse(wish.credential, now, bound_format=self.bound_format)
         except InvalidCredential as error:
             return _verdict([_wrong("form", "CREDENTIAL_MALFORMED", error)])
         checks = [_right("form"), *await self._signature(presented, now, self.check_known if is_known else self.check)]
@@ -71,7 +72,7 @@ class VerifyCredential:
         credential = await self.credentials.get(presented.id)
         if credential is None:
             return [_wrong("record", "CREDENTIAL_UNKNOWN")]
-        if not presented.agrees_with(credential, self.base_url):
+        if not presented.agrees_with(credential, self.base_url, self.bound_format):
             return [_wrong("record", "RECORD_MISMATCH")]
         checks = [_right("record")]
         try:

@@ -195,7 +195,7 @@ class CatchUp:
                 continue
             if Did.parse(line.did).method not in self.methods:
                 # Its plugin is not loaded now, which is no reason to suspect anybody, and ``HeadCheck`` brings it up when it is; or it is
-                # no DID at all (`domain/credentials/gap_log.py`).
+                # no DID at all (`plugins/transparency`).
                 withheld.add(line.did)
                 continue
             try:

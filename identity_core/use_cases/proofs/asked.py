@@ -14,8 +14,8 @@ from identity_codec.strict_json import JsonValue
 from identity_codec.structs import UNSET, UnsetType, ValidationError, convert, given, plain
 from identity_codec.values import value_class
 from identity_core.domain.delegations.action import CREDENTIAL, PSEUDONYM, SAME
+from identity_core.domain.proofs.expected import AttributeOf
 from identity_core.domain.proofs.predicate import MAX_PREDICATES
-from identity_core.domain.proofs.question import AttributeOf
 from identity_core.domain.proofs.stored import read_value
 from identity_core.errors import InvalidRequest
 from identity_core.wire import (

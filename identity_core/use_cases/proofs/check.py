@@ -14,26 +14,18 @@ whatever an attacker wrote into the proof ends in a check that is wrong, never i
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import replace, value_class
-from identity_core.domain.credentials.credential_schema import digest
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.proofs.checks import Check, CheckCode, right, undecided, wrong
+from identity_core.domain.proofs.expected import AnyPresented
 from identity_core.domain.proofs.issuer_key import assertion_key, assertion_multikey, controller_of, has_many_keys
-from identity_core.domain.proofs.presentation import Acceptance
-from identity_core.domain.proofs.presented import (
-    AnyPresented,
-    PresentedPresentation,
-    awaits_agent,
-    presentation_signals,
-)
-from identity_core.domain.proofs.proof import PresentedProof, Statement, ZkProof, moment_within, public_signals
+from identity_core.domain.proofs.proof import PresentedProof, moment_within
 from identity_core.domain.proofs.proof import ReceivedProof as ReceivedProof
-from identity_core.domain.proofs.question import SUITE_2
 from identity_core.domain.proofs.verification import Expectation, ProofVerification, check_time
 from identity_core.errors import (
     DidNotFound,
@@ -41,12 +33,13 @@ from identity_core.errors import (
     InvalidDid,
     NotAcceptable,
     PluginUnavailable,
-    PredicateUnsupported,
     ProofInvalid,
 )
 from identity_core.ports.credentials import CredentialSchemas
-from identity_core.ports.prover import PresentingProver, ProofWorkers, Prover
+from identity_core.ports.prover import ProofWorkers, Prover
+from identity_core.ports.suites import ProofSuite, ProofSuites
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.proofs.suite_1 import own_members
 
 
 @value_class
@@ -67,42 +60,9 @@ def check(
     presented = prover.read(received.proof)
     unchecked = expectation.compare(presented, now)
     statement = presented.statement(issuer_key)
-    said = _own(received.proof, prover.suite, statement, presented)
+    said = own_members(received.proof, prover.suite, statement, presented)
     prover.verify(statement, received.completed(said), context=presented.context, now=now)
     return VerifiedProof(presented, unchecked)
-
-
-def check_presentation(
-    received: ReceivedProof,
-    prover: PresentingProver,
-    *,
-    keys: Mapping[str, bytes],
-    expectation: Expectation,
-    now: datetime,
-) -> VerifiedProof:
-    """As ``check``, for a proof of suite 2: ``keys`` are those of the issuer and of its status list, by their methods. Raises
-    ``ProofInvalid``."""
-    presented = prover.read_presentation(received.proof)
-    if not expectation.takes(presented):
-        raise ProofInvalid(
-            details={"reason": "the proof is of several credentials, or of alternatives: say what is expected of it"}
-        )
-    unchecked = expectation.compare(presented, now)
-    if received.completed(own := _own_presentation(received.proof, presented)) != own:
-        raise ProofInvalid(details={"reason": "a member beside the envelope says something else"})
-    try:
-        statement = presented.statement(keys)
-    except PredicateUnsupported as unsupported:
-        raise ProofInvalid(details=unsupported.details) from None
-    taken = expectation.acceptance(now)
-    prover.verify_presentation(statement, received.proof, bound=presented.bound, acceptance=taken)
-    return VerifiedProof(presented, unchecked)
-
-
-def _own(text: str, suite: str, statement: Statement, presented: PresentedProof) -> ZkProof:
-    """The members that the proof itself has beside its text."""
-    kinds = ",".join(predicate.type.value for predicate in presented.predicates)
-    return ZkProof(text, public_signals(suite, statement, presented.context), kinds, presented.context.proof_id)
 
 
 NAME = "issuerKey"
@@ -186,16 +146,18 @@ class CheckProof:
     """Raises ``PluginUnavailable``, ``PluginTimeout`` and ``Overloaded`` when the prover cannot be asked: nothing is known then."""
 
     provers: ProofWorkers
+    suites: ProofSuites
     issuers: IssuerKeys
     schemas: CredentialSchemas
 
     async def __call__(self, received: ReceivedProof, question: Expectation, now: datetime) -> ProofVerification:
-        presented = await self._read(received, question)
-        if presented is None:
+        found = await self._read(received, question)
+        if found is None:
             return ProofVerification((wrong("form", CheckCode.PROOF_INVALID),), None, question.unchecked)
+        suite, presented = found
         context = presented.context
-        if isinstance(presented, PresentedPresentation) and presented.bound.consent is not None:
-            ends = datetime.fromtimestamp(presented.bound.consent.not_after, UTC)
+        ends = None if isinstance(presented, PresentedProof) else presented.consent_ends
+        if ends is not None:
             # It ends with the holder's consent: what was right until then has expired, and is not wrong.
             context = replace(context, expires_at=min(context.expires_at, ends))
         checks = [right("form"), *question.checks(presented, now), check_time(context, now)]
@@ -208,28 +170,27 @@ class CheckProof:
                 checks.append(wrong("schemaHeader", CheckCode.SCHEMA_MISMATCH))
             case _:
                 checks.append(right("schemaHeader"))
-        keys, found = await self._keys(presented, now)
-        checks += [one.check for one in found]
-        if all(one.raw is not None for one in found):
-            taken = question.acceptance(moment_within(context, now))
-            checks += await self._mathematics(received, presented, keys, taken)
-        return ProofVerification(tuple(checks), presented, unchecked, found[0].warnings)
+        keys, resolved = await self._keys(presented, now)
+        checks += [one.check for one in resolved]
+        if all(one.raw is not None for one in resolved):
+            at = moment_within(context, now)
+            checks += await suite.check(self.provers, received, presented, keys, question, at)
+        return ProofVerification(tuple(checks), presented, unchecked, resolved[0].warnings)
 
     async def expired(self, received: ReceivedProof, question: Expectation) -> ProofVerification:
         """That the proof has expired, and nothing else about it but what it says of itself."""
-        presented = await self._read(received, question)
+        found = await self._read(received, question)
+        presented = None if found is None else found[1]
         return ProofVerification((wrong("time", CheckCode.PROOF_EXPIRED),), presented, question.unchecked)
 
-    async def _read(self, received: ReceivedProof, question: Expectation) -> AnyPresented | None:
-        """What a proof of either suite says, or None for what is none. The suite that stands beside its text says which to try first,
+    async def _read(self, received: ReceivedProof, question: Expectation) -> tuple[ProofSuite, AnyPresented] | None:
+        """What a proof says, with its suite; None for what is none. The suite that stands beside its text says which to try first,
         and nothing else: each try is a journey to a worker."""
-        tries: list[Callable[[str], Awaitable[AnyPresented]]] = [self.provers.read, self.provers.read_presentation]
-        if received.public_signals is not None and received.public_signals[:1] == (SUITE_2,):
-            tries.reverse()
-        for read in tries:
+        signals = received.public_signals or ()
+        for suite in sorted(self.suites.values(), key=lambda one: signals[:1] != (one.name,)):
             with suppress(ProofInvalid):
-                presented = await read(received.proof)
-                return presented if isinstance(presented, PresentedProof) or question.takes(presented) else None
+                presented = await suite.read(self.provers, received.proof)
+                return (suite, presented) if question.takes(presented) else None
         return None
 
     async def _is_registered(self, presented: AnyPresented) -> bool | None:
@@ -237,14 +198,9 @@ class CheckProof:
         if isinstance(presented, PresentedProof):
             registered = await self.schemas.get(presented.schema.id)
             return None if registered is None else registered.definition.schema.header == presented.schema.header
-        found = []
-        for header in (credential.header for credential in presented.question.credentials):
-            registered = await self.schemas.get(header.schema.id)
-            if registered is None:
-                return None
-            definition = registered.definition
-            found.append(definition.schema == header.schema and digest(definition) == header.digest)
-        return all(found)
+        found = [await self.schemas.get(schema_id) for schema_id in presented.schema_ids]
+        definitions = [one.definition for one in found if one is not None]
+        return presented.is_of(definitions) if len(definitions) == len(found) else None
 
     async def _keys(self, presented: AnyPresented, now: datetime) -> tuple[dict[str, bytes], list[FoundKey]]:
         """The keys by their methods, and what was found: of the first issuer, and where something is not right of the others."""
@@ -252,37 +208,3 @@ class CheckProof:
         found = [await self.issuers(method, now) for method in methods]
         keys = {method: one.raw for method, one in zip(methods, found, strict=True) if one.raw is not None}
         return keys, [found[0], *(one for one in found[1:] if one.raw is None)]
-
-    async def _mathematics(
-        self, received: ReceivedProof, presented: AnyPresented, keys: Mapping[str, bytes], taken: Acceptance
-    ) -> tuple[Check, Check]:
-        """What stands around the envelope against what is in it, and the envelope itself under the issuer's key."""
-        signals = right("publicSignals")
-        try:
-            if isinstance(presented, PresentedProof):
-                statement = presented.statement(keys[presented.verification_method])
-                proof = _own(received.proof, self.provers.suite, statement, presented)
-                signals = _compared(received, proof)
-                await self.provers.verify(statement, proof, context=presented.context, now=taken.now)
-            else:
-                signals = _compared(received, _own_presentation(received.proof, presented))
-                if awaits_agent(received.proof, presented):
-                    return signals, wrong("proof", CheckCode.AGENT_SIGNATURE_MISSING)
-                asked = presented.statement(keys)
-                await self.provers.verify_presentation(asked, received.proof, bound=presented.bound, acceptance=taken)
-        except (ProofInvalid, PredicateUnsupported):
-            return signals, wrong("proof", CheckCode.PROOF_INVALID)
-        return signals, right("proof")
-
-
-def _compared(received: ReceivedProof, own: ZkProof) -> Check:
-    is_same = received.completed(own) == own
-    return right("publicSignals") if is_same else wrong("publicSignals", CheckCode.PUBLIC_SIGNALS_MISMATCH)
-
-
-def _own_presentation(text: str, presented: PresentedPresentation) -> ZkProof:
-    """The members that a presentation has beside its text."""
-    asked = [each.json for credential in presented.question.credentials for each in credential.predicates]
-    kinds = ",".join(str(each["type"]) for each in asked)
-    signals = presentation_signals(presented.question, presented.context)
-    return ZkProof(text, signals, kinds, presented.context.proof_id)

@@ -13,7 +13,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from identity_codec.structs import given
@@ -21,8 +21,7 @@ from identity_codec.values import value_class
 from identity_core.domain.activity import DONE, REFUSED, EventRecord, RequestContext
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.domain.proofs.anchor import Anchor
-from identity_core.domain.proofs.presentation import last_expiry, proof_day
-from identity_core.domain.proofs.proof import Context, Witness, capability_digest
+from identity_core.domain.proofs.proof import Context, Witness, ZkProof, capability_digest
 from identity_core.domain.proofs.stored import SALT_OCTETS, DelegatedProof, StoredProof
 from identity_core.errors import (
     IdentityError,
@@ -31,16 +30,15 @@ from identity_core.errors import (
     Overloaded,
     PluginTimeout,
     PluginUnavailable,
+    PredicateNotSatisfied,
 )
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Anchoring, Earlier, Invocations, Lease, Outcome, RefusedInvocation
+from identity_core.ports.suites import ProofSuites
 from identity_core.use_cases.credentials.sealed import SealedCredentials
-from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.proofs.agreement import agreement
 from identity_core.use_cases.proofs.asked import ProofRequest
 from identity_core.use_cases.proofs.prepare import prepare, required
-from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.proofs.records import event_of, to_keep
 from identity_core.use_cases.proofs.steps import (
     ProofAttempt,
@@ -49,7 +47,6 @@ from identity_core.use_cases.proofs.steps import (
     check_delegation,
     check_scope,
     consumption,
-    prove,
 )
 from identity_core.use_cases.record import Record
 from identity_core.wire import DelegatedPresentationRequest
@@ -105,7 +102,7 @@ class GenerateDelegatedProof:
 
     reader: DidReader
     sealed_credentials: SealedCredentials
-    present: PresentBound
+    suites: ProofSuites
     invocations: Invocations
     anchoring: Anchoring
     autonomy: AutonomyTable
@@ -114,7 +111,6 @@ class GenerateDelegatedProof:
     random: Callable[[int], bytes]
     policy: ProofPolicy
     turns: FairQueue = field(default_factory=FairQueue)
-    consents: SignatureChecks = field(default_factory=SignatureChecks)
 
     async def __call__(self, request: ProofRequest, context: RequestContext) -> Answered:
         """The outcome; a refusal that spent the token is one. Raises ``InvalidRequest``, ``InvalidDid``, the refusals of steps 4 to 10 and
@@ -173,15 +169,13 @@ class GenerateDelegatedProof:
         usable = required(credentials)
         for credential in usable:
             credential.check_usable(attempt.now)
-        asked, provers = attempt.asked, self.present.provers
-        attempt.prepared = prepared = await prepare(asked, attempt.claims, usable, self.sealed_credentials, provers)
-        if prepared.question is not None:
-            await self.present.check_issuers(usable)
 
         def context() -> Context:
             return _context_of(attempt, attempt.now, self.random, self.policy)
 
-        attempt.agreed = await agreement(asked.consent, prepared, context, self.consents)
+        attempt.prepared = await prepare(
+            attempt.asked, attempt.claims, usable, self.sealed_credentials, self.suites, context
+        )
 
     async def _consumed(self, attempt: ProofAttempt, context: RequestContext) -> Outcome | Earlier:
         """Steps 17 to 19, and the receipt of the anchor."""
@@ -216,7 +210,7 @@ class GenerateDelegatedProof:
             bound = _context_of(attempt, now, self.random, self.policy)
             # A lease that was taken over was counted before, by a request that opened the credentials for itself.
             known = witnesses or [await self.sealed_credentials.witness(one) for one in attempt.prepared.credentials]
-            made = await prove(attempt, known, self.present, bound)
+            made = await _made(attempt, known, bound)
             salt, caller = self.random(SALT_OCTETS), context.caller
             proof = to_keep(attempt, made, created_at=now, expires_at=bound.expires_at, salt=salt, caller=caller)
             event = event_of(attempt, DONE, proof=proof)
@@ -240,18 +234,23 @@ class CreateDelegatedPresentation:
         return await self.making(request, context)
 
 
+async def _made(attempt: ProofAttempt, witnesses: Sequence[Witness], context: Context) -> ZkProof:
+    """The prover's work. Raises ``PluginUnavailable``, ``PluginTimeout``, ``Overloaded``, ``InternalError``."""
+    try:
+        return await attempt.prepared.plan.prove(witnesses, context)
+    except PredicateNotSatisfied as error:
+        # The predicate was found to hold; a prover that says otherwise must not be heard as a refusal that counts.
+        raise PluginUnavailable("The prover disagrees about the predicate.") from error
+
+
 def _context_of(attempt: ProofAttempt, now: datetime, random: Callable[[int], bytes], policy: ProofPolicy) -> Context:
     """What the proof is bound to: the verifier's own challenge where the request carries it, else the nonce that the holder picked."""
     request, capability = attempt.request, attempt.capability
     nonce = given(request.challenge, capability.nonce).encode()
     issued_at = now.replace(microsecond=0)
     expires_at = issued_at + policy.lifetime
-    if attempt.prepared.question is not None:
-        # What it says of the credential's validity is said of one day.
-        expires_at = min(expires_at, last_expiry(proof_day(issued_at)))
-    if attempt.agreed is not None:
-        # No verifier takes it past the holder's consent.
-        expires_at = min(expires_at, datetime.fromtimestamp(attempt.agreed.terms.not_after, UTC))
+    if attempt.prepared is not None:
+        expires_at = attempt.prepared.plan.expiry(issued_at, expires_at)
     return Context(
         audience=given(request.domain, policy.audience),
         nonce=nonce,

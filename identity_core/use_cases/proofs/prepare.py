@@ -1,26 +1,23 @@
 """Steps 14 to 16 of generateDelegatedProof: what is asked, of credentials that can answer it, before any of them is opened.
 
-With credentials of suite 2 it is a ``Question``, whatever the request looked like. Of several credentials each is in force, all are bound
-to one secret of the holder's, and the proof is about their status if every one of them can be revoked.
+The suite of the credentials checks the rest (``ports/suites.py``): all that is asked with ``credentials`` is of suite 2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hmac import compare_digest
 
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import TypedValue
-from identity_core.domain.credentials.bound_credential import BoundHeader
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.delegations.action import CREDENTIAL, PSEUDONYM, SAME
-from identity_core.domain.proofs.normal_form import check_size
-from identity_core.domain.proofs.predicate import NOT_EQUAL, Predicate, normalise
-from identity_core.domain.proofs.proof import Witness
-from identity_core.domain.proofs.question import Asked, AskedCredential, Question, parse_asked, refused
-from identity_core.errors import CredentialNotFound, PluginUnavailable
-from identity_core.ports.prover import ProofWorkers
+from identity_core.domain.proofs.asked import Asked, parse_asked
+from identity_core.domain.proofs.expected import KeptCredential, KeptQuestion
+from identity_core.domain.proofs.proof import Context, Witness
+from identity_core.errors import CredentialNotFound
+from identity_core.ports.suites import ProofPlan, ProofSuites
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.proofs.asked import AskedProof, Claim
 
@@ -36,18 +33,14 @@ class AskedOfAttribute:
 
 @value_class
 class PreparedProof:
-    """Usable credentials, which have not been opened, and the predicates of each. ``question`` is None with a credential of suite 1,
-    which is alone."""
+    """Usable credentials, which have not been opened, and the predicates of each. ``joint`` is what is asked of several together, None
+    where the request has one credential."""
 
     credentials: tuple[Credential, ...]
     predicates: tuple[tuple[Asked, ...], ...]
-    question: Question | None
+    joint: KeptQuestion | None
+    plan: ProofPlan
     seal: CredentialSeal
-
-    @property
-    def plain(self) -> tuple[Predicate, ...]:
-        """Those of a credential of suite 1."""
-        return tuple(one for one in self.predicates[0] if isinstance(one, Predicate))
 
     def opened(self, sealed: Sequence[bytes]) -> list[Witness]:
         """What is in the boxes of the credentials. Raises ``InternalError`` for one that is not its credential's."""
@@ -62,7 +55,7 @@ class PreparedProof:
         # All are looked at: which one fails is a secret.
         asked = [(part, predicate) for part, each in enumerate(self.predicates) for predicate in each]
         found = [predicate.holds(value(part, predicate.attribute)) for part, predicate in asked]
-        question = self.question
+        question = self.joint
         if question is None:
             return sum(found) == len(found)
         alternatives = {number for group in question.either for number in group}
@@ -77,8 +70,8 @@ class PreparedProof:
         for claim in claims:
             if claim.part is None or claim.type == CREDENTIAL:
                 yield None
-            elif claim.type == SAME and self.question is not None and isinstance(claim.value, int):
-                together = self.question.same[claim.value]
+            elif claim.type == SAME and self.joint is not None and isinstance(claim.value, int):
+                together = self.joint.same[claim.value]
                 ids: list[JsonValue] = [[self.credentials[part].id, name] for part, name in together]
                 yield AskedOfAttribute(claim.part, claim.attribute, {"attributeName": claim.attribute, "same": ids})
             else:
@@ -98,9 +91,11 @@ async def prepare(
     claims: Sequence[Claim],
     credentials: Sequence[Credential],
     sealed_credentials: SealedCredentials,
-    provers: ProofWorkers,
+    suites: ProofSuites,
+    context: Callable[[], Context],
 ) -> PreparedProof:
-    """Step 16. ``claims`` have all values. Raises ``PredicateUnsupported``, ``PluginUnavailable``."""
+    """Step 16. ``claims`` have all values; ``context`` returns what the proof would be bound to. Raises what ``ProofSuite.prepare``
+    does."""
     predicates = tuple(
         tuple(
             parse_asked(credential.schema, {"attributeName": claim.attribute, "type": claim.type, "value": claim.value})
@@ -115,45 +110,21 @@ async def prepare(
             policy.check_predicate(predicate)
         for name in (name for together in asked.same for owner, name in together if owner == part):
             policy.check_same(name)
-    question = _question(asked, credentials, predicates)
-    known = provers.predicate_types
-    if not known:
-        # Before anything is spent on a prover that is not there.
-        raise PluginUnavailable("No prover is available.")
-    if question is not None:
-        # What a prover of suite 2 knows besides it knows with all of suite 2.
-        known |= {NOT_EQUAL}
-    is_supported = all(predicate.type in known for each in predicates for predicate in each)
-    if not is_supported or (question is not None and not provers.presents):
-        raise refused("the prover does not know this predicate of this credential")
-    return PreparedProof(tuple(credentials), predicates, question, sealed_credentials.seal)
+    joint = _joint(asked, credentials, predicates) if asked.is_joint else None
+    suite = suites[credentials[0].suite if joint is None else 2]
+    plan = await suite.prepare(credentials, predicates, joint, asked.consent, context)
+    return PreparedProof(tuple(credentials), predicates, joint, plan, sealed_credentials.seal)
 
 
-def _question(
+def _joint(
     asked: AskedProof, credentials: Sequence[Credential], predicates: Sequence[tuple[Asked, ...]]
-) -> Question | None:
-    """What contradicts itself in public, or is too large, is refused here: the prover would say it after the use. Raises
-    ``PredicateUnsupported``."""
-    bindings = [credential.binding for credential in credentials if credential.binding is not None]
-    if not bindings and not asked.is_joint:
-        plain = [one for one in predicates[0] if isinstance(one, Predicate)]
-        if len(plain) > 1:
-            normalise(credentials[0].schema, plain)
-        return None
-    if len(bindings) < len(credentials):
-        raise refused("only credentials that are bound to their holder are shown together, or with a pseudonym")
-    if len({binding.secret for binding in bindings}) > 1:
-        raise refused("the credentials are bound to different secrets of the holder")
-    headers = [BoundHeader.from_octets(binding.header) for binding in bindings]
-    question = Question(
-        tuple(map(AskedCredential, headers, predicates)),
-        asked.same,
-        asked.either,
-        status=all(header.status is not None for header in headers),
-        pseudonym=asked.pseudonym,
+) -> KeptQuestion:
+    """What the record of a proof says of several credentials."""
+    kept = tuple(
+        KeptCredential(one.id, str(one.issuer), one.schema.id, tuple(predicate.json for predicate in each))
+        for one, each in zip(credentials, predicates, strict=True)
     )
-    check_size(question)
-    return question
+    return KeptQuestion(kept, asked.same, asked.either, asked.pseudonym)
 
 
 def required(credentials: Sequence[Credential | None]) -> tuple[Credential, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -10,11 +9,9 @@ from identity_codec.strict_json import JsonValue
 from identity_codec.structs import given
 from identity_core.domain.activity import REFUSED, Event, Parties, ProofMade, Refused
 from identity_core.domain.callers import Caller
-from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ZkProof
-from identity_core.domain.proofs.question import Question
-from identity_core.domain.proofs.stored import KeptCredential, KeptQuestion, StoredProof
+from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import RequestInProgress
 from identity_core.use_cases.proofs.steps import ProofAttempt
 
@@ -71,17 +68,5 @@ def to_keep(
         challenge=given(request.challenge, None),
         domain=given(request.domain, None),
         anchor=Anchor(AnchorStatus.PENDING) if attempt.anchor else None,
-        question=_kept_question(prepared.credentials, prepared.question) if attempt.asked.is_joint else None,
+        question=prepared.joint,
     )
-
-
-def _kept_question(credentials: Sequence[Credential], question: Question | None) -> KeptQuestion | None:
-    """What the record of a proof says of several credentials."""
-    if question is None:
-        return None
-    pairs = zip(credentials, question.credentials, strict=True)
-    kept = tuple(
-        KeptCredential(one.id, str(one.issuer), one.schema.id, tuple(each.json for each in asked.predicates))
-        for one, asked in pairs
-    )
-    return KeptQuestion(kept, question.same, question.either, question.pseudonym)

@@ -9,6 +9,7 @@ limit (``ports/proofs.py``), so that a refusal costs no proof and a limit tells 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -26,28 +27,25 @@ from identity_core.domain.delegations.ibct import Capability, invalid
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState
-from identity_core.domain.proofs.presentation import Agreement
-from identity_core.domain.proofs.proof import MAX_NONCE_OCTETS, Context, IssuerKey, Statement, Witness, ZkProof
-from identity_core.domain.proofs.question import check_context
+from identity_core.domain.proofs.proof import MAX_NONCE_OCTETS
 from identity_core.errors import (
     DidNotFound,
     Forbidden,
     IbctRevoked,
     InvalidRequest,
-    PluginUnavailable,
-    PredicateNotSatisfied,
     ScopeMismatch,
 )
 from identity_core.ports.proofs import Consumption, Disclosure, Invocation, Precedent
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.asked import AskedProof, Claim, ProofRequest
 from identity_core.use_cases.proofs.prepare import AskedOfAttribute, PreparedProof
-from identity_core.use_cases.proofs.presenting import PresentBound
 
 PROVE_SCOPE: Final = "zkp:prove"
 MARGIN: Final = timedelta(seconds=120)
 """An invocation is remembered past the expiry of its token: longer than any clock here may be behind."""
 _LATER: Any = None
+_ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]+", re.ASCII | re.IGNORECASE)
+_REMEDY: Final = "Send the origin of domain as pseudonym, or a token of the holder with the action zkp.pseudonym.<pin>."
 
 
 @value_class
@@ -74,8 +72,7 @@ class ProofAttempt:
 
     Each step that ends well sets the members that later ones read: ``capability`` and ``invocation`` are those of a genuine token,
     ``chain`` its delegation, ``credentials`` the holder's or None, in the order of ``asked``; ``claims`` are what the IBCT's actions are
-    about, each with the request's value or the pin's, and ``pinned`` says of each whether the holder fixed it; ``agreed`` is the consent
-    of a wallet."""
+    about, each with the request's value or the pin's, and ``pinned`` says of each whether the holder fixed it."""
 
     request: ProofRequest
     asked: AskedProof
@@ -91,7 +88,6 @@ class ProofAttempt:
     claims: tuple[Claim, ...] = ()
     pinned: tuple[bool, ...] = ()
     prepared: PreparedProof = _LATER
-    agreed: Agreement | None = None
 
     @classmethod
     def of(cls, request: ProofRequest, reader: DidReader, now: datetime) -> ProofAttempt:
@@ -198,6 +194,16 @@ def check_scope(attempt: ProofAttempt, credentials: Sequence[Credential | None])
         check_context(asked.pseudonym, given(attempt.request.domain, ""))
 
 
+def check_context(pseudonym: str, audience: str) -> None:
+    """Check that a pseudonym's context is the origin of the audience (RFC 6454 §4), or the audience itself if it is no URL: a verifier
+    cannot ask under the context of another. Raises ``ScopeMismatch``."""
+    origin = _ORIGIN.match(audience)
+    if pseudonym != (audience if origin is None else origin[0].lower()):
+        raise ScopeMismatch(
+            details={"reason": "the pseudonym's context is not the origin of domain", "remedy": _REMEDY}
+        )
+
+
 def consumption(attempt: ProofAttempt, policy: ProofPolicy) -> Consumption:
     """What will be counted for the answer."""
     since = None if policy.disclosure_window is None else attempt.now - policy.disclosure_window
@@ -219,20 +225,3 @@ def _disclosure(credential_id: str, asked: AskedOfAttribute, most: int, since: d
     of_credential = b"[%b,%b]" % (jcs.canonicalize_plain(credential_id), predicate)
     digests = [hashlib.sha256(octets).digest() for octets in (predicate, of_credential)]
     return Disclosure(credential_id, asked.attribute, digests[0], most, since, digests[1])
-
-
-async def prove(
-    attempt: ProofAttempt, witnesses: Sequence[Witness], present: PresentBound, context: Context
-) -> ZkProof:
-    """The prover's work. Raises ``PluginUnavailable``, ``PluginTimeout``, ``Overloaded``, ``InternalError``."""
-    prepared = attempt.prepared
-    try:
-        if prepared.question is not None:
-            return await present(prepared.credentials, prepared.question, witnesses, context, attempt.agreed)
-        (credential,) = prepared.credentials
-        issuer = IssuerKey(credential.verification_method, credential.issuer_public_key)
-        statement = Statement(issuer, credential.schema, prepared.plain)
-        return await present.provers.prove(statement, witnesses[0], context=context)
-    except PredicateNotSatisfied as error:
-        # The predicate was found to hold; a prover that says otherwise must not be heard as a refusal that counts.
-        raise PluginUnavailable("The prover disagrees about the predicate.") from error

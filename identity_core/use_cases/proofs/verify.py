@@ -37,9 +37,8 @@ from identity_core.domain.delegations.delegation import DelegationState
 from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.checks import Check, CheckCode, right, wrong
 from identity_core.domain.proofs.expected import ExpectedCredential, ExpectedQuestion
-from identity_core.domain.proofs.presentation import Cover
-from identity_core.domain.proofs.presented import agent_key_of, as_made
-from identity_core.domain.proofs.proof import NEVER_PROVEN, nonce_of
+from identity_core.domain.proofs.issuer_key import agent_key_of
+from identity_core.domain.proofs.proof import NEVER_PROVEN, PresentedProof, nonce_of
 from identity_core.domain.proofs.stored import StoredProof, read_value
 from identity_core.domain.proofs.verification import Expectation, ProofVerification
 from identity_core.errors import InvalidRequest, ProofNotFound
@@ -156,7 +155,7 @@ def expectation_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expec
         requires=frozenset(given(wish.requires, ())),
         question=question,
         agent_key=agent_key,
-        consent_cover=None if wish.consent_cover is UNSET else Cover(wish.consent_cover),
+        consent_cover=given(wish.consent_cover, None),
     )
 
 
@@ -236,10 +235,10 @@ class VerifyProof:
         can write into a proof."""
         if verdict.presented is None:
             return None
-        stored = await self.proofs.get(verdict.presented.context.proof_id)
-        return (
-            stored if stored is not None and stored.proof.proof == as_made(received.proof, verdict.presented) else None
-        )
+        presented, text = verdict.presented, received.proof
+        stored = await self.proofs.get(presented.context.proof_id)
+        made = text if isinstance(presented, PresentedProof) else presented.as_made(text)
+        return stored if stored is not None and stored.proof.proof == made else None
 
 
 @value_class

@@ -15,15 +15,15 @@ from identity_core.errors import InvalidCredential
 def import_body(caller: RemoteCaller, *, file: Any, **given: Any) -> dict[str, Any]:
     """What `identity credential sign` wrote is a body; a credential that a wallet asked for (`sign-request`) is put into one. Ends the
     command for a credential of another kind."""
-    from identity_core.domain.credentials import verifiable_credential
+    from identity_bound_credentials.domain.bound_format import binding_of, parse_credential
 
     value = read_json(file)
     if "proof" not in value:
         return value | named(caller, **given)
     remedy = "give what `identity credential sign` or `identity credential sign-request` wrote"
     with failing((InvalidCredential, ValueError), name_of(file), remedy, what="this cannot be imported"):
-        shown = verifiable_credential.parse(value)
-        if shown.bound is None:
+        shown = parse_credential(value)
+        if (bound := binding_of(shown)) is None:
             raise ValueError("a credential of suite 1 is imported as `identity credential sign` wrote it")
     tag = {name: proof for name, proof in value["proof"].items() if name == "holderTag"}
     return named(caller, **given) | {
@@ -37,9 +37,9 @@ def import_body(caller: RemoteCaller, *, file: Any, **given: Any) -> dict[str, A
         "signature": base64url_encode(shown.signature),
         "bound": {
             "id": shown.id,
-            "header": base64url_encode(shown.bound.header.octets),
-            "commitment": base64url_encode(shown.bound.commitment),
-            "handle": shown.bound.handle,
+            "header": base64url_encode(bound.header.octets),
+            "commitment": base64url_encode(bound.commitment),
+            "handle": bound.handle,
             **tag,
         },
     }

@@ -81,8 +81,9 @@ def offer(
     minutes: int,
 ) -> None:
     """Offer a credential to a wallet: print what `identity credential request` takes. The issuer does this, at home."""
-    from identity_core.domain.credentials.blind_issue import NONCE_OCTETS, CredentialOffer
-    from identity_core.domain.credentials.bound_credential import BoundHeader, SecretKeeper
+    from identity_bound_credentials.domain.blind_issue import NONCE_OCTETS, CredentialOffer
+    from identity_bound_credentials.domain.bound_credential import BoundHeader, SecretKeeper
+
     from identity_core.domain.credentials.credential_schema import digest
 
     issuer, definition = Wallet.open(wallet), read_schema(schema_file)
@@ -105,8 +106,8 @@ def offer(
 
 def _list(did: str, service: str | None, status_url: str | None, period: str) -> tuple[Any, str | None]:
     """The list that may revoke, as a header names it, and where it is served; two times None for no list. Ends the command."""
-    from identity_core.domain.credentials.bound_credential import StatusListReference
-    from identity_core.domain.credentials.status_gaps import list_id
+    from identity_bound_credentials.domain.bound_credential import StatusListReference
+    from identity_bound_credentials.domain.status_gaps import list_id
 
     if service is not None:
         if status_url is not None or period != "day":
@@ -156,7 +157,7 @@ def sign_request(
 ) -> None:
     """Sign the credential that a wallet asks for: FILE holds its request, `-` is standard input. The issuer does this, at home. Prints
     what `identity credential accept` takes; an offer serves once."""
-    from identity_core.domain.credentials.blind_issue import (
+    from identity_bound_credentials.domain.blind_issue import (
         CommittedRequest,
         CredentialOffer,
         ExchangeRefused,
@@ -223,11 +224,12 @@ def _signed(
     validity: Mapping[str, str | None],
 ) -> dict[str, Any]:
     """What the credential says, signed. Ends the command for values or times that it cannot have."""
+    from identity_bound_credentials.domain.bound_credential import NO_HANDLE, Particulars, midnight
+
     from identity_bbs.blind import blind_sign
     from identity_bbs.bls12381 import keys, select
     from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
     from identity_bbs.suite import ciphersuite
-    from identity_core.domain.credentials.bound_credential import NO_HANDLE, Particulars, midnight
     from identity_core.domain.credentials.credential import canonical_values
 
     header = offered.header

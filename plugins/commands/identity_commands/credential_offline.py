@@ -97,7 +97,8 @@ def sign_values(definition: CredentialSchema, values: dict[str, Any], secret: by
 
 def check_offline(credential: dict[str, Any], schema: dict[str, Any], issuer_key: str) -> dict[str, Any]:
     """The verdict on schema, values and signature; what only a service knows stands under ``unchecked``."""
-    from identity_core.domain.credentials import verifiable_credential
+    from identity_bound_credentials.domain.bound_format import parse_credential
+
     from identity_core.domain.credentials.credential import canonical_values
     from identity_core.domain.dids.keys import PublicKey
 
@@ -111,7 +112,7 @@ def check_offline(credential: dict[str, Any], schema: dict[str, Any], issuer_key
 
     stages = (("form", "CREDENTIAL_MALFORMED"), ("schema", "ATTRIBUTES_INVALID"), ("signature", "SIGNATURE_INVALID"))
     try:
-        presented = verifiable_credential.parse(credential)
+        presented = parse_credential(credential)
         check("form")
         if presented.schema_id != definition.schema.id:
             check("schema", "SCHEMA_UNKNOWN", "another schema")

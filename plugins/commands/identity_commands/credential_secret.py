@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 
 import click
+from identity_bound_credentials.holder_file import HELD, ISSUED_ANEW, OWN
 
 from identity_codec.multibase import base64url_encode
 from identity_commands.credential_wallet import held_option
 from identity_commands.remote import keys_option
 from identity_commands.secret_input import private_record
 from identity_commands.wallet import Wallet
-from identity_core.cli.holder_file import HELD, ISSUED_ANEW, OWN
 from identity_core.cli.output import Command, fail, show
 
 

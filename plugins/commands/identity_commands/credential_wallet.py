@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from identity_bound_credentials.holder_file import HELD
 
 from identity_bbs.bls12381.backend import G1_OCTETS
 from identity_codec import multikey
@@ -21,7 +22,6 @@ from identity_commands.public_keys import KeyFinder, given, in_document, in_log
 from identity_commands.remote import keys_option
 from identity_commands.secret_input import private_record, read_record
 from identity_commands.wallet import AUTHENTICATION, Wallet
-from identity_core.cli.holder_file import HELD
 from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.errors import IdentityError, ProofInvalid
 
@@ -47,13 +47,14 @@ def request(file: Any, wallet: Path, held: Path) -> None:
     The secret is made with the first request, and is the same for all credentials of the DID. Who has it and the credentials proves in the
     holder's name; who loses it asks every issuer for new ones.
     """
+    from identity_bound_credentials.domain.blind_issue import CommittedRequest, CredentialOffer, ExchangeRefused
+
     from identity_bbs.blind import commit
     from identity_bbs.bls12381 import select
     from identity_bbs.frames import scalar
     from identity_bbs.openings import HolderSecret
     from identity_bbs.suite import ciphersuite
     from identity_codec import ed25519
-    from identity_core.domain.credentials.blind_issue import CommittedRequest, CredentialOffer, ExchangeRefused
 
     holder = Wallet.open(wallet)
     message = read_json(file)
@@ -91,7 +92,8 @@ def accept(
 ) -> None:
     """Take the credential that answers a request: FILE holds it, `-` is standard input. It is checked against the request and under the
     issuer's key, and kept with the secret."""
-    from identity_core.domain.credentials import verifiable_credential
+    from identity_bound_credentials.domain.bound_format import parse_credential
+
     from identity_core.domain.credentials.credential import canonical_values
 
     holder, definition, now = Wallet.open(wallet), read_schema(schema_file), datetime.now(UTC)
@@ -99,7 +101,7 @@ def accept(
     find_key = _issuer_key(issuer_key, issuer_document, issuer_log, now)
     with private_record(held, "holder's file", HELD, holder.did) as record:
         try:
-            presented = verifiable_credential.parse(credential)
+            presented = parse_credential(credential)
             place, asked = _request_of(record["requests"], presented)
             if asked is None or str(presented.holder) != holder.did:
                 fail("the credential answers no request of this file", name_of(file), "ask the issuer for yours")
@@ -138,11 +140,13 @@ def _issuer_key(key: str | None, document: Any, log: Any, now: datetime) -> KeyF
 
 def _request_of(requests: Mapping[str, Any], presented: PresentedCredential) -> tuple[str, dict[str, str] | None]:
     """The request that the credential answers, and its place: the one with this commitment, for this header."""
-    if presented.bound is None:
+    from identity_bound_credentials.domain.bound_format import binding_of
+
+    if (bound := binding_of(presented)) is None:
         return "", None
-    place = base64url_encode(presented.bound.commitment)
+    place = base64url_encode(bound.commitment)
     found = requests.get(place)
-    return place, found if found and found["header"] == base64url_encode(presented.bound.header.octets) else None
+    return place, found if found and found["header"] == base64url_encode(bound.header.octets) else None
 
 
 def member(message: dict[str, Any], name: str) -> dict[str, Any]:

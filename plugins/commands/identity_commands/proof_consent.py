@@ -23,7 +23,8 @@ from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.errors import IbctInvalid, PredicateUnsupported, ProofInvalid
 
 if TYPE_CHECKING:
-    from identity_core.domain.proofs.presentation import Cover
+    from identity_bound_credentials.domain.presentation import Cover
+
     from identity_core.domain.proofs.proof import Context
 
 
@@ -52,7 +53,7 @@ def consent(
     With --agent-key it serves whichever challenge comes until the UTC day ends in which its hours do, and without --audience whichever
     verifier. Nobody can take it back: the service refuses once the delegation is revoked. Make one for each use.
     """
-    from identity_core.domain.proofs.presentation import ConsentTerms
+    from identity_bound_credentials.domain.presentation import ConsentTerms
 
     if (challenge is None) == (agent_key is None) or (audience is None and agent_key is None):
         misused("what does it serve?", "give --audience and --challenge, or --agent-key with --audience or without")
@@ -84,8 +85,9 @@ def consent(
 
 def _served(body: dict[str, Any], audience: str | None, challenge: str | None, now: datetime) -> tuple[Context, Cover]:
     """What the consent is about beside the question, and which of it. Raises ``IbctInvalid`` and ``ValueError``."""
+    from identity_bound_credentials.domain.presentation import DELEGATION_COVER, REQUEST_COVER, Cover
+
     from identity_core.domain.delegations.ibct import Capability
-    from identity_core.domain.proofs.presentation import DELEGATION_COVER, REQUEST_COVER, Cover
     from identity_core.domain.proofs.proof import MIN_NONCE_OCTETS, Context, capability_digest
 
     capability, cover = None, REQUEST_COVER
@@ -113,7 +115,8 @@ def hand_over(file: Any, wallet: Path, audience: str, challenge: str) -> None:
 
     Nothing is signed that names another key, audience or challenge.
     """
-    from identity_core.client.handover import hand_over as signed
+    from identity_bound_credentials.handover import hand_over as signed
+
     from identity_core.domain.proofs.proof import ReceivedProof
 
     signer = Wallet.open(wallet).signer()

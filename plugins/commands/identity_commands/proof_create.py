@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from identity_bound_credentials.ports import PresentingProver
 
 from identity_codec import multikey
 from identity_codec.multibase import base64url_decode
@@ -22,11 +23,11 @@ from identity_commands.wallet import Wallet
 from identity_core.cli.options import Whole, configured, several
 from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.errors import IdentityError
-from identity_core.ports.prover import PresentingProver
 
 if TYPE_CHECKING:
-    from identity_core.domain.credentials.status_gaps import StatusEpoch
-    from identity_core.domain.proofs.presentation import BoundWitness, GapWitness, StatusPart
+    from identity_bound_credentials.domain.presentation import BoundWitness, GapWitness, StatusPart
+    from identity_bound_credentials.domain.status_gaps import StatusEpoch
+
     from identity_core.domain.proofs.proof import Context
 
 
@@ -69,7 +70,8 @@ def create(
 
     A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
     """
-    from identity_core.domain.proofs.presentation import last_expiry, proof_day
+    from identity_bound_credentials.domain.presentation import last_expiry, proof_day
+
     from identity_core.domain.proofs.proof import WitnessInvalid
 
     now = datetime.now(UTC).replace(microsecond=0)
@@ -93,7 +95,7 @@ def create(
 def _proved(
     prover: PresentingProver, asked: AskedAtHome, gaps: tuple[Any, ...], list_key: str | None, context: Context
 ) -> str:
-    from identity_core.domain.proofs.presentation import (
+    from identity_bound_credentials.domain.presentation import (
         ConsentTerms,
         PresentationContext,
         PresentationStatement,
@@ -139,8 +141,8 @@ def _context(audience: str, challenge: str, now: datetime, expires: datetime) ->
 
 
 def _witness(held: WalletCredential) -> BoundWitness:
-    from identity_core.domain.credentials.bound_credential import Particulars
-    from identity_core.domain.proofs.presentation import BoundWitness
+    from identity_bound_credentials.domain.bound_credential import Particulars
+    from identity_bound_credentials.domain.presentation import BoundWitness
 
     presented = held.presented
     times = presented.valid_from, presented.valid_until
@@ -152,7 +154,7 @@ def _status(
     files: tuple[Any, ...], held: tuple[WalletCredential, ...], keys: tuple[bytes, ...], list_key: str | None
 ) -> tuple[tuple[StatusPart, ...], tuple[GapWitness, ...]]:
     """The gap of each credential: of its list, with its handle. Raises ``ValueError``."""
-    from identity_core.domain.proofs.presentation import StatusPart
+    from identity_bound_credentials.domain.presentation import StatusPart
 
     if not files:
         return (), ()
@@ -178,8 +180,8 @@ def _status(
 
 
 def _gap(file: Any) -> tuple[str, StatusEpoch, GapWitness]:
-    from identity_core.domain.credentials.status_gaps import StatusEpoch
-    from identity_core.domain.proofs.presentation import GapWitness
+    from identity_bound_credentials.domain.presentation import GapWitness
+    from identity_bound_credentials.domain.status_gaps import StatusEpoch
 
     with failing(ValueError, name_of(file), "give what `identity status fetch --json` printed", status=2):
         value = load_json(file)

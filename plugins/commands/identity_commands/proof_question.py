@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import click
+from identity_bound_credentials.domain.presented import PresentedPresentation
 
 from identity_codec.strict_json import JsonValue
 from identity_core.cli.output import shown
-from identity_core.domain.proofs.presented import AnyPresented, PresentedPresentation
+from identity_core.domain.proofs.expected import AnyPresented, ExpectedCredential, ExpectedQuestion
 
 question_option: Final = click.option(
     "--question",
@@ -55,3 +56,24 @@ def proven(body: Mapping[str, Any]) -> list[str]:
 
 def _predicate(one: Mapping[str, Any]) -> str:
     return f"{one['attributeName']} {one['type']} {shown(one['value'])}"
+
+
+def question_from_json(value: Mapping[str, Any]) -> ExpectedQuestion:
+    """Of the members that ``verifyProof`` takes. Raises ``ValueError``."""
+    if not value.keys() <= {"credentials", "same", "either", "pseudonym"}:
+        raise ValueError("a question has credentials, same, either and pseudonym")
+    try:
+        return ExpectedQuestion(
+            tuple(
+                ExpectedCredential(str(one["issuerDid"]), str(one["schemaId"]), tuple(one.get("predicates", ())))
+                for one in value["credentials"]
+            ),
+            tuple(
+                tuple((int(one["credential"]), str(one["attributeName"])) for one in together)
+                for together in value.get("same", ())
+            ),
+            tuple(map(tuple, value.get("either", ()))),
+            value.get("pseudonym"),
+        )
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError("a question names issuerDid, schemaId and predicates of each of its credentials") from None

@@ -8,23 +8,23 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import click
+from identity_bound_credentials.domain.presentation import Cover
+from identity_bound_credentials.domain.presented import PresentedPresentation
+from identity_bound_credentials.ports import PresentingProver
 
 from identity_codec import multibase, strict_json
 from identity_codec.strict_json import JsonValue
 from identity_commands.credential_offline import issuer_options, read_schema
 from identity_commands.json_input import MAX_FILE_OCTETS, input_argument, name_of, predicate_value, read_json
 from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
-from identity_commands.proof_question import proven, question_of, question_option
+from identity_commands.proof_question import proven, question_from_json, question_of, question_option
 from identity_commands.public_keys import KeyFinder, Unchecked, agents_key, given, in_document, in_log, resolved_at
 from identity_core.cli.options import Whole, installed_plugins, of_installation, refuse_absent, several
 from identity_core.cli.output import Command, fail, fail_start, show
 from identity_core.domain.proofs.checks import BOUND, BoundPart, verdict_of
-from identity_core.domain.proofs.expected import ExpectedQuestion
-from identity_core.domain.proofs.presentation import Cover
-from identity_core.domain.proofs.presented import PresentedPresentation
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import ProofInvalid
-from identity_core.ports.prover import PresentingProver, Prover
+from identity_core.ports.prover import Prover
 from identity_core.settings import Settings, StartError
 
 SOURCES: Final[dict[str, Callable[[Any, datetime], KeyFinder]]] = {
@@ -53,7 +53,9 @@ def verify_octets(
 ) -> dict[str, JsonValue]:
     """What the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it; the anchor of a record is checked too, on the
     ledger of the settings ``ledger`` where they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and what ``find_key`` raises."""
-    from identity_core.use_cases.proofs.check import ReceivedProof, check, check_presentation
+    from identity_bound_credentials.use_cases.suite import check_presentation
+
+    from identity_core.use_cases.proofs.check import ReceivedProof, check
 
     value = _read(octets)
     received = ReceivedProof.parse(value)
@@ -255,7 +257,7 @@ def _expectation(
         requires=frozenset(requires),
         agent_key=agents_key(agent_key),
         consent_cover=None if consent_cover is None else Cover(consent_cover),
-        question=None if question is None else ExpectedQuestion.from_json(read_json(question)),
+        question=None if question is None else question_from_json(read_json(question)),
         **expected,
     )
 

@@ -25,8 +25,9 @@ from identity_core.cli.options import FILE, Whole, all_of
 from identity_core.cli.output import Command, fail, failing, show
 
 if TYPE_CHECKING:
-    from identity_core.domain.credentials.gap_shards import Manifest, SignedGap
-    from identity_core.domain.credentials.status_gaps import StatusEpoch
+    from identity_bound_credentials.domain.gap_shards import Manifest, SignedGap
+    from identity_bound_credentials.domain.status_gaps import StatusEpoch
+
     from identity_tlog.note import VerifierKey
     from identity_tlog.policy import WitnessPolicy
 
@@ -72,8 +73,9 @@ def command() -> None:
 def publish(wallet: Path, method: str | None, handles: Any, folder: Path, **which: Any) -> None:
     """Write the list of an epoch into a folder: the shards, whose names are their digests, and then the manifest. The list of the
     next epoch is made shortly before it begins. What has not changed stays as it is; a list that has becomes the next edition."""
-    from identity_core.domain.credentials import status_gaps
-    from identity_core.domain.credentials.status_gaps import StatusListRefused
+    from identity_bound_credentials.domain import status_gaps
+
+    from identity_core.domain.credentials.status_list import StatusListRefused
 
     issuer = Wallet.open(wallet)
     key = signing_key(issuer, method)
@@ -135,8 +137,10 @@ def fetch(url: str, method: str, public_key: str, handle: str | None, digest: st
     )
     if save is not None and logged is None:
         raise click.UsageError("--save-proof goes with --log-key or --policy")
+    from identity_bound_credentials.domain.status_gaps import HandleListed
+
     from identity_core.client.session import ServiceError, ServiceUnreachable
-    from identity_core.domain.credentials.status_gaps import HandleListed, StatusListRefused
+    from identity_core.domain.credentials.status_list import StatusListRefused
     from identity_core.domain.dids.keys import PublicKey
     from identity_core.errors import IdentityError
 
@@ -171,7 +175,7 @@ async def _fetched(
     url: str, epoch: StatusEpoch, key: bytes, handle: int, digest: bytes | None, logged: Logged | None, *, whole: bool
 ) -> tuple[SignedGap, bytes]:
     """The gap, and the proof that its list is in the log, where one is asked for."""
-    from identity_core.client.status_gaps import PublishedGaps
+    from identity_bound_credentials.published_gaps import PublishedGaps
 
     async with PublishedGaps(url) as published:
         manifest, proof = await published.manifest(epoch, digest=digest), b""
@@ -193,7 +197,9 @@ def _logged(log_key: str | None, policy: Path | None) -> Logged | None:
 
 
 def _epoch(issuer: str, method: str, list_id: str, period: str, epoch: str) -> StatusEpoch:
-    from identity_core.domain.credentials.status_gaps import StatusEpoch, StatusListRefused, epoch_at
+    from identity_bound_credentials.domain.status_gaps import StatusEpoch, epoch_at
+
+    from identity_core.domain.credentials.status_list import StatusListRefused
 
     now = epoch_at(datetime.now(UTC), PERIODS[period])
     named = {"current": now, "next": now + 1}
@@ -216,8 +222,9 @@ def _handles(file: Any) -> list[int]:
 
 def _written(folder: Path, epoch: StatusEpoch, ends: Sequence[int], secret: bytes) -> tuple[Manifest, bool]:
     """The manifest that stands in the folder afterwards, and whether it is new."""
+    from identity_bound_credentials.domain.gap_shards import manifest_place
+
     from identity_core.database.files import FileLock
-    from identity_core.domain.credentials.gap_shards import manifest_place
 
     place = folder / manifest_place(epoch)
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -230,10 +237,11 @@ def _written(folder: Path, epoch: StatusEpoch, ends: Sequence[int], secret: byte
 def _next_edition(
     folder: Path, epoch: StatusEpoch, ends: Sequence[int], secret: bytes, before: Manifest | None
 ) -> tuple[Manifest, bool]:
+    from identity_bound_credentials.domain import gap_shards
+
     from identity_bbs import interface
     from identity_bbs.bls12381 import keys, select
     from identity_bbs.suite import ciphersuite
-    from identity_core.domain.credentials import gap_shards
 
     suite, public = ciphersuite(select()), keys.public_key(secret)
     signatures = [interface.sign(suite, secret, public, epoch.header, gap) for gap in pairwise(ends)]
@@ -251,8 +259,9 @@ def _next_edition(
 
 
 def _before(place: Path, epoch: StatusEpoch) -> Manifest | None:
-    from identity_core.domain.credentials.gap_shards import Manifest
-    from identity_core.domain.credentials.status_gaps import StatusListRefused
+    from identity_bound_credentials.domain.gap_shards import Manifest
+
+    from identity_core.domain.credentials.status_list import StatusListRefused
 
     if not place.exists():
         return None

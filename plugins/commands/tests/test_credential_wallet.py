@@ -12,6 +12,18 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from identity_bound_credentials.domain import bound_credential, status_gaps
+from identity_bound_credentials.domain.bound_credential import Particulars, SecretKeeper
+from identity_bound_credentials.domain.bound_format import parse_credential
+from identity_bound_credentials.domain.presentation import (
+    BoundWitness,
+    ConsentTerms,
+    Cover,
+    PresentationContext,
+    PresentationStatement,
+    PresentationWitness,
+    proof_day,
+)
 from identity_commands import credential_offer
 from identity_commands.credential_import import import_body
 from identity_commands.proof_verify import verify_octets
@@ -21,23 +33,12 @@ from identity_prover_bbs.suite2 import PresentationProver
 
 from identity_bbs import consent, interface
 from identity_bbs.bls12381 import ORDER, select
+from identity_bbs.holders import HolderConsent
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
 from identity_codec import multikey
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.times import printed
-from identity_core.domain.credentials import bound_credential, status_gaps, verifiable_credential
-from identity_core.domain.credentials.bound_credential import Particulars, SecretKeeper
-from identity_core.domain.proofs.presentation import (
-    BoundWitness,
-    ConsentTerms,
-    Cover,
-    HolderConsent,
-    PresentationContext,
-    PresentationStatement,
-    PresentationWitness,
-    proof_day,
-)
 from identity_core.domain.proofs.proof import Context
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import PredicateUnsupported
@@ -132,7 +133,7 @@ def exchange(identity: Commands, here: Path) -> Exchange:
 def proof(credential: dict[str, Any], secret: HolderSecret, blind: int, key: bytes) -> bytes:
     """Return the proof of a service that has the credential and the consent of the wallet, and never the secret."""
     now, suite = datetime.now(UTC).replace(microsecond=0), ciphersuite(select())
-    shown = verifiable_credential.parse(credential)
+    shown = parse_credential(credential)
     bound = shown.bound
     assert bound is not None
     question = ask((bound.header, ("age", "gte", 18)))
@@ -159,7 +160,7 @@ def test_a_wallet_gets_a_credential_and_agrees_to_a_proof_with_it(exchange: Exch
     secret = HolderSecret.of(ciphersuite(select()), base64url_decode(held["secret"]))
     blind = int.from_bytes(base64url_decode(kept["blind"]), "big")
     _, key = multikey.decode_public(exchange.key(IVO))
-    shown = verifiable_credential.parse(value)
+    shown = parse_credential(value)
     assert shown.bound is not None
     assert shown.bound.header.keeper is SecretKeeper.WALLET
     expectation = Expectation(
@@ -268,8 +269,9 @@ def test_a_request_that_is_not_the_holders_is_not_signed(
 
 def test_a_commitment_that_nobody_can_open_is_not_signed(exchange: Exchange) -> None:
     """Signed by the holder's key: the holder herself is the adversary, who would have a point signed that she cannot open."""
+    from identity_bound_credentials.domain.blind_issue import CommittedRequest, CredentialOffer
+
     from identity_codec import ed25519
-    from identity_core.domain.credentials.blind_issue import CommittedRequest, CredentialOffer
 
     offer = exchange.offer()
     message = json.loads(exchange.request(offer).read_text())["request"]
@@ -486,7 +488,7 @@ def test_a_wallet_agrees_to_what_an_agent_asks_and_to_nothing_else(exchange: Exc
     words = ("--keys", exchange.keys[HANA], "--held", "held", "--audience", AUDIENCE, "--challenge", CHALLENGE)
     given = exchange.run.json("proof", "consent", question, *words)["holderConsent"]
     held = json.loads(Path("held").read_text())
-    shown = [verifiable_credential.parse(kept["credential"]).bound for kept in held["credentials"].values()]
+    shown = [parse_credential(kept["credential"]).bound for kept in held["credentials"].values()]
     first, second = [one for one in shown if one is not None]
     asked = ask((first.header, ("age", "gte", 18)), (second.header,))
     place = ((0, "age"), (1, "age"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from contextlib import nullcontext
 from functools import partial
@@ -148,7 +149,7 @@ def test_a_server_of_its_own_on_the_ledger_in_memory(identity: Commands) -> None
 
 
 SECOND = """
-from identity_kit.conformance.transparent_prover import TransparentProver
+from tests.transparent_prover import TransparentProver
 from identity_core.plugin import Provider, hookimpl
 @hookimpl
 def identity_provide_prover():
@@ -165,7 +166,7 @@ def test_of_two_provers_the_environment_chooses(
     distribution.mkdir()
     (distribution / "METADATA").write_text("Metadata-Version: 2.1\nName: second-prover\nVersion: 1.0\n")
     (distribution / "entry_points.txt").write_text("[identity.plugins]\nsecond_prover = second_prover\n")
-    monkeypatch.setenv("PYTHONPATH", str(here))
+    monkeypatch.setenv("PYTHONPATH", f"{here}{os.pathsep}{Path(__file__).parents[3]}")
     lines = identity.refused("demo", "--ledger", "memory")
     assert "prover.backend must be set" in lines[0]
     assert "IDENTITY_PROVER_BACKEND" in lines[1]

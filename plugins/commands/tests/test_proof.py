@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from identity_commands.proof_verify import verify_octets
 from identity_commands.public_keys import given
 from identity_kit.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer, context, statement
-from identity_kit.conformance.transparent_prover import TransparentProver
 
 from identity_bbs.bls12381 import select
 from identity_codec import multikey
@@ -21,6 +20,7 @@ from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import ProofInvalid
+from tests.transparent_prover import TransparentProver
 
 bbs = pytest.importorskip("identity_prover_bbs")
 

@@ -13,7 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_bound_credentials.domain import gap_shards, status_gaps
+from identity_bound_credentials.domain.gap_log import record_of
+from identity_bound_credentials.domain.gap_shards import Manifest
 from identity_commands import status
+from identity_transparency.domain import gap_record
 
 from identity_bbs import interface
 from identity_bbs.bls12381 import keys, select
@@ -21,8 +25,6 @@ from identity_bbs.suite import ciphersuite
 from identity_codec import multikey
 from identity_codec.multibase import base64url_decode
 from identity_core.database.files import FileLock
-from identity_core.domain.credentials import gap_log, gap_shards, status_gaps
-from identity_core.domain.credentials.gap_shards import Manifest
 from identity_tlog.leaf import LogLeaf
 from identity_tlog.proofs import TlogProof
 from tests.transparency import LogKey
@@ -245,8 +247,8 @@ def test_a_list_is_taken_with_the_proof_that_a_log_has_it(
 ) -> None:
     published("1000\n")
     manifest = Manifest.from_octets((here / "lists" / "status-gaps" / LIST / str(EPOCH)).read_bytes())
-    key, record = LogKey(bytes(32)), gap_log.GapRecord.of(manifest)
-    leaf = LogLeaf(1, "0" * 64, 1, datetime.now(UTC), gap_log.subject(LIST), 1, record.octets).encode()
+    key, record = LogKey(bytes(32)), record_of(manifest)
+    leaf = LogLeaf(1, "0" * 64, 1, datetime.now(UTC), gap_record.subject(LIST), 1, record.octets).encode()
     words = ("--log-key", str(key.verifier), "--save-proof", here / "kept")
     assert identity.refused(*fetch(identity, mirror, 5, *words))
     assert not (here / "kept").exists()

@@ -15,12 +15,11 @@ from typing import Any, TypeVar
 import pkcs11
 
 from identity_bbs.blind import IssueRequest
+from identity_bbs.holders import HolderConsent, HolderSecrets
 from identity_codec import multikey
 from identity_core.database.files import FileLock
-from identity_core.domain.custody import HolderSecrets
-from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.errors import PluginUnavailable
-from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, KeyRefused
+from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, KeyRefused, checked_names
 from identity_custodian_pkcs11 import keys, master
 from identity_custodian_pkcs11.keys import KeyDamaged, Label, TokenKey
 from identity_custodian_pkcs11.token import Connection, Token
@@ -78,11 +77,13 @@ class Pkcs11Custodian:
 
     def commit_holder(self, secret: str, credential: str, request: IssueRequest) -> bytes:
         """The first commitment has the token make what all secrets follow from."""
-        return self._secrets_or_made.commit(secret, credential, request)
+        with checked_names():
+            return self._secrets_or_made.commit(secret, credential, request)
 
     def consent(self, secret: str, credentials: Sequence[str], message: bytes, pseudonym: str | None) -> HolderConsent:
         """Raises ``KeyNotHeld`` where the token has not what the secrets follow from: it is lost, or lies on another token."""
-        return self._secrets.consent(secret, credentials, message, pseudonym)
+        with checked_names():
+            return self._secrets.consent(secret, credentials, message, pseudonym)
 
     def destroy(self, name: str) -> None:
         if not keys.is_printable(name, 200):

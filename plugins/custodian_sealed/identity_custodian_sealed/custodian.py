@@ -15,15 +15,13 @@ from functools import partial
 from typing import Any
 
 from identity_bbs.blind import IssueRequest
+from identity_bbs.holders import HolderConsent, HolderSecrets, root_of
 from identity_codec import sealing
 from identity_core.cache import BoundedCache
 from identity_core.database import DatabaseError, Transaction
-from identity_core.domain.credentials.holder_secret import root_of
-from identity_core.domain.custody import HolderSecrets
-from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.errors import Overloaded, PluginUnavailable
 from identity_core.ports.clock import Clock
-from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, KeyRefused, Resealed
+from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, Resealed, checked_names
 from identity_custodian_sealed.box_contents import DataKey
 from identity_custodian_sealed.data_key import Seal, SealBroken, StoredSeal, stored_seal
 from identity_custodian_sealed.held_key import CAPABILITIES, HeldKey, Label
@@ -111,12 +109,14 @@ class SealedCustodian:
         )
 
     async def commit_holder(self, secret: str, credential: str, request: IssueRequest) -> bytes:
-        return (await self._holder_secrets(secret)).commit(secret, credential, request)
+        with checked_names():
+            return (await self._holder_secrets(secret)).commit(secret, credential, request)
 
     async def consent(
         self, secret: str, credentials: Sequence[str], message: bytes, pseudonym: str | None
     ) -> HolderConsent:
-        return (await self._holder_secrets(secret)).consent(secret, credentials, message, pseudonym)
+        with checked_names():
+            return (await self._holder_secrets(secret)).consent(secret, credentials, message, pseudonym)
 
     async def holders_root(self) -> int:
         """See ``RenewingCustodian``."""
@@ -128,10 +128,7 @@ class SealedCustodian:
 
     async def _holder_secrets(self, name: str) -> HolderSecrets:
         """Those that follow from the root that the name says, also after the keys were sealed anew, since credentials are bound to them."""
-        try:
-            number = root_of(name)
-        except ValueError as error:
-            raise KeyRefused("The name of a secret ends in no number of a key.") from error
+        number = root_of(name)
         if number > len(self._data_key.roots) and number > await self.holders_root():
             raise KeyNotHeld
         root = self._data_key.roots[number - 1]

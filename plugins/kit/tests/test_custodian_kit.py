@@ -17,8 +17,8 @@ from identity_kit.conformance.custodian import CustodianConformance
 
 from identity_bbs.blind import IssueRequest
 from identity_bbs.bls12381 import keys as bls
+from identity_bbs.holders import HolderConsent
 from identity_codec import ed25519, multikey, x25519
-from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.ports.custodian import HolderCustodian, KeyNameTaken, KeyNotHeld, KeyRefused
 
 Row = tuple[str, str, str, str, bytes]

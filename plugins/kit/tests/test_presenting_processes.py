@@ -10,25 +10,30 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from identity_kit.conformance.transparent_prover import TransparentProver
-
-from identity_core.bootstrap.ports import SystemClock
-from identity_core.domain.proofs.presentation import Acceptance
-from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported, ProofInvalid
-from identity_core.plugin.load import module_source
-from identity_core.plugin.manager import PluginManager
-from identity_core.plugin.processes.channel import decode_call, encode_call
-from identity_core.plugin.processes.presenting import (
+from identity_bound_credentials.domain.presentation import Acceptance
+from identity_bound_credentials.ports import PresentingProver
+from identity_bound_credentials.worker_calls import (
     Accepted,
     Held,
     Present,
     ReadPresentation,
     Stated,
     VerifyPresentation,
+    present,
+    read_presentation,
+    verify_presentation,
 )
-from identity_core.ports.prover import PresentingProver, ProofWorkers
+
+from identity_core.bootstrap.ports import SystemClock
+from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported, ProofInvalid
+from identity_core.plugin.load import module_source
+from identity_core.plugin.manager import PluginManager
+from identity_core.plugin.processes.channel import decode_call, encode_call
+from identity_core.plugin.processes.extended import Extended
+from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import load
 from tests.presenting import NOW, PLAIN, Holder, Issuer, Scene, ask, target
+from tests.transparent_prover import TransparentProver
 
 
 @pytest.fixture(scope="module")
@@ -74,15 +79,15 @@ def test_a_presentation_comes_and_goes(run: Any, make: Callable[[], Scene]) -> N
     scene = make()
 
     async def story(workers: ProofWorkers) -> None:
-        assert workers.presents
-        text = await workers.present(scene.statement, scene.witness, bound=scene.bound)
+        assert workers.extensions == {"bound_credentials"}
+        text = await present(workers, scene.statement, scene.witness, bound=scene.bound)
         assert scene.verdict(text) is True, "the library refuses what a worker made"
-        presented = await workers.read_presentation(text)
+        presented = await read_presentation(workers, text)
         assert presented.question == scene.question
         assert presented.bound == scene.bound
         statement = presented.statement(scene.keys)
         assert statement == scene.statement
-        await workers.verify_presentation(statement, text, bound=presented.bound, acceptance=Acceptance(NOW))
+        await verify_presentation(workers, statement, text, bound=presented.bound, acceptance=Acceptance(NOW))
         later = Acceptance(NOW + timedelta(days=1))
         for wrong in (
             {"acceptance": later},
@@ -90,7 +95,7 @@ def test_a_presentation_comes_and_goes(run: Any, make: Callable[[], Scene]) -> N
         ):
             given = {"bound": presented.bound, "acceptance": Acceptance(NOW)} | wrong
             with pytest.raises(ProofInvalid):
-                await workers.verify_presentation(statement, text, **given)  # type: ignore[arg-type]
+                await verify_presentation(workers, statement, text, **given)  # type: ignore[arg-type]
 
     run(story)
 
@@ -104,10 +109,10 @@ def test_invalid_presentation_is_refused_by_the_worker(run: Any) -> None:
 
     async def story(workers: ProofWorkers) -> None:
         with pytest.raises(PredicateNotSatisfied):
-            await workers.present(false.statement, false.witness, bound=false.bound)
+            await present(workers, false.statement, false.witness, bound=false.bound)
         for text in ("", "AAAA", "not base64url!"):
             with pytest.raises(ProofInvalid):
-                await workers.read_presentation(text)
+                await read_presentation(workers, text)
 
     run(story)
 
@@ -117,7 +122,9 @@ def test_calls_travel_whole() -> None:
         scene = make()
         stated = Stated.of(scene.statement, scene.bound)
         witness = scene.witness
-        sent = decode_call(encode_call(Present(stated, Held.of(witness))))
+        travelled = decode_call(encode_call(Extended.from_call(Present(stated, Held.of(witness)))))
+        assert isinstance(travelled, Extended)
+        sent = travelled.parse()
         assert isinstance(sent, Present)
         assert sent.stated.parse() == (scene.statement, scene.bound)
         again = sent.held.parse()

@@ -12,13 +12,13 @@ import pytest
 from _pytest.outcomes import Failed, Skipped
 from identity_kit.conformance.prover import ProverConformance, statement
 from identity_kit.conformance.prover_cases import BbsIssuer, context
-from identity_kit.conformance.transparent_prover import TransparentProver
 
 from identity_codec import jcs, strict_json
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.proofs.predicate import check_satisfied, normalise
 from identity_core.domain.proofs.proof import public_signals
 from identity_core.errors import PredicateNotSatisfied, ProofInvalid
+from tests.transparent_prover import TransparentProver
 
 
 class TestTransparentProver(ProverConformance):

@@ -12,20 +12,21 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from identity_bound_credentials import doctor_credentials
+from identity_bound_credentials.domain import gap_shards, status_gaps
+from identity_bound_credentials.domain.status_gaps import StatusEpoch
+from identity_bound_credentials.ports import GapList
+from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_custodian_sealed import SealedSettings, build
 from identity_kit.conformance.custodian_holders import REQUEST
 
 from identity_core.bootstrap import SystemClock
-from identity_core.cli import doctor_credentials
-from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.credential import Binding, CredentialStatus
-from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.did import Did
 from identity_core.extension.installation import Diagnosis
 from identity_core.plugin import BuildContext
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.retention import ERASED_HOLDER
-from identity_core.ports.status_gaps import GapList
 from identity_core.settings import Settings, load
 from identity_core.store import Store
 from tests.credentials import a_credential, a_schema
@@ -105,11 +106,11 @@ def test_a_list_that_is_not_published_for_now_is_told(tmp_path: Path) -> None:
     async def change(*, publishes: int | None, edition: int = 1) -> None:
         store = Store.open(tmp_path)
         if publishes is None:
-            await store.status_gaps.give(gap_list, "urn:c:1", 60_000, random=os.urandom)
+            await StoredStatusGaps(store.database).give(gap_list, "urn:c:1", 60_000, random=os.urandom)
         else:
             epoch = StatusEpoch(gap_list.issuer, gap_list.method, gap_list.id, now // 86_400, 86_400)
             manifest, shards = gap_shards.publish(epoch, edition, ends, [bytes(80)] * (len(ends) - 1))
-            assert await store.status_gaps.publish(manifest, shards, publishes)
+            assert await StoredStatusGaps(store.database).publish(manifest, shards, publishes)
         await store.close()
 
     def check_lists() -> Diagnosis:
@@ -126,10 +127,10 @@ def test_a_list_that_is_not_published_for_now_is_told(tmp_path: Path) -> None:
 
     async def record() -> None:
         store = Store.open(tmp_path)
-        published = await store.status_gaps.published(gap_list.id, now // 86_400)
+        published = await StoredStatusGaps(store.database).published(gap_list.id, now // 86_400)
         assert published is not None
         digest = hashlib.sha256(published.manifest).digest()
-        await store.status_gaps.record(gap_list.id, now // 86_400, digest, 7)
+        await StoredStatusGaps(store.database).record(gap_list.id, now // 86_400, digest, 7)
         await store.close()
 
     asyncio.run(record())

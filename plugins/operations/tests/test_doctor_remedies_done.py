@@ -12,12 +12,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from identity_bound_credentials import doctor_credentials
 from identity_operations.checks import database as doctor_database
-from identity_operations.checks import machine, tables
+from identity_operations.checks import holder_file, machine, tables
 from identity_operations.commands import doctor
 from identity_transparency import checks
 
-from identity_core.cli import doctor_credentials
 from identity_core.extension import installation
 from plugins.operations.tests.test_doctor_remedies import examined
 from plugins.operations.tests.test_doctor_remedies_typed import installed
@@ -171,7 +171,7 @@ OF_FINDINGS = {
         ("tests.fault.test_clock", "test_the_doctor_names_an_entry_that_was_recorded_for_a_time_to_come"),
     ],
     "database.checkpoint": [("test_doctor_remedies", "test_settings_are_what_the_remedy_says")],
-    "doctor_credentials.holders_file": [
+    "holder_file.holders_file": [
         (HELD, "test_a_file_that_lost_its_secret_is_told"),
         (HELD, "test_a_rotation_leaves_what_was_and_tells_what_is_issued_anew"),
     ],
@@ -197,7 +197,7 @@ def findings_of(path: Path) -> Counter[str]:
 def test_each_finding_has_the_test_of_its_remedy() -> None:
     """A new finding needs a test that types its remedy, which is named here."""
     found: Counter[str] = Counter()
-    for module in (doctor, installation, doctor_database, machine, tables, doctor_credentials, checks):
+    for module in (doctor, installation, doctor_database, machine, tables, doctor_credentials, holder_file, checks):
         found += findings_of(Path(module.__file__))
     assert {name: len(tests) for name, tests in OF_FINDINGS.items()} == dict(found)
     for module, name in {test for tests in OF_FINDINGS.values() for test in tests}:

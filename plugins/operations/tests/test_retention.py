@@ -20,7 +20,7 @@ from identity_codec.times import printed
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.credentials.status_list import ENTRIES, list_id
 from identity_core.domain.dids.did import Did
-from identity_core.domain.proofs.stored import KeptCredential, KeptQuestion
+from identity_core.domain.proofs.expected import KeptCredential, KeptQuestion
 from identity_core.ports.credentials import CredentialFilter, RegisteredSchema
 from identity_core.ports.retention import ERASED_HOLDER
 from identity_core.store import Store

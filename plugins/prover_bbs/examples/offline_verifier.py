@@ -18,13 +18,15 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from identity_bound_credentials.domain.presented import PresentedPresentation
+from identity_bound_credentials.use_cases.suite import check_presentation
 from identity_commands.verify_log import verify
 from identity_prover_bbs import BbsProver
 
 from identity_bbs.bls12381 import select
 from identity_core.domain.dids.state import LogInvalid
+from identity_core.domain.proofs.expected import AnyPresented
 from identity_core.domain.proofs.issuer_key import assertion_key
-from identity_core.domain.proofs.presented import AnyPresented, PresentedPresentation
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import ProofInvalid
 from identity_core.use_cases.proofs import check as proofs
@@ -47,7 +49,7 @@ def check(answer: Path, log: Path, expectation: Expectation) -> VerifiedProof:
     expectation = replace(expectation, verification_method=method)
     keys = {one: assertion_key(dict(issuer.document), one, now) for one in presented.methods}
     if isinstance(presented, PresentedPresentation):
-        return proofs.check_presentation(received, prover, keys=keys, expectation=expectation, now=now)
+        return check_presentation(received, prover, keys=keys, expectation=expectation, now=now)
     return proofs.check(received, prover, issuer_key=keys[method], expectation=expectation, now=now)
 
 

@@ -3,6 +3,7 @@
 from os import urandom
 
 import pytest
+from identity_bound_credentials.domain.presentation import Acceptance
 from identity_kit.conformance import prover_cases as first
 from identity_prover_bbs import BbsProver
 from identity_prover_bbs.suite2 import (
@@ -16,7 +17,6 @@ from identity_bbs import batch, core
 from identity_bbs.bls12381 import select
 from identity_bbs.octets import octets_to_public_key
 from identity_bbs.suite import ciphersuite
-from identity_core.domain.proofs.presentation import Acceptance
 from identity_core.errors import ProofInvalid
 from tests.attack.test_presentation_soundness import CREDENTIAL, forge, scene
 from tests.presenting import AUDIENCE, NONCE, NOW, Issuer

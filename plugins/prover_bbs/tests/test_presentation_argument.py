@@ -6,6 +6,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from identity_bound_credentials.domain.normal_form import Slot
+from identity_bound_credentials.domain.question import HolderForm
+from identity_bound_credentials.domain.status_gaps import HandleListed
 from identity_prover_bbs.suite2 import PresentationEnvelope, PresentationProver, prover, relation, verifier
 from identity_prover_bbs.suite2.argument import VectorArgumentVerifier, inverse
 from identity_prover_bbs.suite2.layout import Interval, Side, VectorLayout
@@ -17,9 +20,6 @@ from identity_bbs.bls12381.keys import secret_scalar
 from identity_bbs.octets import mixed_messages_to_scalars
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
-from identity_core.domain.credentials.status_gaps import HandleListed
-from identity_core.domain.proofs.normal_form import Slot
-from identity_core.domain.proofs.question import HolderForm
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported
 from tests.presenting import CURVE, DAY, PLAIN, Holder, Issuer, Scene, about, ask, seeded
 

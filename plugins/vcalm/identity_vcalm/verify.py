@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from identity_codec.structs import given
 from identity_codec.values import value_class
-from identity_core.domain.credentials import bound_credential, verifiable_credential
+from identity_core.domain.credentials import verifiable_credential
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.errors import (
     DidDeactivated,
@@ -46,7 +46,7 @@ from identity_vcalm.wire import (
     VerifyVcalmPresentationRequest,
 )
 
-_OWN_SUITES: Final = frozenset({verifiable_credential.CRYPTOSUITE, bound_credential.CRYPTOSUITE})
+_OWN_SUITES: Final = frozenset({verifiable_credential.CRYPTOSUITE, verifiable_credential.BOUND_CRYPTOSUITE})
 _ENVELOPED: Final = "EnvelopedVerifiableCredential"
 _DATA: Final = "data:application/"
 _TYPES: Final = {

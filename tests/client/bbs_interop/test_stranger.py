@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_bound_credentials.domain import gap_shards, status_gaps
+from identity_bound_credentials.domain.status_gaps import StatusEpoch
 
 from identity_bbs.consent import consent as give_consent
 from identity_bbs.suite import ciphersuite
 from identity_codec.structs import plain
-from identity_core.domain.credentials import gap_shards, status_gaps
-from identity_core.domain.credentials.status_gaps import StatusEpoch
 from tests.attack.presentation_forge import CHEATS, CheatingVector, PresentationForger, material
 from tests.presenting import (
     AUDIENCE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from identity_core.client.status_list import read_status
-from identity_core.domain.credentials.status_gaps import StatusListRefused
+from identity_core.domain.credentials.status_list import StatusListRefused
 from tests.client.status_cases import made, place, status_cases
 
 

@@ -9,10 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from identity_kit.conformance.prover_cases import HANA, SCHEMA
-
-from identity_core.domain.credentials.attributes import NULL_SCALAR, ValueRefused
-from identity_core.domain.credentials.bound_credential import (
+from identity_bound_credentials.domain.bound_credential import (
     BOUND_HEADER_TAG,
     BoundHeader,
     Particulars,
@@ -21,6 +18,9 @@ from identity_core.domain.credentials.bound_credential import (
     controller,
     day_of,
 )
+from identity_kit.conformance.prover_cases import HANA, SCHEMA
+
+from identity_core.domain.credentials.attributes import NULL_SCALAR, ValueRefused
 
 LIST = StatusListReference("AbCdEfGhIjKlMnOpQrStUv", 86_400)
 HEADER = BoundHeader(SCHEMA, "did:ids:ivo#bbs", LIST, SecretKeeper.WALLET, bytes(range(32)))

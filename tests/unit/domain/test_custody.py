@@ -3,7 +3,7 @@
 from functools import partial
 from os import urandom
 
-from identity_core.domain.custody import HolderSecrets
+from identity_bbs.holders import HolderSecrets
 
 ROOT = b"the root that every secret follows from"
 

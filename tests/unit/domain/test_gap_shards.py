@@ -11,14 +11,15 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from identity_bound_credentials.domain import gap_shards, status_gaps
+from identity_bound_credentials.domain.gap_shards import SHARD_GAPS, Manifest, Shard, SignedGap
+from identity_bound_credentials.domain.status_gaps import LAST_END, Gap, HandleListed, StatusEpoch
 
 from identity_bbs import interface
 from identity_bbs.bls12381 import keys, select
 from identity_bbs.suite import ciphersuite
 from identity_codec import jcs, strict_json
-from identity_core.domain.credentials import gap_shards, status_gaps
-from identity_core.domain.credentials.gap_shards import SHARD_GAPS, Manifest, Shard, SignedGap
-from identity_core.domain.credentials.status_gaps import LAST_END, Gap, HandleListed, StatusEpoch, StatusListRefused
+from identity_core.domain.credentials.status_list import StatusListRefused
 
 ISSUER = "did:example:issuer"
 LIST = "AAAAAAAAAAAAAAAAAAAAAA"

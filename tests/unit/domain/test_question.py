@@ -7,15 +7,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from identity_kit.conformance.prover_cases import SCHEMA
-
-from identity_codec import jcs
-from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, OFFSET
-from identity_core.domain.credentials.bound_credential import BoundHeader, SecretKeeper, StatusListReference
-from identity_core.domain.credentials.status_gaps import StatusEpoch
-from identity_core.domain.proofs.normal_form import Inequality, PartGoal, Slot, normal_form
-from identity_core.domain.proofs.predicate import Equals, InRange, MemberOf
-from identity_core.domain.proofs.presentation import (
+from identity_bound_credentials.domain.bound_credential import BoundHeader, SecretKeeper, StatusListReference
+from identity_bound_credentials.domain.normal_form import Inequality, PartGoal, Slot, normal_form
+from identity_bound_credentials.domain.presentation import (
     Acceptance,
     ConsentTerms,
     Cover,
@@ -25,8 +19,15 @@ from identity_core.domain.proofs.presentation import (
     proof_day,
     unchecked,
 )
+from identity_bound_credentials.domain.question import AskedCredential, HolderForm, Question
+from identity_bound_credentials.domain.status_gaps import StatusEpoch
+from identity_kit.conformance.prover_cases import SCHEMA
+
+from identity_codec import jcs
+from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, OFFSET
+from identity_core.domain.proofs.asked import parse_asked
+from identity_core.domain.proofs.predicate import Equals, InRange, MemberOf
 from identity_core.domain.proofs.proof import Context
-from identity_core.domain.proofs.question import AskedCredential, HolderForm, Question, parse_asked
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 
 LIST = StatusListReference("AbCdEfGhIjKlMnOpQrStUv", 86_400)

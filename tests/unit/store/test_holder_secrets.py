@@ -7,11 +7,12 @@ from datetime import timedelta
 from typing import NoReturn
 
 import pytest
+from identity_bound_credentials.ports import BoundCredential, SecretRotation
+from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
 
 from identity_codec.times import micros
 from identity_core.domain.activity import EventRecord
 from identity_core.errors import CredentialRevoked
-from identity_core.ports.holder_secrets import BoundCredential, SecretRotation
 from identity_core.ports.proofs import Consumption
 from identity_core.store import Store
 from tests.events import EVENT
@@ -41,22 +42,22 @@ async def forgotten(store: Store) -> list[str]:
 
 def test_a_rotation_tells_what_stays_bound_to_former_secrets(store: Store) -> None:
     async def story(store: Store) -> None:
-        assert await store.holder_secrets.generation(HOLDER) == 1
+        assert await StoredHolderSecrets(store.database, store.activity).generation(HOLDER) == 1
         await bound(store, "b-2", HOLDER, 2)
         await bound(store, "b-1", HOLDER, 1)
         await bound(store, "of-a-wallet", "", 3)
         await bound(store, "of-another", "did:ids:else", 4, holder="'did:ids:else'")
         await bound(store, "revoked", HOLDER, 5, status="'revoked'")
         await bound(store, "expired", HOLDER, 6, until=str(micros(NOW)))
-        first = await store.holder_secrets.rotate(HOLDER, 1, NOW, quiet, limit=MANY)
+        first = await StoredHolderSecrets(store.database, store.activity).rotate(HOLDER, 1, NOW, quiet, limit=MANY)
         (issuer,) = (await rows(store, "SELECT issuer FROM credentials WHERE id = 'c-1'"))[0]
         expected = [BoundCredential(id, issuer, HOLDER) for id in ("b-1", "b-2")]
         assert (first.generation, first.credentials, first.is_last) == (2, expected, True)
         await bound(store, "b-3", f"{HOLDER}#2", 7)
-        second = await store.holder_secrets.rotate(HOLDER, 1, NOW, quiet, limit=2)
+        second = await StoredHolderSecrets(store.database, store.activity).rotate(HOLDER, 1, NOW, quiet, limit=2)
         assert (second.generation, [one.id for one in second.credentials], second.is_last) == (3, ["b-1", "b-2"], False)
-        assert await store.holder_secrets.generation(HOLDER) == 3
-        assert await store.holder_secrets.generation("did:ids:else") == 1
+        assert await StoredHolderSecrets(store.database, store.activity).generation(HOLDER) == 3
+        assert await StoredHolderSecrets(store.database, store.activity).generation("did:ids:else") == 1
 
     told(store, story)
 
@@ -64,17 +65,21 @@ def test_a_rotation_tells_what_stays_bound_to_former_secrets(store: Store) -> No
 def test_all_is_forgotten_that_is_not_of_the_present_generation(store: Store) -> None:
     async def story(store: Store) -> None:
         await bound(store, "b-1", HOLDER, 1)
-        assert (await store.holder_secrets.forget(HOLDER, 1, NOW, quiet, limit=MANY)).credentials == []
+        assert (
+            await StoredHolderSecrets(store.database, store.activity).forget(HOLDER, 1, NOW, quiet, limit=MANY)
+        ).credentials == []
         assert await forgotten(store) == []
-        await store.holder_secrets.rotate(HOLDER, 1, NOW, quiet, limit=MANY)
+        await StoredHolderSecrets(store.database, store.activity).rotate(HOLDER, 1, NOW, quiet, limit=MANY)
         await bound(store, "b-2", HOLDER, 2)
         await bound(store, "b-3", f"{HOLDER}#2", 3)
         await bound(store, "expired", HOLDER, 4, until=str(micros(NOW)))
         await bound(store, "of-another", "did:ids:else", 5, holder="'did:ids:else'")
-        done = await store.holder_secrets.forget(HOLDER, 1, NOW, quiet, limit=1)
+        done = await StoredHolderSecrets(store.database, store.activity).forget(HOLDER, 1, NOW, quiet, limit=1)
         assert (done.generation, [one.id for one in done.credentials], done.is_last) == (2, ["b-1"], False)
         assert await forgotten(store) == ["b-1", "b-2", "expired"], "what is not named is forgotten too"
-        again = await store.holder_secrets.forget(HOLDER, 1, NOW + timedelta(1), quiet, limit=MANY)
+        again = await StoredHolderSecrets(store.database, store.activity).forget(
+            HOLDER, 1, NOW + timedelta(1), quiet, limit=MANY
+        )
         assert (again.credentials, again.is_last) == ([], True)
         assert {at for (at,) in await rows(store, "SELECT forgotten_at FROM credentials")} == {None, micros(NOW)}
 
@@ -83,7 +88,8 @@ def test_all_is_forgotten_that_is_not_of_the_present_generation(store: Store) ->
 
 def test_many_rotations_at_once_are_as_many_generations(store: Store) -> None:
     async def story(store: Store) -> None:
-        done = await asyncio.gather(*(store.holder_secrets.rotate(HOLDER, 1, NOW, quiet, limit=1) for _ in range(8)))
+        secrets = StoredHolderSecrets(store.database, store.activity)
+        done = await asyncio.gather(*(secrets.rotate(HOLDER, 1, NOW, quiet, limit=1) for _ in range(8)))
         assert sorted(one.generation for one in done) == [*range(2, 10)]
 
     told(store, story)
@@ -101,11 +107,11 @@ def test_what_dies_on_the_way_has_changed_nothing(store: Store) -> None:
     async def story(store: Store) -> None:
         await bound(store, "b-1", HOLDER, 1)
         with pytest.raises(Killed):
-            await store.holder_secrets.rotate(HOLDER, 1, NOW, killed, limit=MANY)
-        assert await store.holder_secrets.generation(HOLDER) == 1
-        await store.holder_secrets.rotate(HOLDER, 1, NOW, quiet, limit=MANY)
+            await StoredHolderSecrets(store.database, store.activity).rotate(HOLDER, 1, NOW, killed, limit=MANY)
+        assert await StoredHolderSecrets(store.database, store.activity).generation(HOLDER) == 1
+        await StoredHolderSecrets(store.database, store.activity).rotate(HOLDER, 1, NOW, quiet, limit=MANY)
         with pytest.raises(Killed):
-            await store.holder_secrets.forget(HOLDER, 1, NOW, killed, limit=MANY)
+            await StoredHolderSecrets(store.database, store.activity).forget(HOLDER, 1, NOW, killed, limit=MANY)
         assert await forgotten(store) == []
 
     told(store, story)
@@ -120,8 +126,8 @@ def test_nothing_is_consumed_for_what_is_forgotten(store: Store) -> None:
         await bound(store, "b-1", f"{HOLDER}#2", 1)
         assert await code(consume(store, invocation(), asked, NOW)) == "Lease"
         await execute(store, f"UPDATE credentials SET holder_secret = '{HOLDER}' WHERE id = 'c-1'")
-        await store.holder_secrets.rotate(HOLDER, 1, NOW, quiet, limit=MANY)
-        await store.holder_secrets.forget(HOLDER, 1, NOW, quiet, limit=MANY)
+        await StoredHolderSecrets(store.database, store.activity).rotate(HOLDER, 1, NOW, quiet, limit=MANY)
+        await StoredHolderSecrets(store.database, store.activity).forget(HOLDER, 1, NOW, quiet, limit=MANY)
         for wanted in (asked, both):
             assert await code(consume(store, invocation(), wanted, NOW)) == CredentialRevoked.code
 

@@ -20,6 +20,9 @@ from types import NoneType
 from typing import Any
 
 import pytest
+from identity_bound_credentials.domain import gap_shards, status_gaps
+from identity_bound_credentials.domain.gap_shards import Manifest
+from identity_bound_credentials.domain.status_gaps import StatusEpoch
 from identity_kit.conformance.prover_cases import SCHEMA
 from identity_records import audit
 from identity_records.audit import ChainHead, audit_of
@@ -28,11 +31,8 @@ import identity_core.store
 from identity_core.database import Transaction
 from identity_core.domain.activity import EventRecord
 from identity_core.domain.callers import ApiKey
-from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.credential_schema import CredentialSchema
-from identity_core.domain.credentials.gap_shards import Manifest
 from identity_core.domain.credentials.schema import Schema
-from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.did import Did
 from identity_core.errors import IdentityError, Overloaded
 from identity_core.ports.repositories import IndexedVersion

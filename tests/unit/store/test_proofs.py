@@ -13,7 +13,8 @@ from identity_core.domain.activity import StatusChanged
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.delegation import Delegation
 from identity_core.domain.dids.did import Did
-from identity_core.domain.proofs.stored import KeptCredential, KeptQuestion, StoredProof
+from identity_core.domain.proofs.expected import KeptCredential, KeptQuestion
+from identity_core.domain.proofs.stored import StoredProof
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.proofs import CredentialRecord, ProofRecords
 from identity_core.store import Store

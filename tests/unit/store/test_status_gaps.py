@@ -10,16 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from identity_bound_credentials.domain import gap_shards, status_gaps
+from identity_bound_credentials.domain.gap_shards import Manifest
+from identity_bound_credentials.domain.status_gaps import LAST_END, StatusEpoch
+from identity_bound_credentials.ports import GapList, Published
+from identity_bound_credentials.store.status_gaps import TRIES, StoredStatusGaps
 
-from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.credential import Credential, CredentialStatus
-from identity_core.domain.credentials.gap_shards import Manifest
-from identity_core.domain.credentials.status_gaps import LAST_END, StatusEpoch
 from identity_core.errors import Overloaded
 from identity_core.ports.credentials import RegisteredSchema
-from identity_core.ports.status_gaps import GapList, Published
 from identity_core.store import Store
-from identity_core.store.status_gaps import TRIES
 from tests.credentials import ISSUER, NOW, a_credential, a_schema
 
 ACTIVE, SUSPENDED, REVOKED = CredentialStatus.ACTIVE, CredentialStatus.SUSPENDED, CredentialStatus.REVOKED
@@ -30,11 +30,11 @@ EPOCH = StatusEpoch(LIST.issuer, LIST.method, LIST.id, 20_780, 86_400)
 def give(
     store: Store, credential_id: str, last_day: int = 30_000, *, random: Callable[[int], bytes] = os.urandom
 ) -> int:
-    return asyncio.run(store.status_gaps.give(LIST, credential_id, last_day, random=random))
+    return asyncio.run(StoredStatusGaps(store.database).give(LIST, credential_id, last_day, random=random))
 
 
 def listed(store: Store, last_day: int = 0) -> tuple[int, list[int]]:
-    version, handles = asyncio.run(store.status_gaps.listed(LIST.id, last_day=last_day))
+    version, handles = asyncio.run(StoredStatusGaps(store.database).listed(LIST.id, last_day=last_day))
     return version, sorted(handles)
 
 
@@ -57,22 +57,22 @@ def edition(number: int = 1, handles: tuple[int, ...] = (), epoch: StatusEpoch =
 
 
 def publish(store: Store, what: tuple[Manifest, list[bytes]], version: int = 1) -> bool:
-    return asyncio.run(store.status_gaps.publish(*what, version))
+    return asyncio.run(StoredStatusGaps(store.database).publish(*what, version))
 
 
 def test_a_credential_has_one_handle(store: Store) -> None:
     first, second = give(store, "urn:a"), give(store, "urn:b")
     assert first != second
     assert {give(store, "urn:a"), give(store, "urn:a")} == {first}
-    assert asyncio.run(store.status_gaps.lists()) == [LIST]
+    assert asyncio.run(StoredStatusGaps(store.database).lists()) == [LIST]
     other = replace(LIST, id="B" * 22)
     with pytest.raises(ValueError, match="another list"):
-        asyncio.run(store.status_gaps.give(other, "urn:a", 30_000, random=os.urandom))
+        asyncio.run(StoredStatusGaps(store.database).give(other, "urn:a", 30_000, random=os.urandom))
 
 
 def test_a_handle_that_the_issuer_chose_is_taken_once(store: Store) -> None:
     def take(credential_id: str, handle: int, of: GapList = LIST) -> bool:
-        return asyncio.run(store.status_gaps.take(of, credential_id, handle, 30_000))
+        return asyncio.run(StoredStatusGaps(store.database).take(of, credential_id, handle, 30_000))
 
     given = give(store, "urn:given")
     assert not take("urn:a", given), "two credentials are revoked by one handle"
@@ -82,11 +82,11 @@ def test_a_handle_that_the_issuer_chose_is_taken_once(store: Store) -> None:
     assert take("urn:a", chosen), "the same again is no other"
     other = replace(LIST, id="B" * 22)
     assert not take("urn:a", chosen, other)
-    assert asyncio.run(store.status_gaps.lists()) == [LIST], "a refusal begins a list"
+    assert asyncio.run(StoredStatusGaps(store.database).lists()) == [LIST], "a refusal begins a list"
     assert take("urn:b", chosen, other), "each list has its own handles"
     newer = replace(LIST, method=f"{ISSUER}#next")
     assert take("urn:c", chosen - 2 if chosen > 2 else chosen + 3, newer)
-    assert asyncio.run(store.status_gaps.lists())[0] == replace(newer, version=2)
+    assert asyncio.run(StoredStatusGaps(store.database).lists())[0] == replace(newer, version=2)
 
 
 def test_what_is_taken_or_no_handle_is_passed_over(store: Store) -> None:
@@ -103,7 +103,7 @@ def test_many_at_once_have_handles_of_their_own(store: Store) -> None:
         few = iter(range(100))
         return await asyncio.gather(
             *(
-                store.status_gaps.give(
+                StoredStatusGaps(store.database).give(
                     LIST,
                     f"urn:{number}",
                     1,
@@ -168,18 +168,18 @@ def test_editions_follow_one_another(store: Store) -> None:
     assert not publish(store, third)
     assert publish(store, second, version=2)
     assert not publish(store, first)
-    found = asyncio.run(store.status_gaps.published(LIST.id, 20_780))
+    found = asyncio.run(StoredStatusGaps(store.database).published(LIST.id, 20_780))
     assert found == Published(2, second[0].octets)
     # Those who still have the manifest of before find its shard.
     for manifest, shards in (first, second):
-        assert asyncio.run(store.status_gaps.shard(LIST.id, manifest.digests[0])) == shards[0]
-    assert asyncio.run(store.status_gaps.shard(LIST.id, third[0].digests[0])) is None
+        assert asyncio.run(StoredStatusGaps(store.database).shard(LIST.id, manifest.digests[0])) == shards[0]
+    assert asyncio.run(StoredStatusGaps(store.database).shard(LIST.id, third[0].digests[0])) is None
 
 
 def test_of_two_who_publish_at_once_one_does(store: Store) -> None:
     async def both() -> list[bool]:
         made = edition(1)
-        return await asyncio.gather(*(store.status_gaps.publish(*made, 1) for _ in range(8)))
+        return await asyncio.gather(*(StoredStatusGaps(store.database).publish(*made, 1) for _ in range(8)))
 
     assert sorted(asyncio.run(both())) == [False] * 7 + [True]
 
@@ -189,9 +189,9 @@ def test_old_epochs_are_forgotten(store: Store) -> None:
     other = edition(1, (), replace(EPOCH, list_id="B" * 22, epoch=5))
     for one in (*made, other):
         assert publish(store, one)
-    asyncio.run(store.status_gaps.forget(LIST.id, before=20_779))
+    asyncio.run(StoredStatusGaps(store.database).forget(LIST.id, before=20_779))
     there = [
-        asyncio.run(store.status_gaps.published(one[0].epoch.list_id, one[0].epoch.epoch)) is not None
+        asyncio.run(StoredStatusGaps(store.database).published(one[0].epoch.list_id, one[0].epoch.epoch)) is not None
         for one in (*made, other)
     ]
     assert there == [False, False, True, True]
@@ -203,17 +203,17 @@ def test_shards_go_with_their_epoch(store: Store) -> None:
     new = gap_shards.publish(replace(EPOCH, epoch=2), 1, ends, [b"n" * 80] * 2)
     assert publish(store, old)
     assert publish(store, new)
-    asyncio.run(store.status_gaps.forget(LIST.id, before=2))
-    assert asyncio.run(store.status_gaps.shard(LIST.id, old[0].digests[0])) is None
-    assert asyncio.run(store.status_gaps.shard(LIST.id, new[0].digests[0])) == new[1][0]
+    asyncio.run(StoredStatusGaps(store.database).forget(LIST.id, before=2))
+    assert asyncio.run(StoredStatusGaps(store.database).shard(LIST.id, old[0].digests[0])) is None
+    assert asyncio.run(StoredStatusGaps(store.database).shard(LIST.id, new[0].digests[0])) == new[1][0]
 
 
 def test_what_there_is_not(store: Store) -> None:
     for name in ("nobody", "A" * 22, "nobody\0"):
-        assert asyncio.run(store.status_gaps.published(name, 1)) is None
-        assert asyncio.run(store.status_gaps.shard(name, bytes(32))) is None
-    assert asyncio.run(store.status_gaps.listed("nobody", last_day=0)) == (0, [])
-    assert asyncio.run(store.status_gaps.lists()) == []
+        assert asyncio.run(StoredStatusGaps(store.database).published(name, 1)) is None
+        assert asyncio.run(StoredStatusGaps(store.database).shard(name, bytes(32))) is None
+    assert asyncio.run(StoredStatusGaps(store.database).listed("nobody", last_day=0)) == (0, [])
+    assert asyncio.run(StoredStatusGaps(store.database).lists()) == []
 
 
 def test_lists_are_there_after_a_restart(tmp_path: Path) -> None:
@@ -223,5 +223,5 @@ def test_lists_are_there_after_a_restart(tmp_path: Path) -> None:
     asyncio.run(store.close())
     store = Store.open(tmp_path)
     assert give(store, "urn:a") == handle
-    assert asyncio.run(store.status_gaps.published(LIST.id, 20_780)) is not None
+    assert asyncio.run(StoredStatusGaps(store.database).published(LIST.id, 20_780)) is not None
     asyncio.run(store.close())

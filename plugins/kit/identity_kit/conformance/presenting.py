@@ -19,13 +19,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from identity_bound_credentials.domain.bound_credential import Particulars
+from identity_bound_credentials.domain.presentation import Acceptance
+from identity_bound_credentials.ports import PresentingProver
 
 from identity_codec.multibase import base64url_decode, base64url_encode
-from identity_core.domain.credentials.bound_credential import Particulars
-from identity_core.domain.proofs.presentation import Acceptance
 from identity_core.domain.proofs.proof import WitnessInvalid
 from identity_core.errors import PredicateNotSatisfied, ProofInvalid
-from identity_core.ports.prover import PresentingProver
 from identity_kit.conformance.presenting_cases import (
     DAY,
     HANDLE,

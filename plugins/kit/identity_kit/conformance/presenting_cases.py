@@ -7,34 +7,36 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from identity_bbs import blind, interface
-from identity_bbs.blind import IssueRequest
-from identity_bbs.bls12381 import keys, select
-from identity_bbs.consent import consent
-from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
-from identity_bbs.openings import HolderSecret
-from identity_bbs.suite import ciphersuite
-from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
-from identity_core.domain.credentials.bound_credential import (
+from identity_bound_credentials.domain.bound_credential import (
     BoundHeader,
     Particulars,
     SecretKeeper,
     StatusListReference,
 )
-from identity_core.domain.credentials.status_gaps import StatusEpoch, chain, epoch_at, place
-from identity_core.domain.proofs.presentation import (
+from identity_bound_credentials.domain.presentation import (
     BoundWitness,
     ConsentTerms,
     GapWitness,
-    HolderConsent,
     PresentationContext,
     PresentationStatement,
     PresentationWitness,
     StatusPart,
     proof_day,
 )
-from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
+from identity_bound_credentials.domain.question import AskedCredential, Question
+from identity_bound_credentials.domain.status_gaps import StatusEpoch, chain, epoch_at, place
+
+from identity_bbs import blind, interface
+from identity_bbs.blind import IssueRequest
+from identity_bbs.bls12381 import keys, select
+from identity_bbs.consent import consent
+from identity_bbs.holders import HolderConsent
+from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
+from identity_bbs.openings import HolderSecret
+from identity_bbs.suite import ciphersuite
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
+from identity_core.domain.proofs.asked import parse_asked
 from identity_kit.conformance.prover_cases import HANA, NOW, SCHEMA, context
 
 SUBJECT: Final = "did:example:hana"

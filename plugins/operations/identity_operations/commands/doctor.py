@@ -19,8 +19,6 @@ from typing import Final
 
 import click
 
-from identity_core.cli import doctor_credentials
-from identity_core.cli.doctor_credentials import holders_file
 from identity_core.cli.extensions import chosen_extensions
 from identity_core.cli.options import of_installation
 from identity_core.cli.output import Command, show, working
@@ -62,6 +60,9 @@ def _line(finding: dict[str, str]) -> str:
 
 def findings_of(settings: Settings, held: Path | None = None) -> list[dict[str, str]]:
     """Return what is found, as the command shows it. ``held``: the file of a holder that is checked instead."""
+    if held is not None:
+        # Only this needs the extension of bound credentials.
+        from identity_operations.checks.holder_file import holders_file
     found = examine(settings) if held is None else (("holder's file", one) for one in holders_file(held))
     return [{"check": check, **dataclasses.asdict(one)} for check, one in found]
 
@@ -236,8 +237,6 @@ CHECKS: Final = (
     InstallationCheck("database", database.database),
     InstallationCheck("tables", database.tables),
     InstallationCheck("index", database.index),
-    InstallationCheck("credentials", doctor_credentials.credentials),
-    InstallationCheck("status lists", doctor_credentials.status_lists),
     InstallationCheck("throttle", _throttle),
     InstallationCheck("server", _server),
     InstallationCheck("listener", machine.listener),
@@ -245,7 +244,6 @@ CHECKS: Final = (
     InstallationCheck("storage", database.storage, BEFORE),
     InstallationCheck("checkpoint", database.checkpoint, LATER),
     InstallationCheck("master key", _master_key, LATER),
-    InstallationCheck("holders", doctor_credentials.holders, LATER),
     InstallationCheck("API keys", _api_keys, LATER),
     InstallationCheck("backups", machine.backups),
 )

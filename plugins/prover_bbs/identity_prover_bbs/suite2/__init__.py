@@ -3,7 +3,8 @@
 ``PROTOCOL-2.md`` beside the package is the protocol and its security argument; the code cites its equations.
 """
 
-from identity_core.domain.proofs.presented import sign_as_agent
+from identity_bound_credentials.domain.presented import sign_as_agent
+
 from identity_prover_bbs.suite2.envelope import PresentationEnvelope
 from identity_prover_bbs.suite2.prover import PresentationProver
 from identity_prover_bbs.suite2.received import ReceivedPresentation

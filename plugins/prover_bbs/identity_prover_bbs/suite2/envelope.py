@@ -10,15 +10,16 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
 
+from identity_bound_credentials.domain.bound_credential import BoundHeader
+from identity_bound_credentials.domain.presentation import ConsentTerms, Cover, PresentationContext
+from identity_bound_credentials.domain.question import MAX_CREDENTIALS, Question
+from identity_bound_credentials.domain.status_gaps import StatusEpoch
+
 from identity_bbs.bls12381.backend import G1_OCTETS
 from identity_codec import jcs, strict_json
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.strict_json import JsonValue
-from identity_core.domain.credentials.bound_credential import BoundHeader
-from identity_core.domain.credentials.status_gaps import StatusEpoch
-from identity_core.domain.proofs.presentation import ConsentTerms, Cover, PresentationContext
 from identity_core.domain.proofs.proof import MAX_ENVELOPE_CHARACTERS, Context
-from identity_core.domain.proofs.question import MAX_CREDENTIALS, Question
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_prover_bbs.suite2 import labels
 

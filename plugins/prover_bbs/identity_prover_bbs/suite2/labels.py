@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from identity_bound_credentials.domain.question import SUITE_2
+
 from identity_bbs.openings import TAG
-from identity_core.domain.proofs.question import SUITE_2
 
 SUITE: Final = SUITE_2
 ENVELOPE_VERSION: Final = 2

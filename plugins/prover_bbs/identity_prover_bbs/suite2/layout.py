@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final, NamedTuple
 
+from identity_bound_credentials.domain.normal_form import Slot
+
 from identity_bbs.bls12381 import ORDER
-from identity_core.domain.proofs.normal_form import Slot
-from identity_core.domain.proofs.question import refused
+from identity_core.domain.proofs.predicate import unsupported
 from identity_prover_bbs.committed_vector import octets_of_vector_proof
 from identity_prover_bbs.plan import RADIX, Digit, plan
 from identity_prover_bbs.suite2.generators import MAX_ELEMENTS
@@ -115,7 +116,7 @@ class VectorLayout:
         for index, (slot, scalar) in enumerate(unequal, len(digits)):
             rows.append(Row(Affine(-scalar, ((1, slot),)), Affine(0, ((1, index),)), 1))
         if total > MAX_ELEMENTS or len(rows) > MAX_ROWS:
-            raise refused(
+            raise unsupported(
                 f"the question needs {total} elements and {len(rows)} rows; {MAX_ELEMENTS} and {MAX_ROWS} are the most"
             )
         return cls(

@@ -7,6 +7,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
+from identity_bound_credentials.domain.normal_form import Slot
+from identity_bound_credentials.domain.presentation import (
+    PresentationContext,
+    PresentationStatement,
+    PresentationWitness,
+    check_expiry,
+)
+
 from identity_bbs import core
 from identity_bbs.bls12381 import G1, Curve
 from identity_bbs.bls12381.backend import SCALAR_OCTETS
@@ -35,13 +43,6 @@ from identity_bbs.suite import (
 from identity_core.cache import BoundedCache
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import Message
-from identity_core.domain.proofs.normal_form import Slot
-from identity_core.domain.proofs.presentation import (
-    PresentationContext,
-    PresentationStatement,
-    PresentationWitness,
-    check_expiry,
-)
 from identity_core.domain.proofs.proof import WitnessInvalid
 from identity_prover_bbs.set_argument import SetProver
 from identity_prover_bbs.suite2 import labels

@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
-from identity_bbs.openings import octets_of_openings
-from identity_codec import ed25519
-from identity_core.domain.proofs.presentation import (
+from identity_bound_credentials.domain.presentation import (
     Acceptance,
     PresentationContext,
     PresentationStatement,
     StatusPart,
 )
-from identity_core.domain.proofs.question import Question
+from identity_bound_credentials.domain.question import Question
+
+from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
+from identity_bbs.openings import octets_of_openings
+from identity_codec import ed25519
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_prover_bbs.suite2.envelope import PresentationEnvelope, refusal
 from identity_prover_bbs.suite2.relation import PresentationRelation

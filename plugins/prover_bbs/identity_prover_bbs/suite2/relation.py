@@ -11,22 +11,23 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
-from identity_bbs.bls12381.keys import hash_to_scalar
-from identity_bbs.frames import frame, number, optional, scalar
-from identity_bbs.octets import mixed_messages_to_scalars
-from identity_bbs.openings import HOLDER_SLOT
-from identity_core.domain.credentials.bound_credential import (
+from identity_bound_credentials.domain.bound_credential import (
     FIRST_DAY_SLOT,
     HANDLE_SLOT,
     LAST_DAY_SLOT,
     NO_FIRST_DAY,
     NO_LAST_DAY,
 )
+from identity_bound_credentials.domain.normal_form import NormalForm, Slot, normal_form
+from identity_bound_credentials.domain.presentation import PresentationContext, PresentationStatement
+from identity_bound_credentials.domain.status_gaps import BITS
+
+from identity_bbs.bls12381.keys import hash_to_scalar
+from identity_bbs.frames import frame, number, optional, scalar
+from identity_bbs.octets import mixed_messages_to_scalars
+from identity_bbs.openings import HOLDER_SLOT
 from identity_core.domain.credentials.schema import Message
-from identity_core.domain.credentials.status_gaps import BITS
-from identity_core.domain.proofs.normal_form import NormalForm, Slot, normal_form
 from identity_core.domain.proofs.predicate import Equals, InRange, MemberOf
-from identity_core.domain.proofs.presentation import PresentationContext, PresentationStatement
 from identity_prover_bbs.relation import set_scalars
 from identity_prover_bbs.set_argument import SetLayout
 from identity_prover_bbs.suite2 import labels

@@ -11,6 +11,15 @@ from hashlib import sha256
 from os import urandom
 from typing import Final
 
+from identity_bound_credentials.domain.normal_form import Slot
+from identity_bound_credentials.domain.presentation import (
+    Acceptance,
+    PresentationContext,
+    PresentationStatement,
+    unchecked,
+)
+from identity_bound_credentials.domain.question import Question
+
 from identity_bbs import core
 from identity_bbs.batch import Claim, wrong_groups
 from identity_bbs.bls12381 import G1, ORDER, Curve, InvalidPoint
@@ -21,14 +30,6 @@ from identity_bbs.frames import frame, number, optional
 from identity_bbs.octets import octets_to_proof, octets_to_public_key
 from identity_bbs.openings import HOLDER_SLOT, PSEUDONYM_DST
 from identity_bbs.suite import BbsProofInvalid, BbsPublicKey, Ciphersuite, InitResult, Proof, ciphersuite
-from identity_core.domain.proofs.normal_form import Slot
-from identity_core.domain.proofs.presentation import (
-    Acceptance,
-    PresentationContext,
-    PresentationStatement,
-    unchecked,
-)
-from identity_core.domain.proofs.question import Question
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_prover_bbs.set_argument import SetVerifier
 from identity_prover_bbs.suite2 import labels

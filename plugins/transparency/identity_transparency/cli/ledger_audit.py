@@ -12,7 +12,6 @@ import click
 from identity_commands import verify_log
 
 from identity_core.cli.output import Command, failing, progress, show
-from identity_core.domain.credentials import gap_log
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import LedgerUnavailable, StorageMismatch
@@ -46,6 +45,7 @@ from identity_transparency.cli.trust import (
     unchecked,
     unchecked_text,
 )
+from identity_transparency.domain import gap_record
 from identity_transparency.domain.audit import Audit, LogFault
 from identity_transparency.domain.checkpoint_keys import ReplacedKeyAlone, TrustedLog
 from identity_transparency.domain.history import IMMUTABLE, LoggedHistory, retired_keys
@@ -187,7 +187,7 @@ def _collect(dids: dict[bytes, list[tuple[int, bytes]]], entries: Sequence[bytes
         except Malformed:
             # The auditor has a finding for it.
             continue
-        if not head.did.startswith(gap_log.SUBJECT.encode()):
+        if not head.did.startswith(gap_record.SUBJECT.encode()):
             dids.setdefault(head.did, []).append((head.sequence - 1, entry[head.entry_at :]))
 
 

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from typing import Final
 
 from identity_codec.values import value_class
-from identity_core.domain.credentials import gap_log
-from identity_core.domain.credentials.gap_log import GapRecord
-from identity_core.domain.credentials.status_gaps import StatusListRefused
+from identity_core.domain.credentials.status_list import StatusListRefused
 from identity_tlog.leaf import Head, LogLeaf, read_head
 from identity_tlog.note import Checkpoint
 from identity_tlog.tiles import TILE_BYTES, WIDTH, Tile
 from identity_tlog.tree import HASH_BYTES, Frontier, Malformed, complete_root
+from identity_transparency.domain import gap_record
+from identity_transparency.domain.gap_record import GapRecord
 
 MOST_FINDINGS: Final = 1_000
 MOST_MOVED: Final = 64
 
-_GAP_LISTS: Final = gap_log.SUBJECT.encode()
+_GAP_LISTS: Final = gap_record.SUBJECT.encode()
 
 _sha256 = hashlib.sha256
 
@@ -153,7 +153,7 @@ class Audit:
         except StatusListRefused as error:
             self._found("form", f"entry {place}", str(error))
             return
-        if gap_log.subject(record.list_id).encode() != subject:
+        if gap_record.subject(record.list_id).encode() != subject:
             self._found("contradiction", f"entry {place}", "it is recorded under another list's name")
         known = self._editions.get((record.list_id, record.epoch), 0)
         if record.edition <= known:

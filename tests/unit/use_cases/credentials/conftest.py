@@ -5,18 +5,25 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS
+from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
+from identity_bound_credentials.store.status_gaps import StoredStatusGaps
+from identity_bound_credentials.use_cases.presenting import PresentBound
+from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
+from identity_bound_credentials.use_cases.suite import BoundSuite
 from identity_custodian_sealed.custodian import holder_secrets
 from identity_custodian_sealed.held_key import HeldKey, Label
 from msgspec import structs
 
 from identity_bbs.blind import IssueRequest
+from identity_bbs.holders import HolderConsent
 from identity_codec.multikey import BLS12381G2, encode_secret
 from identity_codec.structs import UNSET, convert
 from identity_codec.times import printed_exactly
@@ -25,7 +32,6 @@ from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.ports.custodian import KeyNotHeld, KeyRefused
 from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import (
@@ -37,10 +43,10 @@ from identity_core.use_cases.credentials.schemas import CreateCredentialSchema
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials, ShownCredential
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
-from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.credentials.verify import VerifyCredential
 from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.proofs.check import IssuerKeys
+from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.use_cases.record import Record
 from identity_core.wire import (
     AdditionalKey,
@@ -117,24 +123,47 @@ class Office:
         self.vault = SealedCredentials(self.credentials, self.schemas, CredentialSeal(b"k" * 32, os.urandom))
         access = CredentialAccess(self.credentials, store.delegations, AutonomyTable(), clock)
         check = SignatureChecks()
-        intake = CredentialIntake(
-            self.rooms.reader, self.schemas, self.credentials, self.vault.seal, check, self.record, clock, os.urandom
-        )
         custodian: Any = self.rooms.custodian
         self.create_schema = CreateCredentialSchema(
             self.schemas, self.record, clock, os.urandom, "https://id.example/api/v1/dids/"
         )
-        provers: Any = SimpleNamespace(presents=True)
-        publisher = PublishStatusGaps(store.status_gaps, custodian, clock)
-        self.issue = IssueCredential(intake, custodian, custodian, publisher, provers, store.holder_secrets)
-        self.import_signed = ImportCredential(intake, custodian, publisher)
+        provers: Any = SimpleNamespace(extensions={"bound_credentials"})
+        publisher = PublishStatusGaps(StoredStatusGaps(store.database), custodian, clock)
+        present = PresentBound(
+            provers, custodian, StoredStatusGaps(store.database), publisher, IssuerKeys(self.rooms.reader)
+        )
+        parts = (
+            custodian,
+            custodian,
+            publisher,
+            provers,
+            StoredHolderSecrets(store.database, store.activity),
+            os.urandom,
+            present,
+        )
+        suites = {1: SuiteOne(provers, custodian), 2: BoundSuite(*parts)}
+        seal, record = self.vault.seal, self.record
+        intake = CredentialIntake(
+            *(self.rooms.reader, self.schemas, self.credentials, seal, check, suites, record, clock, os.urandom)
+        )
+        self.issue = IssueCredential(intake, custodian)
+        self.import_signed = ImportCredential(intake)
         self.get = GetCredential(access, self.vault, self.record, clock)
         self.list = ListCredentials(self.rooms.reader, self.credentials, self.record, clock)
         self.set_status = SetCredentialStatus(access, self.credentials, self.record, clock)
         signer = LogSigner(custodian, "log", custodian.pair.public)
         self.status_list = GetStatusList(self.credentials, signer, BASE)
         issuer_keys = IssuerKeys(self.rooms.reader)
-        self.verify = VerifyCredential(self.schemas, self.credentials, issuer_keys, check, check, clock, BASE)
+        self.verify = VerifyCredential(
+            self.schemas, self.credentials, issuer_keys, check, check, clock, BASE, BOUND_CREDENTIALS
+        )
+
+    def issue_by(self, **changed: Any) -> IssueCredential:
+        """Return issueCredential with a suite 2 that is changed."""
+        intake = self.issue.intake
+        suite: Any = intake.suites[2]
+        suites = {**intake.suites, 2: replace(suite, **changed)}
+        return replace(self.issue, intake=replace(intake, suites=suites))
 
     @classmethod
     async def open(cls, folder: Path) -> Office:

@@ -11,16 +11,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from identity_bound_credentials.domain import status_gaps
+from identity_bound_credentials.domain.bound_credential import BoundHeader, SecretKeeper
+from identity_bound_credentials.store.status_gaps import StoredStatusGaps
+from identity_bound_credentials.use_cases.issue import GAP_PERIOD
+from identity_bound_credentials.use_cases.status_gaps import ListKeys
 
 from identity_codec import multikey
 from identity_codec.multibase import base64url_decode, base64url_encode
-from identity_core.domain.credentials import status_gaps
-from identity_core.domain.credentials.bound_credential import BoundHeader, SecretKeeper
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.credentials.credential_schema import digest
 from identity_core.errors import InternalError, InvalidCredential
-from identity_core.use_cases.credentials.held_keys import ListKeys
-from identity_core.use_cases.credentials.issue import GAP_PERIOD, CredentialIntake
+from identity_core.use_cases.credentials.issue import CredentialIntake
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.wire import AdditionalKey, SetCredentialStatusRequest, VerifyCredentialRequest
 from tests.credentials import shown_to_holder
@@ -80,7 +82,7 @@ def test_suite_2_is_what_is_issued_where_nothing_is_said(office: Office) -> None
 
 def test_suite_1_is_issued_on_demand_and_where_no_prover_presents_suite_2(office: Office) -> None:
     office.rooms.clock.move(hours=1)
-    alone = replace(office.issue, provers=SimpleNamespace(presents=False))  # type: ignore[arg-type]
+    alone = office.issue_by(provers=SimpleNamespace(extensions=frozenset()))
     caller = context(office.as_(office.ivo), "issueCredential")
     for shown in (run(office.issued(suite=1)), run(alone(office.new(), caller))):
         assert shown.credential.binding is None
@@ -119,7 +121,7 @@ def test_a_custodian_without_secrets_of_holders_signs_suite_1_only(office: Offic
         def __init__(self, real: Any) -> None:
             self.public_key, self.sign_bbs = real.public_key, real.sign_bbs
 
-    issue = replace(office.issue, custodian=Plain(office.rooms.custodian))  # type: ignore[arg-type]
+    issue = office.issue_by(custodian=Plain(office.rooms.custodian))
     caller = context(office.as_(office.ivo), "issueCredential")
     with pytest.raises(InvalidCredential) as refused:
         run(issue(office.new(suite=2), caller))
@@ -262,7 +264,7 @@ def test_the_box_does_not_open_for_another_row(office: Office) -> None:
 
 def test_revoking_it_lists_its_handle_and_resuming_unlists_it(office: Office) -> None:
     shown = run(office.bound())
-    ivo, gaps = context(office.as_(office.ivo)), office.rooms.store.status_gaps
+    ivo, gaps = context(office.as_(office.ivo)), StoredStatusGaps(office.rooms.store.database)
     (gap_list,) = run(gaps.lists())
     assert (gap_list.issuer, gap_list.method) == (str(office.ivo), office.key_id)
 
@@ -295,11 +297,11 @@ def test_the_list_is_signed_with_the_newest_key_of_the_issuer(office: Office) ->
     ivan, (older, newest) = run(with_two())
     caller = context(office.as_(ivan), "issueCredential")
     run(office.issue(office.new(issuer=ivan, suite=2, verification_method=older), caller))
-    lists = {one.issuer: one for one in run(office.rooms.store.status_gaps.lists())}
+    lists = {one.issuer: one for one in run(StoredStatusGaps(office.rooms.store.database).lists())}
     assert lists[str(ivan)].method == newest
 
     # As it was before the newest key came.
-    gaps, given = office.rooms.store.status_gaps, replace(lists[str(ivan)], method=older)
+    gaps, given = StoredStatusGaps(office.rooms.store.database), replace(lists[str(ivan)], method=older)
     run(gaps.give(given, "urn:uuid:1", 60_000, random=os.urandom))
     run(office.issue(office.new(issuer=ivan, suite=2), caller))
     (after,) = [one for one in run(gaps.lists()) if one.issuer == str(ivan)]
@@ -310,7 +312,7 @@ def test_the_list_is_signed_with_the_newest_key_of_the_issuer(office: Office) ->
 def test_the_list_of_an_issuer_is_signed_with_the_key_of_the_document(office: Office) -> None:
     """After a rotation with the successor that is held here; with what it has while there is none, or one without a proof."""
     run(office.bound())
-    (gap_list,) = run(office.rooms.store.status_gaps.lists())
+    (gap_list,) = run(StoredStatusGaps(office.rooms.store.database).lists())
     keys = ListKeys(office.rooms.reader, office.rooms.custodian)  # type: ignore[arg-type]
     assert run(keys(gap_list)) == office.key_id
     assert run(keys(replace(gap_list, method=f"{office.ivo}#before"))) == office.key_id

@@ -10,17 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_bound_credentials.domain import gap_shards, status_gaps
+from identity_bound_credentials.domain.gap_log import record_of, verify_recorded
+from identity_bound_credentials.domain.gap_shards import Manifest
+from identity_bound_credentials.domain.status_gaps import StatusEpoch
+from identity_bound_credentials.ports import GapList
+from identity_bound_credentials.store.status_gaps import StoredStatusGaps
+from identity_bound_credentials.use_cases.gap_log import GetStatusGapsProof, RecordGaps
+from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
+from identity_transparency.domain import gap_record
+from identity_transparency.domain.gap_record import GapRecord
 from identity_transparency.use_cases.read import ProveEntry
 
 from identity_codec.multibase import base64url_encode
-from identity_core.domain.credentials import gap_log, gap_shards, status_gaps
-from identity_core.domain.credentials.gap_log import GapRecord, verify_recorded
-from identity_core.domain.credentials.gap_shards import Manifest
-from identity_core.domain.credentials.status_gaps import StatusEpoch, StatusListRefused
+from identity_core.domain.credentials.status_list import StatusListRefused
 from identity_core.errors import LedgerUnavailable, StatusListNotFound
-from identity_core.ports.status_gaps import GapList
-from identity_core.use_cases.credentials.gap_log import GetStatusGapsProof, RecordGaps
-from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.transparency import LogPlaces
 from identity_tlog.policy import WitnessPolicy
 from tests.rooms import Rooms
@@ -42,7 +46,7 @@ class Room:
 
     def __init__(self, folder: Path) -> None:
         self.logged = LoggedLedger(folder)
-        self.gaps, self.ledger = self.logged.store.status_gaps, self.logged.ledger
+        self.gaps, self.ledger = StoredStatusGaps(self.logged.store.database), self.logged.ledger
         self.record = RecordGaps(self.gaps, self.ledger)
         self.job = self.process()
         self.proof = GetStatusGapsProof(self.gaps, LogPlaces(prove=ProveEntry(self.logged, lambda: None)))
@@ -66,7 +70,7 @@ class Room:
         return Manifest.from_octets(published.manifest)
 
     async def records(self) -> list[GapRecord]:
-        return [GapRecord.parse(line.entry) for line in await self.ledger.entries(gap_log.subject(LIST.id))]
+        return [GapRecord.parse(line.entry) for line in await self.ledger.entries(gap_record.subject(LIST.id))]
 
     async def proven(self, manifest: Manifest) -> bytes:
         return await self.proof(LIST.id, base64url_encode(manifest.digest))
@@ -89,10 +93,10 @@ def test_every_edition_is_an_entry_and_proven_to_strangers(room: Room) -> None:
         await room.job.step()
         await room.job.step()
         second = await room.manifest()
-        assert await room.records() == [GapRecord.of(first), GapRecord.of(second)]
+        assert await room.records() == [record_of(first), record_of(second)]
         for manifest in (first, second):
             proven = verify_recorded(manifest, await room.proven(manifest), ANY, logs=[room.logged.key.verifier])
-            assert proven.leaf.entry == GapRecord.of(manifest).octets
+            assert proven.leaf.entry == record_of(manifest).octets
 
     asyncio.run(story())
 
@@ -140,7 +144,7 @@ def test_a_store_that_was_put_back_records_no_second_list_of_one_edition(room: R
         await room.begin()
         # What was recorded after the copy was made, of which the store knows nothing.
         other = replace(GapRecord(LIST.issuer, LIST.id, LIST.period, room.epoch, 3, bytes(32)))
-        await room.ledger.append(gap_log.subject(LIST.id), other.octets, expected_version=0)
+        await room.ledger.append(gap_record.subject(LIST.id), other.octets, expected_version=0)
         await room.job.step()
         await room.job.step()
         assert [record.edition for record in await room.records()] == [3, 4]
@@ -203,7 +207,7 @@ def test_a_proof_is_for_one_list_in_one_log(room: Room) -> None:
 
 
 def test_a_record_has_one_form() -> None:
-    record = GapRecord.of(lists(7))
+    record = record_of(lists(7))
     assert GapRecord.parse(record.octets) == record
     octets = record.octets
     for other in (
@@ -228,7 +232,7 @@ def test_a_start_passes_over_the_entries_of_lists(tmp_path: Path) -> None:
 
     async def story() -> None:
         rooms = Rooms(tmp_path)
-        subject = gap_log.subject(LIST.id)
+        subject = gap_record.subject(LIST.id)
         for version in range(3):
             await rooms.new_did()
             await rooms.ledger.append(subject, b"{}", expected_version=version)

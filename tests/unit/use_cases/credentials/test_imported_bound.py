@@ -9,11 +9,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from identity_bound_credentials.domain import status_gaps
+from identity_bound_credentials.domain.bound_credential import SecretKeeper, StatusListReference
+from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 
 from identity_codec.multibase import base64url_encode
 from identity_codec.structs import convert
-from identity_core.domain.credentials import status_gaps
-from identity_core.domain.credentials.bound_credential import SecretKeeper, StatusListReference
 from identity_core.domain.credentials.credential import NO_SECRET
 from identity_core.errors import Conflict, Forbidden, InvalidCredential
 from identity_core.use_cases.credentials.sealed import ShownCredential
@@ -79,7 +80,7 @@ def test_it_is_a_credential_like_any_other_of_suite_2(office: Office) -> None:
 def test_its_handle_is_revoked_with_it(office: Office) -> None:
     home = obtained(office)
     imported(office, home.body)
-    gaps, ivo = office.rooms.store.status_gaps, context(office.as_(office.ivo))
+    gaps, ivo = StoredStatusGaps(office.rooms.store.database), context(office.as_(office.ivo))
     (gap_list,) = run(gaps.lists())
     assert gap_list.id == status_gaps.list_id(str(office.ivo), DAY_SECONDS)
     epoch = status_gaps.epoch_at(office.rooms.clock.now(), DAY_SECONDS)
@@ -259,7 +260,7 @@ def test_the_key_of_the_credentials_may_stay_at_home(office: Office) -> None:
     ask = convert(home.body, ImportCredentialRequest)
     caller = context(office.as_(ivan))
     run(office.import_signed(ask, caller))
-    (gap_list,) = run(office.rooms.store.status_gaps.lists())
+    (gap_list,) = run(StoredStatusGaps(office.rooms.store.database).lists())
     assert gap_list.method == f"{ivan}#{here.public}"
 
     again = HomeWallet().obtain(*given, now=office.rooms.clock.now())
@@ -280,6 +281,7 @@ def test_a_key_without_a_proof_of_possession_signs_none(office: Office) -> None:
             return replace(prepared, state=replace(prepared.state, proven_keys=()))
 
         checked = staticmethod(office.import_signed.intake.checked)
+        suites, credentials = office.import_signed.intake.suites, office.credentials
 
     wish = convert(home.body, ImportCredentialRequest)
     older = replace(office.import_signed, intake=Unproven())  # type: ignore[arg-type]

@@ -6,12 +6,13 @@ import asyncio
 from typing import Any
 
 import pytest
+from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
+from identity_bound_credentials.use_cases.holder_secrets import RotateHolderSecret
+from identity_bound_credentials.wire import RotateHolderSecretRequest
 
+from identity_bbs.holders import generation_of, name_of, root_of
 from identity_core.domain.callers import Caller
-from identity_core.domain.credentials.holder_secret import generation_of, name_of, root_of
 from identity_core.errors import Conflict, CredentialRevoked, Forbidden
-from identity_core.use_cases.dashboard import RotateHolderSecret
-from identity_core.wire import RotateHolderSecretRequest
 from tests.unit.use_cases.credentials.conftest import Keys, Office, context, key_caller
 
 
@@ -42,7 +43,9 @@ def test_names_say_of_what_they_are() -> None:
 
 def test_the_next_credential_is_bound_to_the_present_secret(office: Office, keys: RenewingKeys) -> None:
     """A key of the custodian's that was stolen is no holder's doing: she is told and forgets without a rotation."""
-    rotate = RotateHolderSecret(office.rooms.store.holder_secrets, keys, office.rooms.clock)
+    rotate = RotateHolderSecret(
+        StoredHolderSecrets(office.rooms.store.database, office.rooms.store.activity), keys, office.rooms.clock
+    )
     hana = context(Caller(did=office.hana, authorization="DIDAuth x"), "rotateHolderSecret")
 
     async def scenario() -> None:
@@ -76,7 +79,9 @@ def test_the_next_credential_is_bound_to_the_present_secret(office: Office, keys
 
 
 def test_nobody_rotates_in_the_holders_place(office: Office, keys: RenewingKeys) -> None:
-    rotate = RotateHolderSecret(office.rooms.store.holder_secrets, keys, office.rooms.clock)
+    rotate = RotateHolderSecret(
+        StoredHolderSecrets(office.rooms.store.database, office.rooms.store.activity), keys, office.rooms.clock
+    )
     for caller in (key_caller(), Caller(subject=office.hana)):
         with pytest.raises(Forbidden):
             asyncio.run(rotate(RotateHolderSecretRequest(forget_former=True), context(caller)))

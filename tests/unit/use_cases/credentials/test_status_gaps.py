@@ -11,19 +11,20 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from identity_bound_credentials.domain import status_gaps
+from identity_bound_credentials.domain.gap_shards import Manifest
+from identity_bound_credentials.domain.status_gaps import HandleListed
+from identity_bound_credentials.ports import GapList
+from identity_bound_credentials.store.status_gaps import StoredStatusGaps
+from identity_bound_credentials.use_cases.status_gaps import EPOCHS_KEPT, PublishStatusGaps, StatusListUnpublished
 
 from identity_bbs import interface
 from identity_bbs.bls12381 import keys, select
 from identity_bbs.suite import ciphersuite
-from identity_core.domain.credentials import status_gaps
 from identity_core.domain.credentials.credential import Credential, CredentialStatus
-from identity_core.domain.credentials.gap_shards import Manifest
-from identity_core.domain.credentials.status_gaps import HandleListed
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.custodian import KeyNotHeld
-from identity_core.ports.status_gaps import GapList
 from identity_core.store import Store
-from identity_core.use_cases.credentials.status_gaps import EPOCHS_KEPT, PublishStatusGaps, StatusListUnpublished
 from tests.credentials import ISSUER, NOW, a_credential, a_schema
 
 SECRET = bytes(31) + b"\x07"
@@ -69,7 +70,7 @@ class Room:
         # The eleventh hour of the day, so that no epoch is near.
         self.clock = Clock(NOW.replace(hour=11, minute=30, second=0, microsecond=0))
         self.signer = Signer()
-        self.job = PublishStatusGaps(self.store.status_gaps, self.signer, self.clock)  # type: ignore[arg-type]
+        self.job = PublishStatusGaps(StoredStatusGaps(self.store.database), self.signer, self.clock)  # type: ignore[arg-type]
         self.day = (self.clock.at - datetime(1970, 1, 1, tzinfo=NOW.tzinfo)).days
         asyncio.run(self.store.credential_schemas.add(RegisteredSchema(a_schema(), NOW, str(ISSUER))))
 
@@ -81,7 +82,9 @@ class Room:
             self.store.credentials.add(a_credential(id=f"urn:uuid:{uuid.uuid4()}"), b"", random=os.urandom)
         )
         assert made is not None
-        return made, asyncio.run(self.store.status_gaps.give(gap_list, made.id, last_day, random=os.urandom))
+        return made, asyncio.run(
+            StoredStatusGaps(self.store.database).give(gap_list, made.id, last_day, random=os.urandom)
+        )
 
     def write(self, statement: str, **parameters: object) -> None:
         """As one who has the database writes."""
@@ -97,7 +100,7 @@ class Room:
         return changed
 
     def manifest(self, epoch: int, gap_list: GapList = LIST) -> Manifest | None:
-        found = asyncio.run(self.store.status_gaps.published(gap_list.id, epoch))
+        found = asyncio.run(StoredStatusGaps(self.store.database).published(gap_list.id, epoch))
         return None if found is None else Manifest.from_octets(found.manifest)
 
     def is_listed(self, handle: int, epoch: int) -> bool:
@@ -105,7 +108,7 @@ class Room:
         manifest = self.manifest(epoch)
         assert manifest is not None
         number = manifest.shard_of(handle)
-        octets = asyncio.run(self.store.status_gaps.shard(LIST.id, manifest.digests[number]))
+        octets = asyncio.run(StoredStatusGaps(self.store.database).shard(LIST.id, manifest.digests[number]))
         assert octets is not None
         try:
             manifest.find(handle, number, octets).check(PUBLIC, handle)
@@ -268,7 +271,7 @@ def test_a_refusal_is_told_and_tried_again(room: Room) -> None:
 def test_two_processes_publish_one_edition(room: Room) -> None:
     for _ in range(3):
         room.set(room.credential()[0], REVOKED)
-    others = [PublishStatusGaps(room.store.status_gaps, room.signer, room.clock) for _ in range(3)]  # type: ignore[arg-type]
+    others = [PublishStatusGaps(StoredStatusGaps(room.store.database), room.signer, room.clock) for _ in range(3)]  # type: ignore[arg-type]
 
     async def at_once() -> None:
         await asyncio.gather(*(job.step() for job in (room.job, *others)))
@@ -305,7 +308,7 @@ def test_another_key_of_the_list_signs_every_gap_anew(room: Room) -> None:
     room.step()
     epochs = {signed[1] for signed in room.signer.signed}
     rotated = GapList(LIST.id, LIST.issuer, f"{ISSUER}#next", LIST.period)
-    asyncio.run(room.store.status_gaps.give(rotated, "urn:uuid:2", 60_000, random=os.urandom))
+    asyncio.run(StoredStatusGaps(room.store.database).give(rotated, "urn:uuid:2", 60_000, random=os.urandom))
     room.signer.signed.clear()
     room.step()
     assert {name for name, _, _ in room.signer.signed} == {rotated.method}
@@ -338,5 +341,5 @@ def test_a_list_follows_the_key_that_its_issuer_has_now(room: Room) -> None:
     room.signer.signed.clear()
     room.step()
     assert room.signer.signed == [], "it was signed anew although nothing had changed"
-    (kept,) = asyncio.run(room.store.status_gaps.lists())
+    (kept,) = asyncio.run(StoredStatusGaps(room.store.database).lists())
     assert kept.method == methods[-1]

@@ -12,39 +12,43 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from identity_custodian_sealed.custodian import holder_secrets
-from identity_prover_bbs.plugin import BbsProver
-
-from identity_bbs.bls12381 import select
-from identity_codec import jcs, strict_json
-from identity_codec.multibase import base64url_decode, base64url_encode
-from identity_codec.multikey import BLS12381G2
-from identity_core.domain.credentials.bound_credential import BoundHeader
-from identity_core.domain.credentials.credential import particulars_of
-from identity_core.domain.dids.changes import RemoveVerificationMethod
-from identity_core.domain.proofs.checks import CheckCode
-from identity_core.domain.proofs.predicate import Predicate
-from identity_core.domain.proofs.presentation import (
+from identity_bound_credentials.domain.bound_credential import BoundHeader
+from identity_bound_credentials.domain.bound_format import particulars_of
+from identity_bound_credentials.domain.presentation import (
     BoundWitness,
     ConsentTerms,
     GapWitness,
-    HolderConsent,
     PresentationContext,
     PresentationStatement,
     PresentationWitness,
     StatusPart,
     proof_day,
 )
+from identity_bound_credentials.domain.question import AskedCredential, Question
+from identity_bound_credentials.store.status_gaps import StoredStatusGaps
+from identity_bound_credentials.use_cases.presenting import PresentBound
+from identity_bound_credentials.use_cases.status_gaps import ListKeys, PublishStatusGaps
+from identity_bound_credentials.use_cases.suite import BoundSuite
+from identity_bound_credentials.worker_calls import present
+from identity_custodian_sealed.custodian import holder_secrets
+from identity_prover_bbs.plugin import BbsProver
+
+from identity_bbs.bls12381 import select
+from identity_bbs.holders import HolderConsent
+from identity_codec import jcs, strict_json
+from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.multikey import BLS12381G2
+from identity_core.domain.dids.changes import RemoveVerificationMethod
+from identity_core.domain.proofs.asked import parse_asked
+from identity_core.domain.proofs.checks import CheckCode
+from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import Context, IssuerKey, ReceivedProof, Statement, WitnessInvalid, ZkProof
-from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
 from identity_core.domain.proofs.verification import Expectation, ProofVerification
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.custodian import KeyNotHeld
-from identity_core.use_cases.credentials.held_keys import ListKeys
 from identity_core.use_cases.credentials.sealed import ShownCredential
-from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
-from identity_core.use_cases.proofs.presenting import PresentBound
+from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.wire import AdditionalKey, SetCredentialStatusRequest
 from tests.proving import Workers
 from tests.rooms import secret_of, update_of
@@ -65,14 +69,16 @@ class Scene:
 
     def __post_init__(self) -> None:
         rooms = self.office.rooms
-        self.clock, self.gaps = rooms.clock, rooms.store.status_gaps
+        self.clock, self.gaps = rooms.clock, StoredStatusGaps(rooms.store.database)
         rooms.clock.time = NOON
         custodian: Any = rooms.custodian
         self.workers = Workers(BbsProver(select(), os.urandom))
         keys = IssuerKeys(rooms.reader)
         self.publisher = PublishStatusGaps(self.gaps, custodian, rooms.clock)
         self.present = PresentBound(self.workers, custodian, self.gaps, self.publisher, keys)
-        self.check = CheckProof(self.workers, keys, self.office.schemas)
+        suite: Any = BoundSuite(custodian, custodian, self.publisher, self.workers, custodian, os.urandom, self.present)
+        suites = {1: SuiteOne(self.workers, custodian), 2: suite}
+        self.check = CheckProof(self.workers, suites, keys, self.office.schemas)
         self.held: ShownCredential = run(self.office.bound(valid_until=datetime(2026, 12, 1, tzinfo=UTC)))
 
     def context(self, **changed: Any) -> Context:
@@ -126,7 +132,7 @@ class Scene:
         keys = tuple(credential.issuer_public_key for credential in credentials)
         statement = PresentationStatement(question, keys, proof_day(self.clock.now()), tuple(status))
         known = PresentationWitness(tuple(witnesses), tuple(gaps), agreed)
-        return run(self.workers.present(statement, known, bound=whole))
+        return run(present(self.workers, statement, known, bound=whole))
 
     def set_status(self, purpose: str, value: bool = True) -> None:
         wish = SetCredentialStatusRequest(purpose=purpose, value=value)

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_bound_credentials.domain.question import SUITE_2
+from identity_bound_credentials.use_cases.suite import BoundSuite
 from identity_records.audit import audit_of
 from identity_records.queries import TimelineQuery, VerificationQuery
 from identity_records.store import StoredTimeline, StoredVerifications
@@ -17,11 +19,11 @@ from identity_records.store import StoredTimeline, StoredVerifications
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.proofs.checks import CheckCode
-from identity_core.domain.proofs.question import SUITE_2
 from identity_core.domain.proofs.verification import Expectation, ProofVerification
 from identity_core.errors import DidQuarantined, InvalidRequest, PluginUnavailable, ProofInvalid, ProofNotFound
 from identity_core.use_cases.proofs.check import CheckProof, ReceivedProof
 from identity_core.use_cases.proofs.no_prover import NoProver
+from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.use_cases.proofs.verify import expectation_of
 from identity_core.wire import DeactivateDidRequest
 from tests.events import audit_rows
@@ -171,7 +173,7 @@ class Reading:
     async def read(self, proof: str) -> str:
         return self._tried("read")
 
-    async def read_presentation(self, text: str) -> str:
+    async def ask(self, call: Any) -> str:
         return self._tried("read_presentation")
 
     def _tried(self, name: str) -> str:
@@ -187,7 +189,8 @@ def test_the_suite_beside_a_proof_says_what_to_try_first_and_nothing_else(
     signals: tuple[str, ...] | None, readable: str
 ) -> None:
     reading: Any = Reading(readable)
-    check = CheckProof(reading, reading, reading)
+    suites = {1: SuiteOne(reading, reading), 2: BoundSuite(*[reading] * 7)}
+    check = CheckProof(reading, suites, reading, reading)
     asked = check(ReceivedProof("text", signals), Expectation(), datetime.now(UTC))
     order = ["read_presentation", "read"] if signals == (SUITE_2,) else ["read", "read_presentation"]
     if readable == "none":

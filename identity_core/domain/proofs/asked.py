@@ -1,0 +1,65 @@
+"""Predicates as they are asked: those that every prover has, and ``neq``, which suite 2 alone proves (PROTOCOL-2.md §4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hmac import compare_digest
+from typing import Any
+
+from identity_codec.strict_json import JsonValue
+from identity_codec.values import value_class
+from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, TypedValue, ValueRefused
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.proofs.predicate import NOT_EQUAL, Predicate, unsupported
+
+
+@value_class
+class NotEqual:
+    """The attribute has a value, and another one than this."""
+
+    attribute: str
+    operand: TypedValue
+
+    @property
+    def type(self) -> str:
+        """As ``Predicate.type``."""
+        return NOT_EQUAL
+
+    @property
+    def operands(self) -> tuple[TypedValue, ...]:
+        """As ``Predicate.operands``."""
+        return (self.operand,)
+
+    def holds(self, value: TypedValue | None) -> bool:
+        """As ``Predicate.holds``: for null (None) it does not."""
+        if self.operand.number is None:
+            octets = NULL_OCTETS if value is None else value.octets
+            return not (compare_digest(octets, self.operand.octets) | compare_digest(octets, NULL_OCTETS))
+        scalar = NULL_SCALAR if value is None else value.scalar
+        return (scalar != self.operand.scalar) & (scalar != NULL_SCALAR)
+
+    @property
+    def json(self) -> dict[str, JsonValue]:
+        """As it stands in a question."""
+        return {"attributeName": self.attribute, "type": NOT_EQUAL, "value": self.operand.json}
+
+
+Asked = Predicate | NotEqual
+
+
+def parse_asked(schema: Schema, value: Mapping[str, Any]) -> Asked:
+    """Parse a predicate from its JSON form. Raises ``PredicateUnsupported``."""
+    if value.keys() != {"attributeName", "type", "value"}:
+        raise unsupported("a predicate has attributeName, type and value")
+    name, kind = value["attributeName"], value["type"]
+    if not isinstance(name, str) or not isinstance(kind, str):
+        raise unsupported("attributeName and type are texts")
+    if kind != NOT_EQUAL:
+        return Predicate.parse(schema, name, kind, value["value"])
+    attribute = schema.attribute(name)
+    if attribute is None:
+        raise unsupported("the schema has no such attribute")
+    try:
+        return NotEqual(name, attribute.accept(value["value"]))
+    except ValueRefused as fault:
+        raise unsupported(str(fault)) from None

@@ -1,0 +1,170 @@
+"""Suite 1, the kernel's own: a proof about predicates of one credential, whose signature covers schema and values (PROTOCOL.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, NoReturn
+
+from identity_codec.structs import UNSET, UnsetType
+from identity_codec.values import value_class
+from identity_core.domain.credentials.credential import Credential
+from identity_core.domain.credentials.verifiable_credential import BoundFormat
+from identity_core.domain.dids.keys import PublicKey
+from identity_core.domain.proofs.asked import Asked
+from identity_core.domain.proofs.checks import Check, CheckCode, right, wrong
+from identity_core.domain.proofs.expected import KeptQuestion
+from identity_core.domain.proofs.predicate import Predicate, normalise, unsupported
+from identity_core.domain.proofs.proof import (
+    Context,
+    IssuerKey,
+    PresentedProof,
+    ReceivedProof,
+    Statement,
+    Witness,
+    ZkProof,
+    public_signals,
+)
+from identity_core.domain.proofs.verification import Expectation
+from identity_core.errors import InvalidCredential, PluginUnavailable, PredicateUnsupported, ProofInvalid
+from identity_core.ports.custodian import Custodian
+from identity_core.ports.prover import ProofWorkers
+from identity_core.ports.suites import Prepared, Signed
+from identity_core.wire import HolderConsent, ImportedBinding
+
+
+@value_class
+class SinglePlan:
+    """The plan of a proof about one credential."""
+
+    provers: ProofWorkers
+    statement: Statement
+
+    def expiry(self, issued_at: datetime, expires_at: datetime) -> datetime:
+        """Return ``expires_at``."""
+        return expires_at
+
+    async def prove(self, witnesses: Sequence[Witness], context: Context) -> ZkProof:
+        """See ``ProofPlan``."""
+        return await self.provers.prove(self.statement, witnesses[0], context=context)
+
+
+@value_class
+class SuiteOne:
+    """The port ``ProofSuite`` for credentials without a ``Binding``."""
+
+    provers: ProofWorkers
+    custodian: Custodian
+    name: str = ""
+    format: BoundFormat | None = None
+
+    async def prepare(
+        self,
+        credentials: Sequence[Credential],
+        predicates: Sequence[tuple[Asked, ...]],
+        joint: KeptQuestion | None,
+        consent: HolderConsent | UnsetType,
+        context: Callable[[], Context],
+    ) -> SinglePlan:
+        """See ``ProofSuite``. What contradicts itself in public is refused here: the prover would report it after the use."""
+        (credential,), (asked,) = credentials, predicates
+        plain = tuple(one for one in asked if isinstance(one, Predicate))
+        if len(plain) > 1:
+            normalise(credential.schema, plain)
+        check_known(self.provers.predicate_types, asked)
+        if consent is not UNSET:
+            raise unsupported(NO_CONSENT)
+        issuer = IssuerKey(credential.verification_method, credential.issuer_public_key)
+        return SinglePlan(self.provers, Statement(issuer, credential.schema, plain))
+
+    async def read(self, provers: ProofWorkers, text: str) -> PresentedProof:
+        """See ``ProofSuite``."""
+        return await provers.read(text)
+
+    async def check(
+        self,
+        provers: ProofWorkers,
+        received: ReceivedProof,
+        presented: PresentedProof,
+        keys: Mapping[str, bytes],
+        expectation: Expectation,
+        now: datetime,
+    ) -> tuple[Check, Check]:
+        """See ``ProofSuite``."""
+        signals, context = right("publicSignals"), presented.context
+        try:
+            statement = presented.statement(keys[presented.verification_method])
+            own = own_members(received.proof, provers.suite, statement, presented)
+            signals = compared(received, own)
+            await provers.verify(statement, own, context=context, now=now)
+        except (ProofInvalid, PredicateUnsupported):
+            return signals, wrong("proof", CheckCode.PROOF_INVALID)
+        return signals, right("proof")
+
+    async def issue(
+        self, prepared: Prepared, key_id: str, key: PublicKey, *, is_named: bool
+    ) -> tuple[Prepared, Signed]:
+        """See ``ProofSuite``."""
+        schema = prepared.definition.schema
+        signature = await self.custodian.sign_bbs(key_id, schema.header, schema.messages(prepared.values))
+        return prepared, Signed(key_id, key.raw, signature)
+
+    def bind(self, bound: ImportedBinding, prepared: Prepared, signed: Signed) -> tuple[Prepared, Signed]:
+        """Raise ``InvalidCredential``: a credential of this suite has no binding."""
+        raise InvalidCredential(details={"reason": "a credential of suite 1 is not bound"})
+
+    async def enlist(self, *asked: Any) -> None:
+        """Do nothing: its status list is made from the records."""
+
+
+NO_CONSENT: Final = "no wallet keeps the holder's secret: leave holderConsent out"
+
+
+def check_known(known: frozenset[str], asked: Sequence[Asked]) -> None:
+    """Raise ``PredicateUnsupported`` unless the prover knows all types of predicates, and ``PluginUnavailable`` if it knows none."""
+    if not known:
+        # Before anything is spent on a prover that is not there.
+        raise PluginUnavailable("No prover is available.")
+    if not all(predicate.type in known for predicate in asked):
+        raise unsupported("the prover does not know this predicate of this credential")
+
+
+def own_members(text: str, suite: str, statement: Statement, presented: PresentedProof) -> ZkProof:
+    """Return the proof ``text`` with the members that it has beside its text by its own word."""
+    kinds = ",".join(predicate.type.value for predicate in presented.predicates)
+    return ZkProof(text, public_signals(suite, statement, presented.context), kinds, presented.context.proof_id)
+
+
+def compared(received: ReceivedProof, own: ZkProof) -> Check:
+    """Return the check of the members that stand around the text of a proof."""
+    is_same = received.completed(own) == own
+    return right("publicSignals") if is_same else wrong("publicSignals", CheckCode.PUBLIC_SIGNALS_MISMATCH)
+
+
+class NoSuite:
+    """The suite of an installation that has no other than suite 1."""
+
+    name: Final = "none"
+    format: Final = None
+
+    async def prepare(self, *asked: Any) -> NoReturn:
+        """Raise ``PredicateUnsupported``."""
+        raise unsupported(MISSING)
+
+    check = enlist = prepare
+
+    async def read(self, provers: ProofWorkers, text: str) -> NoReturn:
+        """Raise ``ProofInvalid``."""
+        raise ProofInvalid(details={"reason": MISSING})
+
+    async def issue(self, *asked: Any, is_named: bool) -> None:
+        """Return None. Raise ``InvalidCredential``: when the request names the suite."""
+        if is_named:
+            self.bind()
+
+    def bind(self, *asked: Any) -> NoReturn:
+        """Raise ``InvalidCredential``."""
+        raise InvalidCredential(details={"reason": MISSING})
+
+
+MISSING: Final = "no installed extension has suite 2: install the one of bound credentials"

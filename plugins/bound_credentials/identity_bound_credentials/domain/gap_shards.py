@@ -1,0 +1,233 @@
+"""A list of signed gaps as files: shards of up to 1,024 gaps, which never change, and the manifest of an epoch, which names them.
+
+A shard is a chain: a tag, the lower end of its first gap in 4 octets, and for each gap the signature (80 octets) and the upper end
+(4), which is the lower end of the next. Gaps that overlap, or one that is missing between two others, cannot be written down.
+
+The manifest is JCS: the members of the epoch's header, ``format``, ``edition`` (1, 2 … when the list is published again within the
+epoch), ``gaps`` (how many in all), ``firsts`` (the lower end of each shard), ``shards`` (the SHA-256 of each, base64url). Its digest is
+for a transparency log, so that an issuer cannot show two holders two lists in silence.
+
+A fetch tells the server which shard, so that shards are large for everybody: how many there are follows from ``gaps``, they differ by
+one gap at most, and readers refuse others. Two or more shards have 512 gaps each at least.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import Any, Final
+
+from identity_bound_credentials.domain import status_gaps
+from identity_bound_credentials.domain.status_gaps import FIRST_END, LAST_END, MAX_GAPS, Gap, HandleListed, StatusEpoch
+from identity_codec import jcs, multibase, strict_json
+from identity_codec.values import value_class
+from identity_core.domain.credentials.status_list import StatusListRefused
+
+SHARD_GAPS: Final = 1_024
+SHARD_TAG: Final = b"IDENTITY-SERVICE-STATUS-SHARD-V2:"
+FORMAT: Final = "identity-status-gaps-2"
+
+_END_OCTETS: Final = 4
+_SIGNATURE_OCTETS: Final = 80
+_GAP_OCTETS: Final = _SIGNATURE_OCTETS + _END_OCTETS
+_HEAD_OCTETS: Final = len(SHARD_TAG) + _END_OCTETS
+MAX_SHARD_OCTETS: Final = _HEAD_OCTETS + SHARD_GAPS * _GAP_OCTETS
+MAX_MANIFEST_OCTETS: Final = 1 << 17
+_MAX_EDITION: Final = 1 << 31
+_DIGEST_OCTETS: Final = 32
+
+
+@value_class
+class SignedGap:
+    """A gap, its 80-octet BBS signature, and the epoch under whose header it was made. Nothing here is checked: ``check`` does."""
+
+    epoch: StatusEpoch
+    gap: Gap
+    signature: bytes
+
+    def check(self, public_key: bytes, handle: int) -> None:
+        """The handle is not in the list, says the raw 96-octet key.
+
+        Raises ``StatusListRefused`` where the key did not sign this gap for this epoch or the handle is outside of it,
+        ``HandleListed`` where it is the lower end. The signature comes first: no server can make a credential look revoked.
+        """
+        from identity_bbs import interface
+        from identity_bbs.bls12381 import select
+        from identity_bbs.suite import BbsSignatureInvalid, ciphersuite
+
+        try:
+            interface.verify(ciphersuite(select()), public_key, self.signature, self.epoch.header, self.gap)
+        except BbsSignatureInvalid:
+            raise StatusListRefused("the gap is not signed by the key of the list") from None
+        if handle == self.gap.low:
+            raise HandleListed
+        if not self.gap.low < handle < self.gap.high:
+            raise StatusListRefused("the handle lies outside of this gap")
+
+
+@value_class
+class Shard:
+    """Gaps that follow one another: ``ends[i]`` and ``ends[i + 1]`` are those of ``signatures[i]``."""
+
+    ends: tuple[int, ...]
+    signatures: tuple[bytes, ...]
+
+    @property
+    def octets(self) -> bytes:
+        """The file."""
+        first, *highs = [end.to_bytes(_END_OCTETS, "big") for end in self.ends]
+        gaps = zip(self.signatures, highs, strict=True)
+        return b"".join((SHARD_TAG, first, *(part for gap in gaps for part in gap)))
+
+    @classmethod
+    def from_octets(cls, octets: bytes) -> Shard:
+        """The gaps of a file. Raises ``StatusListRefused`` for anything that ``octets`` would not write."""
+        gaps, odd = divmod(len(octets) - _HEAD_OCTETS, _GAP_OCTETS)
+        if odd or not 1 <= gaps <= SHARD_GAPS or not octets.startswith(SHARD_TAG):
+            raise StatusListRefused("not a shard of a status list")
+        starts = range(_HEAD_OCTETS, len(octets), _GAP_OCTETS)
+        ends = tuple(
+            int.from_bytes(octets[behind - _END_OCTETS : behind], "big")
+            for behind in range(_HEAD_OCTETS, len(octets) + 1, _GAP_OCTETS)
+        )
+        status_gaps.check_ascending(ends)
+        return cls(ends, tuple(octets[start : start + _SIGNATURE_OCTETS] for start in starts))
+
+
+@value_class
+class Manifest:
+    """What was published of a list at an epoch. Raises ``StatusListRefused`` for what is no whole list."""
+
+    epoch: StatusEpoch
+    edition: int
+    gaps: int
+    firsts: tuple[int, ...]
+    digests: tuple[bytes, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.edition < _MAX_EDITION:
+            raise StatusListRefused("editions count from 1")
+        if not 1 <= self.gaps <= MAX_GAPS:
+            raise StatusListRefused(f"a list has 1 to {MAX_GAPS} gaps")
+        if not len(self.firsts) == len(self.digests) == len(sizes(self.gaps)):
+            raise StatusListRefused("the shards are not as many as the gaps ask for")
+        if any(len(digest) != _DIGEST_OCTETS for digest in self.digests):
+            raise StatusListRefused("a digest of a shard has the wrong length")
+        if self.firsts[0] != FIRST_END:
+            raise StatusListRefused("the first gap does not begin at 0")
+        status_gaps.check_ascending((*self.firsts, LAST_END))
+
+    @property
+    def octets(self) -> bytes:
+        """The canonical octets."""
+        return jcs.canonicalize(
+            {
+                **self.epoch.members,
+                "edition": self.edition,
+                "firsts": list(self.firsts),
+                "format": FORMAT,
+                "gaps": self.gaps,
+                "shards": [multibase.base64url_encode(digest) for digest in self.digests],
+            }
+        )
+
+    @property
+    def digest(self) -> bytes:
+        """What a transparency log records: SHA-256 of the octets, which hold the digests of all shards."""
+        return hashlib.sha256(self.octets).digest()
+
+    @classmethod
+    def from_octets(cls, octets: bytes) -> Manifest:
+        """The manifest of a file. Raises ``StatusListRefused`` for anything that ``octets`` would not write."""
+        if len(octets) > MAX_MANIFEST_OCTETS:
+            raise StatusListRefused("the manifest is too long")
+        try:
+            read = cls._read(strict_json.loads(octets))
+        except StatusListRefused:
+            raise
+        except (ValueError, KeyError, TypeError, OverflowError):
+            raise StatusListRefused("not the manifest of a status list") from None
+        if read.octets != octets:
+            raise StatusListRefused("the manifest is not in its canonical form")
+        return read
+
+    @classmethod
+    def _read(cls, value: Any) -> Manifest:
+        numbers = (value["edition"], value["gaps"], *value["firsts"])
+        if not all(type(number) is int for number in numbers):
+            raise StatusListRefused("a number of the manifest is none")
+        return cls(
+            StatusEpoch.from_members(value),
+            value["edition"],
+            value["gaps"],
+            tuple(value["firsts"]),
+            tuple(multibase.base64url_decode(text) for text in value["shards"]),
+        )
+
+    def shard_of(self, handle: int) -> int:
+        """Which shard to fetch for this handle. Raises ``StatusListRefused`` for what is no handle."""
+        status_gaps.check_handle(handle)
+        return bisect_right(self.firsts, handle) - 1
+
+    def open(self, number: int, octets: bytes) -> Shard:
+        """The shard of this number. Raises ``StatusListRefused`` unless the octets are the published ones and fit into the chain."""
+        if len(octets) > MAX_SHARD_OCTETS or hashlib.sha256(octets).digest() != self.digests[number]:
+            raise StatusListRefused("the shard is not the one that was published")
+        shard = Shard.from_octets(octets)
+        behind = (*self.firsts, LAST_END)[number + 1]
+        if (shard.ends[0], shard.ends[-1], len(shard.signatures)) != (
+            self.firsts[number],
+            behind,
+            sizes(self.gaps)[number],
+        ):
+            raise StatusListRefused("the shard does not follow from the one before")
+        return shard
+
+    def find(self, handle: int, number: int, octets: bytes) -> SignedGap:
+        """The gap that the handle lies in or is the lower end of, out of the shard of this number; still to be checked by its ``check``.
+
+        Raises ``StatusListRefused``.
+        """
+        return self.gap_in(self.open(number, octets), handle)
+
+    def gap_in(self, shard: Shard, handle: int) -> SignedGap:
+        """The same out of a shard of this list that is open. Raises ``StatusListRefused``."""
+        index = status_gaps.place(shard.ends, handle)
+        return SignedGap(self.epoch, Gap(shard.ends[index], shard.ends[index + 1]), shard.signatures[index])
+
+
+def manifest_place(epoch: StatusEpoch) -> str:
+    """Where the manifest of an epoch lies, from wherever lists are published. It changes when the list is published again."""
+    return f"status-gaps/{epoch.list_id}/{epoch.epoch}"
+
+
+def shard_place(manifest: Manifest, number: int) -> str:
+    """Where a shard lies. Its name is its digest, so that it never changes and caches may keep it for good."""
+    return f"status-gaps/{manifest.epoch.list_id}/shards/{multibase.base64url_encode(manifest.digests[number])}"
+
+
+def proof_place(manifest: Manifest) -> str:
+    """Where the proof lies that a log has this manifest, named by the manifest's digest."""
+    return f"status-gaps/{manifest.epoch.list_id}/proofs/{multibase.base64url_encode(manifest.digest)}"
+
+
+def sizes(gaps: int) -> list[int]:
+    """How many gaps each shard has: as few shards as hold them all, and all alike but for one gap."""
+    shards = -(-gaps // SHARD_GAPS)
+    each, more = divmod(gaps, shards)
+    return [each + (number < more) for number in range(shards)]
+
+
+def publish(
+    epoch: StatusEpoch, edition: int, ends: Sequence[int], signatures: Sequence[bytes]
+) -> tuple[Manifest, list[bytes]]:
+    """Manifest and shards of a whole list: ``ends`` as ``status_gaps.chain`` gives them, ``signatures[i]`` on ends i and i + 1."""
+    shards = [
+        Shard(tuple(ends[start : behind + 1]), tuple(signatures[start:behind])).octets
+        for start, behind in pairwise(accumulate(sizes(len(signatures)), initial=0))
+    ]
+    firsts = [ends[start] for start in accumulate(sizes(len(signatures))[:-1], initial=0)]
+    digests = [hashlib.sha256(octets).digest() for octets in shards]
+    return Manifest(epoch, edition, len(signatures), tuple(firsts), tuple(digests)), shards

@@ -1,0 +1,208 @@
+"""Claims of a presentation before verification (PROTOCOL-2.md §8), and its hand-over (PROTOCOL-2.md §5.4).
+
+A proof may name its agent's key. Who makes it leaves the signature open; the agent signs audience, challenge and all of the envelope, which
+takes Ed25519 and the canonical JSON text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from identity_bound_credentials.domain.presentation import (
+    PresentationContext,
+    PresentationStatement,
+    StatusPart,
+    unchecked,
+)
+from identity_bound_credentials.domain.question import SUITE_2, Question
+from identity_bound_credentials.domain.status_gaps import StatusEpoch
+from identity_codec import jcs, strict_json
+from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.values import value_class
+from identity_core.domain.credentials.credential_schema import CredentialSchema, digest
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.proofs.asked import Asked
+from identity_core.domain.proofs.expected import ExpectedQuestion, KeptCredential, KeptQuestion, Parts
+from identity_core.domain.proofs.proof import MAX_ENVELOPE_CHARACTERS, NEVER_PROVEN, Context
+from identity_core.errors import ProofInvalid
+
+
+@value_class
+class PresentedPresentation:
+    """Claims of a presentation, without the keys: unverified until ``PresentingProver.verify_presentation`` has accepted it under
+    keys that the verifier got elsewhere. The members that a proof of suite 1 has too are those of the first credential. ``pseudonym`` are
+    the 48 octets of the holder's for the question's context."""
+
+    question: Question
+    day: int | None
+    epochs: tuple[StatusEpoch, ...]
+    bound: PresentationContext
+    pseudonym: bytes | None = None
+
+    @property
+    def verification_method(self) -> str:
+        """The DID URL of the issuer's key."""
+        return self.question.credentials[0].header.method
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the credential."""
+        return self.question.credentials[0].header.schema
+
+    @property
+    def predicates(self) -> tuple[Asked, ...]:
+        """Predicates of the credential; empty for several credentials, where only the whole question states what is proven."""
+        return self.question.credentials[0].predicates if self.is_of_one_credential else ()
+
+    @property
+    def context(self) -> Context:
+        """For whom and when."""
+        return self.bound.context
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The DID URLs of all keys that are needed, each once."""
+        own = [credential.header.method for credential in self.question.credentials]
+        return tuple(dict.fromkeys([*own, *(epoch.method for epoch in self.epochs)]))
+
+    def statement(self, keys: Mapping[str, bytes]) -> PresentationStatement:
+        """The statement to verify, under resolved keys (96 octets) by their methods. Raises ``KeyError`` and ``PredicateUnsupported``."""
+        own = tuple(keys[credential.header.method] for credential in self.question.credentials)
+        status = tuple(StatusPart(epoch, keys[epoch.method]) for epoch in self.epochs)
+        return PresentationStatement(self.question, own, self.day, status)
+
+    @property
+    def is_of_one_credential(self) -> bool:
+        """Whether its predicates are all of one credential and all hold: of alternatives, or of several credentials, a list of predicates
+        would say what is not proven."""
+        question = self.question
+        return len(question.credentials) == 1 and not question.either and not question.same and not question.pseudonym
+
+    @property
+    def joint(self) -> KeptQuestion | None:
+        """What is shown of the question where a list of predicates would say too little."""
+        return None if self.is_of_one_credential else self._kept_question
+
+    @property
+    def _kept_question(self) -> KeptQuestion:
+        question = self.question
+        credentials = tuple(
+            KeptCredential("", one.header.issuer, one.header.schema.id, tuple(each.json for each in one.predicates))
+            for one in question.credentials
+        )
+        return KeptQuestion(credentials, question.same, question.either, question.pseudonym)
+
+    @property
+    def agent_key(self) -> bytes | None:
+        """The key of the agent who hands the proof over."""
+        return self.bound.agent_key
+
+    @property
+    def cover(self) -> int | None:
+        """The fields that the holder consents to."""
+        return None if self.bound.consent is None else self.bound.consent.cover
+
+    @property
+    def consent_ends(self) -> datetime | None:
+        """When the holder's consent ends."""
+        return None if self.bound.consent is None else datetime.fromtimestamp(self.bound.consent.not_after, UTC)
+
+    @property
+    def schema_ids(self) -> tuple[str, ...]:
+        """Of each credential."""
+        return tuple(credential.header.schema.id for credential in self.question.credentials)
+
+    def is_of(self, definitions: Sequence[CredentialSchema]) -> bool:
+        """See ``PresentedQuestion.is_of``."""
+        headers = [credential.header for credential in self.question.credentials]
+        pairs = [*zip(definitions, headers, strict=True)]
+        return all(one.schema == header.schema and digest(one) == header.digest for one, header in pairs)
+
+    def is_status_recent(self, now: datetime, max_age: timedelta) -> bool | None:
+        """See ``PresentedQuestion.is_status_recent``."""
+        return all(epoch.is_acceptable(now, max_age) for epoch in self.epochs) if self.epochs else None
+
+    def parts(self, expected: ExpectedQuestion) -> Parts:
+        """See ``PresentedQuestion.parts``."""
+        headers = [credential.header for credential in self.question.credentials]
+        return expected.parts([one.issuer for one in headers], [one.schema for one in headers], self._kept_question)
+
+    def as_made(self, text: str) -> str:
+        """The proof that says this as whoever made it left it: without the agent's signature where it names an agent's key."""
+        return text if self.bound.agent_key is None else base64url_encode(_canonical(_read(text)[0]))
+
+    def awaits_agent(self, text: str) -> bool:
+        """Return whether the proof ``text``, which says this, names an agent's key and lacks the agent's signature."""
+        return self.bound.agent_key is not None and self.as_made(text) == text
+
+    @property
+    def proven(self) -> frozenset[str]:
+        """Which of ``NEVER_PROVEN`` it says itself, if it is right: what its question asks."""
+        return frozenset(NEVER_PROVEN) - frozenset(unchecked(self.question))
+
+
+def presentation_signals(question: Question, context: Context) -> tuple[str, ...]:
+    """``ZKProof.publicSignals``: suite, then verification method, schema id and name, type and JCS of the value of each predicate for each
+    credential, then base64url SHA-256 of the JCS of the context, and of each signed header."""
+    signals = [SUITE_2]
+    for credential in question.credentials:
+        signals += [credential.header.method, credential.header.schema.id]
+        for predicate in credential.predicates:
+            asked = predicate.json
+            signals += [str(asked["attributeName"]), str(asked["type"]), jcs.canonicalize(asked["value"]).decode()]
+    headers = [sha256(credential.header.octets).digest() for credential in question.credentials]
+    context_digest = sha256(jcs.canonicalize(context.json)).digest()
+    return (*signals, *map(base64url_encode, (context_digest, *headers)))
+
+
+def handed_over(
+    text: str, key: bytes, sign: Callable[[bytes], bytes], *, audience: str | None, challenge: bytes | None
+) -> str:
+    """The proof with the signature of the agent whose Ed25519 ``key`` (32 octets) it names, where it is for this audience and challenge;
+    None: for any. ``sign`` gives 64 octets. Raises ``ProofInvalid`` for any other text, which is not signed."""
+    envelope, bound = _read(text)
+    if bound.agent_key != key:
+        raise _refused("the proof names another agent's key")
+    if audience is not None and bound.context.audience != audience:
+        raise _refused("the proof is for another audience")
+    if challenge is not None and bound.context.nonce != challenge:
+        raise _refused("the proof is for another challenge")
+    return _with_signature(envelope, sign(bound.agent_message(sha256(_canonical(envelope)).digest())))
+
+
+def sign_as_agent(text: str, sign: Callable[[bytes], bytes]) -> str:
+    """As ``handed_over``, whichever key the envelope names. Raises ``ProofInvalid`` for what is no envelope or names no agent."""
+    envelope, bound = _read(text)
+    return _with_signature(envelope, sign(bound.agent_message(sha256(_canonical(envelope)).digest())))
+
+
+def _read(text: str) -> tuple[dict[str, Any], PresentationContext]:
+    """The envelope without its signature, and what it is bound to."""
+    if len(text) > MAX_ENVELOPE_CHARACTERS:
+        raise _refused("the envelope is too long")
+    try:
+        envelope = strict_json.loads(base64url_decode(text))
+        key = base64url_decode(envelope["agent"]["key"])
+        bound = PresentationContext(Context.from_json(envelope["context"]), key)
+    except (strict_json.JsonRefused, ValueError, TypeError, KeyError, AttributeError):
+        raise _refused("the proof names no agent's key") from None
+    return envelope | {"agent": {"key": envelope["agent"]["key"], "signature": None}}, bound
+
+
+def _canonical(envelope: dict[str, Any]) -> bytes:
+    return jcs.canonicalize(envelope)
+
+
+def _with_signature(envelope: dict[str, Any], signature: bytes) -> str:
+    agent = envelope["agent"] | {"signature": base64url_encode(signature)}
+    text = base64url_encode(_canonical(envelope | {"agent": agent}))
+    if len(text) > MAX_ENVELOPE_CHARACTERS:
+        raise _refused("the envelope is too long")
+    return text
+
+
+def _refused(reason: str) -> ProofInvalid:
+    return ProofInvalid(details={"reason": reason})

@@ -1,0 +1,94 @@
+"""The ports of suite 2: the rows of handles, published lists and holders' secrets, and the prover. Every write is durable on return.
+
+Which handles are listed follows from the status of their credentials: ``Credentials.set_status`` changes both in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
+
+from identity_bound_credentials.domain.presentation import (
+    Acceptance,
+    PresentationContext,
+    PresentationStatement,
+    PresentationWitness,
+)
+from identity_bound_credentials.domain.presented import PresentedPresentation
+from identity_codec.values import value_class
+from identity_core.domain.activity import EventRecord
+from identity_core.errors import ProofInvalid
+from identity_core.ports.prover import Prover
+
+
+@value_class
+class GapList:
+    """A list of an issuer's: ``method`` is the DID URL of the BBS key that signs it, ``period`` the seconds of its epochs; ``version``
+    changes whenever a handle is listed or is not any more."""
+
+    id: str
+    issuer: str
+    method: str
+    period: int
+    version: int = 1
+
+
+@value_class
+class Published:
+    """What was published of an epoch last, and of which version of the list it was made."""
+
+    version: int
+    manifest: bytes
+
+
+@value_class
+class BoundCredential:
+    """A credential and the name of the secret that it is bound to (``identity_bbs/holders.py``)."""
+
+    id: str
+    issuer: str
+    secret: str
+
+
+@value_class
+class SecretRotation:
+    """The present ``generation``, and the credentials in force that are bound to another one, the oldest first; ``is_last``: those are
+    all."""
+
+    generation: int
+    credentials: Sequence[BoundCredential]
+    is_last: bool
+
+
+Tell = Callable[[SecretRotation], EventRecord]
+"""The event of a change; its rows are stored with it, or neither is."""
+
+
+@runtime_checkable
+class PresentingProver(Prover, Protocol):
+    """A prover that also proves with credentials of suite 2, which are bound to their holder (PROTOCOL-2.md)."""
+
+    def present(
+        self, statement: PresentationStatement, witness: PresentationWitness, *, bound: PresentationContext
+    ) -> str:
+        """The text of a presentation. Raises as ``prove`` does, ``PredicateNotSatisfied`` also for a credential that is not valid on the
+        day or is revoked."""
+
+    def read_presentation(self, text: str) -> PresentedPresentation:
+        """What a presentation says about itself. Nothing is verified; raises ``ProofInvalid`` when it cannot be read."""
+
+    def verify_presentation(
+        self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance
+    ) -> None:
+        """Accepts a presentation of exactly this statement in exactly this context; both are the verifier's own. Raises
+        ``ProofInvalid``."""
+
+
+@runtime_checkable
+class PresentingBatchVerifier(PresentingProver, Protocol):
+    """A prover that checks many presentations in less time together, as ``BatchVerifier`` does proofs of suite 1."""
+
+    def verify_presentations(
+        self, asked: Sequence[tuple[PresentationStatement, str, PresentationContext, Acceptance]]
+    ) -> Sequence[ProofInvalid | None]:
+        """``verify_presentation`` of each: statement, text, context and acceptance."""

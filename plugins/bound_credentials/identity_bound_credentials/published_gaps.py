@@ -1,0 +1,116 @@
+"""A holder's gap from the published files: the manifest of an epoch, and one of its shards.
+
+The server learns which shard was asked for, so that the holder's credential is one of those between a thousand gaps, and when. So the
+fetch belongs right after publication or at a random time, not before a proof; ``whole`` asks for all shards and tells nothing. No
+cookies, no redirects, no key of the caller's: what is fetched is public.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final, Self
+
+import httpx
+
+from identity_bound_credentials.domain import gap_log
+from identity_bound_credentials.domain.gap_shards import (
+    MAX_MANIFEST_OCTETS,
+    MAX_SHARD_OCTETS,
+    Manifest,
+    SignedGap,
+    manifest_place,
+    proof_place,
+    shard_place,
+)
+from identity_bound_credentials.domain.status_gaps import StatusEpoch
+from identity_core.client.session import ServiceError, ServiceUnreachable
+from identity_core.domain.credentials.status_list import StatusListRefused
+from identity_tlog.leaf import ProvenEntry
+from identity_tlog.note import VerifierKey
+from identity_tlog.policy import WitnessPolicy
+from identity_tlog.proofs import MAX_PROOF
+
+_HEADERS: Final = {"Accept": "application/json, application/octet-stream, text/plain", "Accept-Encoding": "identity"}
+
+
+class PublishedGaps:
+    """The files below ``url``: a service, its address with the prefix of its operations, or a mirror. An async context manager.
+
+    The manifest of an epoch is ``status-gaps/{list}/{epoch}``, a shard ``status-gaps/{list}/shards/{SHA-256, base64url}``,
+    the proof that a log has the manifest ``status-gaps/{list}/proofs/{SHA-256 of the manifest}``.
+
+    ``timeout_seconds`` is for each file as a whole: a server that sends an octet now and then is given up when it is over.
+    """
+
+    def __init__(self, url: str, *, timeout_seconds: float = 10.0) -> None:
+        self.url = url.rstrip("/")
+        self._timeout_seconds = timeout_seconds
+        self._http = httpx.AsyncClient(timeout=timeout_seconds, trust_env=False, verify=httpx.create_ssl_context())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self._http.aclose()
+
+    async def manifest(self, epoch: StatusEpoch, *, digest: bytes | None = None) -> Manifest:
+        """What was published of this epoch; it serves for all credentials of the list.
+
+        ``digest`` is what a transparency log has of it, where the caller knows that. Raises ``StatusListRefused`` for anything but
+        this epoch's manifest, ``ServiceError`` where there is none, ``ServiceUnreachable``.
+        """
+        manifest = Manifest.from_octets(await self._file(manifest_place(epoch), MAX_MANIFEST_OCTETS))
+        if manifest.epoch != epoch:
+            raise StatusListRefused("the manifest is that of another list or epoch")
+        if digest is not None and manifest.digest != digest:
+            raise StatusListRefused("the manifest is not the one that the log has")
+        return manifest
+
+    async def recorded(
+        self, manifest: Manifest, policy: WitnessPolicy, *, logs: Sequence[VerifierKey] = ()
+    ) -> tuple[ProvenEntry, bytes]:
+        """Which entry of a transparency log this manifest is, with the tlog-proof that says so, for whoever is to be shown it.
+
+        Raises ``StatusListRefused`` unless a log of the policy or of ``logs`` has exactly this manifest, and as ``manifest`` does.
+        """
+        proof = await self._file(proof_place(manifest), MAX_PROOF)
+        return gap_log.verify_recorded(manifest, proof, policy, logs=logs), proof
+
+    async def gap(self, manifest: Manifest, public_key: bytes, handle: int, *, whole: bool = False) -> SignedGap:
+        """The gap of the handle, its signature checked against the raw 96-octet key of the list.
+
+        Raises ``HandleListed`` where a signed gap says so, ``StatusListRefused`` for shards that are not the published ones, and as
+        ``manifest`` does.
+        """
+        wanted = manifest.shard_of(handle)
+        octets = b""
+        for number in range(len(manifest.digests)) if whole else (wanted,):
+            fetched = await self._file(shard_place(manifest, number), MAX_SHARD_OCTETS)
+            if number == wanted:
+                octets = fetched
+            else:
+                manifest.open(number, fetched)
+        found = manifest.find(handle, wanted, octets)
+        found.check(public_key, handle)
+        return found
+
+    async def _file(self, place: str, most: int) -> bytes:
+        received = bytearray()
+        try:
+            # A cookie of an answer would come back with the next request and join the two.
+            self._http.cookies.clear()
+            async with (
+                asyncio.timeout(self._timeout_seconds),
+                self._http.stream("GET", f"{self.url}/{place}", headers=_HEADERS) as answer,
+            ):
+                if answer.status_code != 200:
+                    raise ServiceError(answer.status_code, "NOT_PUBLISHED", "the list is not there", {})
+                # Raw, so that a compressed answer cannot grow: its digest is wrong anyway.
+                async for piece in answer.aiter_raw():
+                    received += piece
+                    if len(received) > most:
+                        raise StatusListRefused("a file of the list is too long")
+        except (httpx.TransportError, httpx.InvalidURL, TimeoutError) as error:
+            raise ServiceUnreachable(f"{self.url} does not answer: {error}") from error
+        return bytes(received)

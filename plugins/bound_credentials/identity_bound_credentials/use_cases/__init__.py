@@ -1,0 +1,1 @@
+"""What the operations and jobs of suite 2 do."""

@@ -1,0 +1,92 @@
+"""Published lists of signed gaps in the transparency log: recording them, and getStatusGapsProof.
+
+A list is published first and recorded then, so that a ledger that is down keeps no revocation from anybody; a holder who asks for the
+proof waits meanwhile. The store remembers what is recorded; where it was put back from a copy, the ledger says it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from identity_transparency.domain import gap_record
+from identity_transparency.domain.gap_record import GapRecord
+
+from identity_bound_credentials.domain.gap_log import record_of
+from identity_bound_credentials.domain.gap_shards import Manifest
+from identity_bound_credentials.ports import Published
+from identity_bound_credentials.store.status_gaps import StoredStatusGaps
+from identity_codec.multibase import base64url_decode
+from identity_codec.values import value_class
+from identity_core.errors import StatusListNotFound, VersionConflict
+from identity_core.ports.ledger import LedgerBackend
+from identity_core.use_cases.transparency import LogPlaces
+
+LOOK_BACK: Final = 256
+"""How many of the newest entries of a list are read, where the store does not know an edition: those of at least as many epochs as are
+kept, but for a list that is published again every few minutes."""
+
+
+@value_class
+class RecordGaps:
+    """Brings the newest edition of an epoch into the log, once."""
+
+    gaps: StoredStatusGaps
+    ledger: LedgerBackend
+
+    async def __call__(self, list_id: str, epoch: int) -> None:
+        """Nothing happens where it is recorded, or not published. Raises ``LedgerUnavailable``; it is safe to ask again."""
+        published = await self.gaps.published(list_id, epoch)
+        if published is None:
+            return
+        record = record_of(Manifest.from_octets(published.manifest))
+        if await self.gaps.recorded(list_id, record.digest) is not None:
+            return
+        subject = gap_record.subject(list_id)
+        size = (await self.ledger.log_size(subject)).entries
+        newest = 0
+        for line in await self.ledger.entries(subject, after=max(0, size - LOOK_BACK)):
+            known = GapRecord.parse(line.entry)
+            if known == record:
+                # The answer of the ledger was lost, or what the store knew of it.
+                await self.gaps.record(list_id, epoch, record.digest, line.receipt.sequence)
+                return
+            if known.epoch == epoch:
+                newest = max(newest, known.edition)
+        if newest >= record.edition:
+            await self._again(list_id, published, newest)
+            return
+        try:
+            receipt = await self.ledger.append(subject, record.octets, expected_version=size)
+        except VersionConflict:
+            # Another process has recorded meanwhile, likely the same: the next step looks again.
+            return
+        await self.gaps.record(list_id, epoch, record.digest, receipt.sequence)
+
+    async def _again(self, list_id: str, published: Published, newest: int) -> None:
+        """Publishes the list as the edition behind ``newest``: another one was recorded, and the store that made it was put back from a
+        copy. Two lists of one edition in the log would be taken for a lie. The next step records it."""
+        manifest = Manifest.from_octets(published.manifest)
+        shards = [await self.gaps.shard(list_id, digest) for digest in manifest.digests]
+        octets = [one for one in shards if one is not None]
+        if len(octets) == len(shards):
+            next_one = replace(manifest, edition=newest + 1)
+            await self.gaps.publish(next_one, octets, published.version, after=manifest.edition)
+
+
+@value_class
+class GetStatusGapsProof:
+    """The C2SP tlog-proof of an edition, by the digest of its manifest. Raises ``StatusListNotFound``: also before
+    it is recorded, and without a log."""
+
+    gaps: StoredStatusGaps
+    places: LogPlaces
+
+    async def __call__(self, list_id: str, digest: str) -> bytes:
+        try:
+            sequence = await self.gaps.recorded(list_id, base64url_decode(digest))
+        except ValueError:
+            raise StatusListNotFound from None
+        if sequence is None or self.places.prove is None:
+            raise StatusListNotFound
+        return await self.places.prove(sequence)

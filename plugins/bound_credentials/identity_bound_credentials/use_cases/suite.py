@@ -1,0 +1,173 @@
+"""Suite 2: credentials that are bound to a secret of their holder, and what is proved with one or several of them (PROTOCOL-2.md).
+
+All credentials of a question are bound to one secret, and the proof is about their status if every one of them can be revoked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from datetime import UTC, datetime
+from typing import Final
+
+from identity_bound_credentials.domain.bound_credential import BoundHeader
+from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS
+from identity_bound_credentials.domain.normal_form import check_size
+from identity_bound_credentials.domain.presentation import Agreement, acceptance_of, last_expiry, proof_day
+from identity_bound_credentials.domain.presented import PresentedPresentation, presentation_signals
+from identity_bound_credentials.domain.question import SUITE_2, AskedCredential, Question
+from identity_bound_credentials.ports import PresentingProver
+from identity_bound_credentials.use_cases.agreement import agreement
+from identity_bound_credentials.use_cases.issue import IssueBound
+from identity_bound_credentials.use_cases.presenting import PresentBound
+from identity_bound_credentials.worker_calls import NAME, read_presentation, verify_presentation
+from identity_codec.structs import UnsetType
+from identity_codec.values import value_class
+from identity_core.domain.credentials.credential import Binding, Credential
+from identity_core.domain.credentials.verifiable_credential import BoundFormat
+from identity_core.domain.proofs.asked import Asked
+from identity_core.domain.proofs.checks import Check, CheckCode, right, wrong
+from identity_core.domain.proofs.expected import KeptQuestion
+from identity_core.domain.proofs.predicate import NOT_EQUAL, unsupported
+from identity_core.domain.proofs.proof import Context, ReceivedProof, Witness, ZkProof
+from identity_core.domain.proofs.verification import Expectation
+from identity_core.errors import PredicateUnsupported, ProofInvalid
+from identity_core.ports.prover import ProofWorkers
+from identity_core.use_cases.credentials.signature_checks import SignatureChecks
+from identity_core.use_cases.proofs.check import VerifiedProof
+from identity_core.use_cases.proofs.suite_1 import check_known, compared
+from identity_core.wire import HolderConsent
+
+
+@value_class
+class BoundPlan:
+    """The plan of a proof about a ``Question``; ``agreed`` is the checked consent of a wallet, None where the custodian gives it."""
+
+    present: PresentBound
+    credentials: Sequence[Credential]
+    question: Question
+    agreed: Agreement | None
+
+    def expiry(self, issued_at: datetime, expires_at: datetime) -> datetime:
+        """Return the end of the day that the proof is about, or of the holder's consent."""
+        ends = min(expires_at, last_expiry(proof_day(issued_at)))
+        return ends if self.agreed is None else min(ends, datetime.fromtimestamp(self.agreed.terms.not_after, UTC))
+
+    async def prove(self, witnesses: Sequence[Witness], context: Context) -> ZkProof:
+        """See ``ProofPlan``. Raises what ``PresentBound`` does."""
+        return await self.present(self.credentials, self.question, witnesses, context, self.agreed)
+
+
+@value_class
+class BoundSuite(IssueBound):
+    """The port ``ProofSuite`` for credentials with a ``Binding``."""
+
+    present: PresentBound
+    name: str = SUITE_2
+    format: BoundFormat | None = BOUND_CREDENTIALS
+    consents: SignatureChecks = field(default_factory=SignatureChecks)
+
+    async def prepare(
+        self,
+        credentials: Sequence[Credential],
+        predicates: Sequence[tuple[Asked, ...]],
+        joint: KeptQuestion | None,
+        consent: HolderConsent | UnsetType,
+        context: Callable[[], Context],
+    ) -> BoundPlan:
+        """See ``ProofSuite``. What contradicts itself in public, or is too large, is refused here: the prover would report it after the
+        use."""
+        bindings = [credential.binding for credential in credentials if credential.binding is not None]
+        question, provers = _question(bindings, predicates, joint), self.provers
+        # What a prover of suite 2 knows besides it knows with all of suite 2.
+        known = provers.predicate_types
+        check_known(known and known | {NOT_EQUAL}, [one for each in predicates for one in each])
+        if NAME not in provers.extensions:
+            raise unsupported(UNKNOWN)
+        await self.present.check_issuers(credentials)
+        agreed = await agreement(consent, bindings, question, context, self.consents)
+        return BoundPlan(self.present, credentials, question, agreed)
+
+    async def read(self, provers: ProofWorkers, text: str) -> PresentedPresentation:
+        """See ``ProofSuite``."""
+        return await read_presentation(provers, text)
+
+    async def check(
+        self,
+        provers: ProofWorkers,
+        received: ReceivedProof,
+        presented: PresentedPresentation,
+        keys: Mapping[str, bytes],
+        expectation: Expectation,
+        now: datetime,
+    ) -> tuple[Check, Check]:
+        """See ``ProofSuite``."""
+        signals = compared(received, _own_members(received.proof, presented))
+        if presented.awaits_agent(received.proof):
+            return signals, wrong("proof", CheckCode.AGENT_SIGNATURE_MISSING)
+        taken = acceptance_of(expectation, now)
+        try:
+            statement = presented.statement(keys)
+            await verify_presentation(provers, statement, received.proof, bound=presented.bound, acceptance=taken)
+        except (ProofInvalid, PredicateUnsupported):
+            return signals, wrong("proof", CheckCode.PROOF_INVALID)
+        return signals, right("proof")
+
+
+UNKNOWN: Final = "the prover does not know this predicate of this credential"
+
+
+def _question(
+    bindings: Sequence[Binding], predicates: Sequence[tuple[Asked, ...]], joint: KeptQuestion | None
+) -> Question:
+    """Return what is asked. Raises ``PredicateUnsupported``."""
+    if len(bindings) < len(predicates):
+        raise unsupported("only credentials that are bound to their holder are shown together, or with a pseudonym")
+    if len({binding.secret for binding in bindings}) > 1:
+        raise unsupported("the credentials are bound to different secrets of the holder")
+    headers = [BoundHeader.from_octets(binding.header) for binding in bindings]
+    question = Question(
+        tuple(map(AskedCredential, headers, predicates)),
+        () if joint is None else joint.same,
+        () if joint is None else joint.either,
+        status=all(header.status is not None for header in headers),
+        pseudonym=None if joint is None else joint.pseudonym,
+    )
+    check_size(question)
+    return question
+
+
+def check_presentation(
+    received: ReceivedProof,
+    prover: PresentingProver,
+    *,
+    keys: Mapping[str, bytes],
+    expectation: Expectation,
+    now: datetime,
+) -> VerifiedProof:
+    """Check a proof of suite 2, as ``use_cases.proofs.check.check`` does one of suite 1.
+
+    ``keys``: those of the issuer and of its status list, by their methods. Raises ``ProofInvalid``."""
+    presented = prover.read_presentation(received.proof)
+    if not expectation.takes(presented):
+        raise ProofInvalid(
+            details={"reason": "the proof is of several credentials, or of alternatives: say what is expected of it"}
+        )
+    unchecked = expectation.compare(presented, now)
+    if received.completed(own := _own_members(received.proof, presented)) != own:
+        raise ProofInvalid(details={"reason": "a member beside the envelope says something else"})
+    try:
+        statement = presented.statement(keys)
+    except PredicateUnsupported as refusal:
+        raise ProofInvalid(details=refusal.details) from None
+    taken = acceptance_of(expectation, now)
+    prover.verify_presentation(statement, received.proof, bound=presented.bound, acceptance=taken)
+    return VerifiedProof(presented, unchecked)
+
+
+def _own_members(text: str, presented: PresentedPresentation) -> ZkProof:
+    """Return the proof ``text`` with the members that it has beside its text by its own word."""
+    asked = [each.json for credential in presented.question.credentials for each in credential.predicates]
+    kinds = ",".join(str(each["type"]) for each in asked)
+    signals = presentation_signals(presented.question, presented.context)
+    return ZkProof(text, signals, kinds, presented.context.proof_id)

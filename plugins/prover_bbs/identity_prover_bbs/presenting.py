@@ -1,0 +1,90 @@
+"""The prover of suites 1 and 2. It needs the distribution identity-bound-credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from identity_bound_credentials.domain.presentation import (
+    Acceptance,
+    PresentationContext,
+    PresentationStatement,
+    PresentationWitness,
+)
+from identity_bound_credentials.domain.presented import PresentedPresentation
+
+from identity_core.errors import ProofInvalid
+from identity_prover_bbs.single import SingleProver
+from identity_prover_bbs.suite2 import (
+    PresentationEnvelope,
+    PresentationProver,
+    PresentationVerifier,
+    ReceivedPresentation,
+    VerifiedPresentation,
+)
+
+
+class BbsProver(SingleProver):
+    """``PresentingBatchVerifier`` of identity-bound-credentials too (PROTOCOL-2.md)."""
+
+    # The tables of suite 2 are made by the first who needs them.
+
+    @cached_property
+    def _presenting(self) -> PresentationProver:
+        return PresentationProver(self._curve, self._random)
+
+    @cached_property
+    def _accepting(self) -> PresentationVerifier:
+        return PresentationVerifier(self._curve)
+
+    def present(
+        self, statement: PresentationStatement, witness: PresentationWitness, *, bound: PresentationContext
+    ) -> str:
+        return self._presenting.prove(statement, witness, bound)
+
+    def read_presentation(self, text: str) -> PresentedPresentation:
+        envelope = PresentationEnvelope.decode(text)
+        question, pseudonym = envelope.question, envelope.shown_pseudonym
+        return PresentedPresentation(question, envelope.day, envelope.epochs, envelope.bound, pseudonym)
+
+    def verify_presentation(
+        self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance
+    ) -> None:
+        self._accepting.verify(statement, bound, text, acceptance)
+
+    def verify_presentations(
+        self, asked: Sequence[tuple[PresentationStatement, str, PresentationContext, Acceptance]]
+    ) -> list[ProofInvalid | None]:
+        """What ``verify_presentation`` raises for each, None where it holds; faster than one by one."""
+        found = self._accepting.accept_all([_received(*one) for one in asked], self._random)
+        return [self._refusal(answer, *one) for answer, one in zip(found, asked, strict=True)]
+
+    def _refusal(
+        self,
+        answer: VerifiedPresentation | ProofInvalid,
+        statement: PresentationStatement,
+        text: str,
+        bound: PresentationContext,
+        acceptance: Acceptance,
+    ) -> ProofInvalid | None:
+        if isinstance(answer, ProofInvalid):
+            return answer
+        if (answer.statement, answer.bound) == (statement, bound):
+            return None
+        # What was accepted is what the text says of itself, and that is something else.
+        try:
+            self._accepting.verify(statement, bound, text, acceptance)
+        except ProofInvalid as refused:
+            return refused
+        return None
+
+
+def _received(
+    statement: PresentationStatement, text: str, bound: PresentationContext, acceptance: Acceptance
+) -> ReceivedPresentation:
+    question, context = statement.question, bound.context
+    keys = {one.header.method: key for one, key in zip(question.credentials, statement.keys, strict=True)}
+    keys |= {part.epoch.method: part.public_key for part in statement.status}
+    return ReceivedPresentation(
+        text, question, keys, context.audience, context.nonce, acceptance, bound.agent_key, context.capability
+    )

@@ -1,0 +1,71 @@
+"""A published list of signed gaps as an entry of the transparency log, so that an issuer cannot show two holders two lists in silence.
+
+Each list has a log of its own among the entries of the ledger, under a subject that no DID method writes. Every edition is one entry, in
+the order in which they were recorded: JCS of ``digest`` (SHA-256 of the manifest's octets, base64url), ``edition``, ``epoch``, ``format``,
+``issuer``, ``list`` and ``period``. Within an epoch the editions of a list ascend; two entries of one edition are two lists, which whoever
+audits the log is told (the extension ``transparency``).
+"""
+
+from __future__ import annotations
+
+from typing import Final, Self
+
+from identity_codec import jcs, multibase, strict_json
+from identity_codec.values import value_class
+from identity_core.domain.credentials.status_list import StatusListRefused
+
+FORMAT: Final = "identity-status-gaps-record-1"
+SUBJECT: Final = "did:statusgaps:"
+"""The beginning of what stands in the place of a DID. There is no such method; a plugin that had one could not write before the
+service, which alone appends to the ledger."""
+
+_MAX_OCTETS: Final = 2_048
+
+
+@value_class
+class GapRecord:
+    """What the log has of one edition; ``digest`` is ``Manifest.digest``, ``period`` the seconds of an epoch."""
+
+    issuer: str
+    list_id: str
+    period: int
+    epoch: int
+    edition: int
+    digest: bytes
+
+    @property
+    def octets(self) -> bytes:
+        """The entry."""
+        return jcs.canonicalize(
+            {
+                "digest": multibase.base64url_encode(self.digest),
+                "edition": self.edition,
+                "epoch": self.epoch,
+                "format": FORMAT,
+                "issuer": self.issuer,
+                "list": self.list_id,
+                "period": self.period,
+            }
+        )
+
+    @classmethod
+    def parse(cls, octets: bytes) -> Self:
+        """From an entry. Raises ``StatusListRefused`` for anything that ``octets`` would not write."""
+        try:
+            if len(octets) > _MAX_OCTETS:
+                raise ValueError
+            value = strict_json.loads(octets)
+            texts, numbers = (value["issuer"], value["list"]), (value["period"], value["epoch"], value["edition"])
+            if not all(type(one) is str for one in texts) or not all(type(one) is int for one in numbers):
+                raise ValueError
+            read = cls(*texts, *numbers, multibase.base64url_decode(value["digest"]))
+        except (ValueError, KeyError, TypeError, IndexError):
+            raise StatusListRefused("the entry of the log is no record of a list") from None
+        if read.octets != octets:
+            raise StatusListRefused("the entry of the log is not in its canonical form")
+        return read
+
+
+def subject(list_id: str) -> str:
+    """What stands in the place of the DID of a list's entries."""
+    return f"{SUBJECT}{list_id}"
