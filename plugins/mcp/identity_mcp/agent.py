@@ -219,7 +219,7 @@ def segment(text: str) -> str:
 def _value(answer: httpx.Response) -> Any:
     """Raises ``Refused`` for an error in the service's shape or OAuth's, and for what is neither."""
     try:
-        value = answer.json()
+        value: Any = orjson.loads(answer.content)
         if answer.status_code < 400:
             return value
         error = value["error"]
@@ -227,7 +227,7 @@ def _value(answer: httpx.Response) -> Any:
             code = error if error == INVALID_TARGET else value.get("code", error)
             raise Refused(code, value.get("error_description", error))
         raise _refused(error)
-    except (AttributeError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (AttributeError, ValueError, KeyError, TypeError) as error:
         raise Refused("UNREADABLE", f"The service answered {answer.status_code} with something unreadable.") from error
 
 
