@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import shutil
 from collections.abc import Iterator
@@ -11,6 +12,9 @@ import pytest
 from identity_commands.local_server import LocalServer
 from nacl.signing import SigningKey
 
+from identity_tlog.leaf import read_head
+from identity_tlog.tiles import unbundled
+from identity_tlog.tree import Frontier, leaf_hash
 from tests.attack.page_requests import FORM, OWN
 from tests.attack.stranger import GENEROUS, PREFIX, Stranger, Wire, public
 from tests.fault.service_process import start
@@ -119,3 +123,22 @@ def test_rollback_of_all_databases_is_detected_by_the_extension(tmp_path: Path) 
     with pytest.raises(RuntimeError, match="2 entries are remembered: 1 are lost"):
         start(tmp_path / "data")
     make_did(tmp_path, **OFF)
+
+
+def test_log_that_is_enabled_later_has_no_gap(tmp_path: Path) -> None:
+    for _ in range(3):
+        make_did(tmp_path, **OFF)
+    running = start(tmp_path / "data")
+    try:
+        note = running.wire.call("GET", f"{PREFIX}/ledger/checkpoint").body.decode().splitlines()
+        tile = running.wire.call("GET", f"{PREFIX}/ledger/tile/0/000.p/3").body
+        bundle = running.wire.call("GET", f"{PREFIX}/ledger/tile/entries/000.p/3").body
+    finally:
+        running.process.terminate()
+        running.process.wait(60)
+        running.wire.close()
+    leaves = unbundled(bundle)
+    assert [read_head(leaf).sequence for leaf in leaves] == [1, 2, 3]
+    assert tile == b"".join(map(leaf_hash, leaves))
+    root = Frontier().appended([leaf_hash(leaf) for leaf in leaves]).root
+    assert note[1:3] == ["3", base64.b64encode(root).decode()]
