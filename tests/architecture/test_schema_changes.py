@@ -21,7 +21,11 @@ ROOT = Path(__file__).resolve().parents[2]
 STUB = ROOT / "identity_core" / "wire.pyi"
 # Each package that reads requests or makes answers is named: mypy reports nothing of a module that it only follows into a folder of
 # ``sys.path``, and a process of pytest-xdist has the checkout there.
-READ = ("identity_core/api", "identity_core/domain", "identity_core/use_cases", "identity_core/bootstrap")
+READ = (
+    *("identity_core/api", "identity_core/domain", "identity_core/use_cases", "identity_core/bootstrap"),
+    # Members of the kernel's schemas that only this extension fulfils.
+    "plugins/bound_credentials/identity_bound_credentials/use_cases",
+)
 
 REPORTS = (
     re.compile(r'"(?P<record>\w+)"(?: of "[^"]+")? has no attribute "(?P<member>\w+)"'),

@@ -20,7 +20,7 @@ from tests.reference import DOCUMENT, handlers_modules, use_cases_packages
 # It answers with the octets that are signed.
 SIGNED = {"getStatusList", "getStatusGaps"}
 # What several tags answer with.
-SHARED = ("api_keys", "anchors", "caching")
+SHARED = ("api_keys", "caching")
 
 
 def named() -> Iterator[tuple[str, str, str]]:

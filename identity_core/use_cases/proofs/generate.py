@@ -21,7 +21,7 @@ from identity_codec.values import value_class
 from identity_core.domain.activity import DONE, REFUSED, EventRecord, RequestContext
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.domain.proofs.anchor import Anchor
-from identity_core.domain.proofs.proof import Context, Witness, ZkProof, capability_digest
+from identity_core.domain.proofs.proof import Context, Witness, capability_digest
 from identity_core.domain.proofs.stored import SALT_OCTETS, DelegatedProof, StoredProof
 from identity_core.errors import (
     IdentityError,
@@ -210,13 +210,16 @@ class GenerateDelegatedProof:
             bound = _context_of(attempt, now, self.random, self.policy)
             # A lease that was taken over was counted before, by a request that opened the credentials for itself.
             known = witnesses or [await self.sealed_credentials.witness(one) for one in attempt.prepared.credentials]
-            made = await _made(attempt, known, bound)
+            made = await attempt.prepared.plan.prove(known, bound)
             salt, caller = self.random(SALT_OCTETS), context.caller
             proof = to_keep(attempt, made, created_at=now, expires_at=bound.expires_at, salt=salt, caller=caller)
             event = event_of(attempt, DONE, proof=proof)
             await self.invocations.finish(lease, proof, EventRecord(event, context, proof.created_at))
             is_kept = True
             return proof
+        except PredicateNotSatisfied as error:
+            # The predicate was found to hold; a prover that says otherwise must not be heard as a refusal that counts.
+            raise PluginUnavailable("The prover disagrees about the predicate.") from error
         finally:
             if not is_kept:
                 # The identical request may try again at once; the use stays counted.
@@ -232,15 +235,6 @@ class CreateDelegatedPresentation:
     async def __call__(self, request: DelegatedPresentationRequest, context: RequestContext) -> Answered:
         """Raises what ``GenerateDelegatedProof`` raises."""
         return await self.making(request, context)
-
-
-async def _made(attempt: ProofAttempt, witnesses: Sequence[Witness], context: Context) -> ZkProof:
-    """The prover's work. Raises ``PluginUnavailable``, ``PluginTimeout``, ``Overloaded``, ``InternalError``."""
-    try:
-        return await attempt.prepared.plan.prove(witnesses, context)
-    except PredicateNotSatisfied as error:
-        # The predicate was found to hold; a prover that says otherwise must not be heard as a refusal that counts.
-        raise PluginUnavailable("The prover disagrees about the predicate.") from error
 
 
 def _context_of(attempt: ProofAttempt, now: datetime, random: Callable[[int], bytes], policy: ProofPolicy) -> Context:

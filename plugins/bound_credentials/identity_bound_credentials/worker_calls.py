@@ -197,7 +197,7 @@ class _Call(Struct):
 class Present(_Call):
     """``PresentingProver.present``."""
 
-    batch = "prove"
+    batch: ClassVar[CallKind] = "prove"
     stated: Stated
     held: Held
 
@@ -216,7 +216,7 @@ class Present(_Call):
 class ReadPresentation(_Call):
     """``PresentingProver.read_presentation``."""
 
-    batch = "read"
+    batch: ClassVar[CallKind] = "read"
     text: str
 
     def ask(self, prover: Prover) -> Asking:
@@ -236,7 +236,7 @@ class ReadPresentation(_Call):
 class VerifyPresentation(_Call):
     """``PresentingProver.verify_presentation``."""
 
-    batch = "verify"
+    batch: ClassVar[CallKind] = "verify"
     stated: Stated
     text: str
     accepted: Accepted
