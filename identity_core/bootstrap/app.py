@@ -146,7 +146,7 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
         *(
             TokenGrants(),
             TokenResources(opened.resources),
-            installation_state(opened, early[LogPlaces], early[Anchoring]),
+            installation_state(opened, early[LogPlaces], early[Anchoring], early[ProofSuite]),
         ),
     )
     return {type(each): each for each in shared}

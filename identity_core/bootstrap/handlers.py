@@ -104,10 +104,7 @@ def delegation_handlers(opened: Runtime, autonomy: AutonomyTable) -> DelegationH
 
 
 def credential_handlers(
-    opened: Runtime,
-    suites: ProofSuites,
-    sealed_credentials: SealedCredentials,
-    autonomy: AutonomyTable,
+    opened: Runtime, suites: ProofSuites, sealed_credentials: SealedCredentials, autonomy: AutonomyTable
 ) -> CredentialHandlers:
     """The handlers of the tag ``credentials``."""
     reader, store, clock, random = opened.reader, opened.store, opened.clock, secrets.token_bytes
@@ -165,7 +162,5 @@ def page_tags(
         delegations=delegation_handlers(opened, autonomy),
         credentials=credential_handlers(opened, suites, sealed_credentials, autonomy),
         proofs=proof_handlers(opened, suites, sealed_credentials, autonomy, early[Anchoring]),
-        dashboard=DashboardHandlers(
-            ResetDisclosures(access, credentials, record, opened.clock),
-        ),
+        dashboard=DashboardHandlers(ResetDisclosures(access, credentials, record, opened.clock)),
     )

@@ -13,6 +13,7 @@ from identity_core.bootstrap.runtime import Runtime
 from identity_core.extension.opening import InstallationState
 from identity_core.plugin.choose import InUse
 from identity_core.ports.proofs import Anchoring
+from identity_core.ports.suites import ProofSuite
 from identity_core.settings import show
 from identity_core.store.requests import touch
 from identity_core.use_cases.dids.log_keys import public_key
@@ -124,25 +125,28 @@ def degraded_by(fault: Callable[[], object]) -> Probe:
     return probe
 
 
-def installation_state(opened: Runtime, places: LogPlaces, anchoring: Anchoring) -> InstallationState:
+def installation_state(
+    opened: Runtime, places: LogPlaces, anchoring: Anchoring, suite: ProofSuite
+) -> InstallationState:
     """Return the state that no operation returns."""
     settings, plugins = opened.settings, opened.plugins
     return InstallationState(
         plugins=plugins.installed,
         settings=lambda: show(settings, plugins.settings_tables()),
-        reasons=lambda: _reasons(opened, places, anchoring),
+        reasons=lambda: _reasons(opened, places, anchoring, suite),
         witnesses=places.witnesses,
         panels=plugins.panels(),
     )
 
 
-def _reasons(opened: Runtime, places: LogPlaces, anchoring: Anchoring) -> dict[str, str]:
+def _reasons(opened: Runtime, places: LogPlaces, anchoring: Anchoring, suite: ProofSuite) -> dict[str, str]:
     """Return why dependencies of ``/ready`` are unhealthy, where a job has found the reason."""
     jobs, watched = opened.jobs, opened.key_watch
     found = {
         "storage": str(opened.mismatch() or jobs.watch.weakness()),
         "keys": "; ".join(watched.faults) or watched.fault,
         "anchoring": anchoring.fault,
+        "statusLists": suite.fault,
         "witnesses": places.fault(),
     }
     return {name: reason for name, reason in found.items() if reason}

@@ -78,6 +78,10 @@ class ProofSuite(Protocol):
         """The first public signal of its proofs; empty if the prover names it."""
 
     @property
+    def fault(self) -> str:
+        """Return why its lists are not published; empty if they are."""
+
+    @property
     def format(self) -> BoundFormat | None: ...
 
     async def prepare(

@@ -41,7 +41,6 @@ ONE_FORM = {
     "StatusListCredential": "the service signs its octets; domain/credentials/status_list.py writes them",
     "StatusList": "a part of StatusListCredential",
     "StatusListProof": "a part of StatusListCredential",
-    "StatusGapsManifest": "its octets are hashed; domain/credentials/gap_shards.py writes them",
     "Service": "a part of the DID document, whose octets are hashed; domain/dids/document.py",
     "VerificationMethod": "a part of the DID document",
     "UpdateDidRequest": "the author signs it, and strict evidence keeps it; domain/dids/requests.py reads it",

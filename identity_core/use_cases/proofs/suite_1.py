@@ -56,6 +56,7 @@ class SuiteOne:
     provers: ProofWorkers
     custodian: Custodian
     name: str = ""
+    fault: str = ""
     format: BoundFormat | None = None
 
     async def prepare(
@@ -145,6 +146,7 @@ class NoSuite:
     """The suite of an installation that has no other than suite 1."""
 
     name: Final = "none"
+    fault: Final = ""
     format: Final = None
 
     async def prepare(self, *asked: Any) -> NoReturn:

@@ -141,9 +141,9 @@ class IssueBound:
 
     async def _bound(self, draft: BoundDraft, key: PublicKey) -> Signed:
         """Signed for a secret of the holder's that the custodian keeps."""
-        gaps, random = self.publisher.gaps, self.random
         particulars, request, credential_id = draft.particulars, draft.request, draft.prepared.id
-        handle = await gaps.give(draft.gap_list, credential_id, particulars.last_day, random=random)
+        last_day, give = particulars.last_day, self.publisher.gaps.give
+        handle = await give(draft.gap_list, credential_id, last_day, random=self.random)
         await self.publisher.begin_list(draft.gap_list)
         messages = draft.header.known_messages(draft.prepared.values, replace(particulars, handle=handle))
         # The holder's DID names the secret, so that all of its credentials since a rotation are of one holder.

@@ -67,6 +67,11 @@ class BoundSuite(IssueBound):
     format: BoundFormat | None = BOUND_CREDENTIALS
     consents: SignatureChecks = field(default_factory=SignatureChecks)
 
+    @property
+    def fault(self) -> str:
+        """See ``ProofSuite``."""
+        return self.publisher.fault
+
     async def prepare(
         self,
         credentials: Sequence[Credential],
