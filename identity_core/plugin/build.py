@@ -21,8 +21,9 @@ from identity_core.plugin.border import Bulkhead, guard, guard_function
 from identity_core.plugin.conformity import check_for, members, misfit
 from identity_core.plugin.limits import Limits
 from identity_core.plugin.load import BearerOffer, Offer, described
+from identity_core.plugin.processes.extended import prover_protocols
 from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
-from identity_core.plugin.sockets import BEARER_CONTRACT, BEARER_HOOK, BEARER_RESULT, Socket
+from identity_core.plugin.sockets import BEARER_CONTRACT, BEARER_HOOK, BEARER_RESULT, PROVER, Socket
 from identity_core.ports.clock import Clock
 from identity_core.settings import PluginTables, SettingsError, StartError
 
@@ -58,7 +59,8 @@ def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: Buil
         raise offer.source.error(f"the {socket.kind} {provider.name}: {error.what}", error.where, error.fix) from error
     except BaseException as error:
         raise offer.source.error(f"the {socket.kind} {provider.name} could not be built: {described(error)}") from error
-    protocol = _protocol(tuple(one for one in socket.protocols if _has_all(thing, one)) or (socket.port,))
+    protocols = (*socket.protocols, *(prover_protocols() if socket is PROVER else ()))
+    protocol = _protocol(tuple(one for one in protocols if _has_all(thing, one)) or (socket.port,))
     try:
         fault = misfit(thing, protocol)
         if fault is not None:

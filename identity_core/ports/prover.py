@@ -66,7 +66,8 @@ CallKind = Literal["prove", "read", "verify"]
 
 class ProverCall(Protocol):
     """A call of an extension, which runs in the worker of the prover. Its class is a msgspec Struct that the module of the entry point
-    ``extension`` in the group ``identity.prover_calls`` has under its own name. That module must not import the extension.
+    ``extension`` in the group ``identity.prover_calls`` has under its own name. That module must not import the extension. Its
+    ``PROTOCOLS`` are what a prover may be besides ``Prover``, the last of which takes the calls.
     A call of the kind ``verify`` also has ``refusals(prover, calls)``: what each of several would raise, None where it is accepted."""
 
     extension: ClassVar[str]

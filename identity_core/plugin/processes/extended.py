@@ -16,7 +16,12 @@ GROUP: Final = "identity.prover_calls"
 
 def calls_taken(prover: object) -> list[str]:
     """Return the extensions whose calls the prover takes."""
-    return [one.name for one in entry_points(group=GROUP) if one.load().takes(prover)]
+    return [one.name for one in entry_points(group=GROUP) if isinstance(prover, one.load().PROTOCOLS[-1])]
+
+
+def prover_protocols() -> tuple[type[Any], ...]:
+    """Return what a prover may be besides ``Prover``, by the modules of extensions' calls."""
+    return tuple(each for one in entry_points(group=GROUP) for each in one.load().PROTOCOLS)
 
 
 @cache

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from identity_codec.structs import given
@@ -169,10 +170,7 @@ class GenerateDelegatedProof:
         usable = required(credentials)
         for credential in usable:
             credential.check_usable(attempt.now)
-
-        def context() -> Context:
-            return _context_of(attempt, attempt.now, self.random, self.policy)
-
+        context = partial(_context_of, attempt, attempt.now, self.random, self.policy)
         attempt.prepared = await prepare(
             attempt.asked, attempt.claims, usable, self.sealed_credentials, self.suites, context
         )

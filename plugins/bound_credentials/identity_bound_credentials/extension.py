@@ -72,15 +72,8 @@ def identity_extend() -> Extension:
         open=open_bound_credentials,
         early=True,
         vital=True,
-        adopts=(
-            "gap_lists",
-            "gap_handles",
-            "gap_editions",
-            "gap_shards",
-            "gap_records",
-            "holder_secrets",
-            "holder_tags",
-        ),
+        # Handles, tags and generations stay: a handle is never given again, and a rotated secret never comes back.
+        adopts=("gap_editions", "gap_shards", "gap_records"),
         checks=(
             InstallationCheck("credentials", credentials),
             InstallationCheck("status lists", status_lists),

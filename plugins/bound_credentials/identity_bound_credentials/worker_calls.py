@@ -295,6 +295,5 @@ async def verify_presentation(
     await provers.ask(VerifyPresentation(Stated.of(statement, bound), text, Accepted.of(acceptance)))
 
 
-def takes(prover: object) -> bool:
-    """Return whether the prover takes these calls."""
-    return isinstance(prover, PresentingProver)
+PROTOCOLS: Final = (PresentingBatchVerifier, PresentingProver)
+"""What a prover may be besides; the last is what these calls take."""

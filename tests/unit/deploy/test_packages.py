@@ -60,6 +60,7 @@ def test_all_names_every_plugin_that_needs_no_device() -> None:
     needed = {re.split(r"[\[>=]", each)[0] for each in SERVICE["dependencies"]} & plugins()
     defaults = (
         "anchoring",
+        "bound-credentials",
         "consents",
         "oauth",
         "observability",

@@ -34,7 +34,7 @@ SIGNATURE = sign(SCHEMA, VALUES)
 
 
 def shown(**changed: Any) -> dict[str, Any]:
-    return shown_to_holder(a_credential(**changed), Witness(SIGNATURE, CANONICAL), BASE, BOUND_CREDENTIALS)
+    return shown_to_holder(a_credential(**changed), Witness(SIGNATURE, CANONICAL), BASE)
 
 
 def test_values_take_their_one_form() -> None:

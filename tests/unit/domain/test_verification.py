@@ -11,7 +11,7 @@ import pytest
 
 from identity_core.domain.proofs import verification
 from identity_core.domain.proofs.checks import BOUND, Check, CheckCode, compared_of, right, undecided, wrong
-from identity_core.domain.proofs.proof import Context, moment_within, nonce_of
+from identity_core.domain.proofs.proof import Context, PresentedProof, moment_within, nonce_of
 from identity_core.domain.proofs.verification import Expectation, ProofVerification
 from identity_core.errors import InvalidRequest
 
@@ -20,12 +20,8 @@ SECOND = timedelta(seconds=1)
 TICK = timedelta(microseconds=1)
 CONTEXT = Context("shop", b"0123456789abcdef", NOW, NOW + timedelta(hours=1), "proof", None, None)
 ISSUER = "did:ids:QmZVXud7T8h7qtJnoSA4jFk4o37z7nZFWQaiEfrNbZ5Mw7"
-PRESENTED: Any = SimpleNamespace(
-    context=CONTEXT,
-    verification_method=f"{ISSUER}#key",
-    schema=SimpleNamespace(id="urn:schema", header=b"header"),
-    predicates=(),
-)
+SCHEMA: Any = SimpleNamespace(id="urn:schema", header=b"header")
+PRESENTED = PresentedProof(f"{ISSUER}#key", SCHEMA, (), CONTEXT)
 
 
 def asked(*, now: datetime = NOW, **question: Any) -> list[Check]:
@@ -126,7 +122,7 @@ def test_the_nearest_moment_within_it() -> None:
 
 def test_the_issuer_is_the_controller_of_the_method() -> None:
     assert verification.issuer_of(PRESENTED) == ISSUER
-    other: Any = SimpleNamespace(**vars(PRESENTED) | {"verification_method": "nobody"})
+    other = replace(PRESENTED, verification_method="nobody")
     assert verification.issuer_of(other) is None
 
 
