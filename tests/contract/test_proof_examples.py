@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from identity_bound_credentials.use_cases.suite import check_presentation
+from identity_bound_credentials.domain.check import check_presentation
 
 from identity_bbs.bls12381 import select
 from identity_codec import multikey

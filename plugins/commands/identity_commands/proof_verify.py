@@ -53,7 +53,7 @@ def verify_octets(
 ) -> dict[str, JsonValue]:
     """What the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it; the anchor of a record is checked too, on the
     ledger of the settings ``ledger`` where they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and what ``find_key`` raises."""
-    from identity_bound_credentials.use_cases.suite import check_presentation
+    from identity_bound_credentials.domain.check import check_presentation
 
     from identity_core.use_cases.proofs.check import ReceivedProof, check
 

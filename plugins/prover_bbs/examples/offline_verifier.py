@@ -18,8 +18,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from identity_bound_credentials.domain.check import check_presentation
 from identity_bound_credentials.domain.presented import PresentedPresentation
-from identity_bound_credentials.use_cases.suite import check_presentation
 from identity_commands.verify_log import verify
 from identity_prover_bbs import BbsProver
 

@@ -12,11 +12,11 @@ from typing import Final
 
 from identity_bound_credentials.domain.bound_credential import BoundHeader
 from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS
+from identity_bound_credentials.domain.check import own_members
 from identity_bound_credentials.domain.normal_form import check_size
 from identity_bound_credentials.domain.presentation import Agreement, acceptance_of, last_expiry, proof_day
-from identity_bound_credentials.domain.presented import PresentedPresentation, presentation_signals
+from identity_bound_credentials.domain.presented import PresentedPresentation
 from identity_bound_credentials.domain.question import SUITE_2, AskedCredential, Question
-from identity_bound_credentials.ports import PresentingProver
 from identity_bound_credentials.use_cases.agreement import agreement
 from identity_bound_credentials.use_cases.issue import IssueBound
 from identity_bound_credentials.use_cases.presenting import PresentBound
@@ -34,7 +34,6 @@ from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_core.ports.prover import ProofWorkers
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
-from identity_core.use_cases.proofs.check import VerifiedProof
 from identity_core.use_cases.proofs.suite_1 import check_known, compared
 from identity_core.wire import HolderConsent
 
@@ -107,7 +106,7 @@ class BoundSuite(IssueBound):
         now: datetime,
     ) -> tuple[Check, Check]:
         """See ``ProofSuite``."""
-        signals = compared(received, _own_members(received.proof, presented))
+        signals = compared(received, own_members(received.proof, presented))
         if presented.awaits_agent(received.proof):
             return signals, wrong("proof", CheckCode.AGENT_SIGNATURE_MISSING)
         taken = acceptance_of(expectation, now)
@@ -140,39 +139,3 @@ def _question(
     )
     check_size(question)
     return question
-
-
-def check_presentation(
-    received: ReceivedProof,
-    prover: PresentingProver,
-    *,
-    keys: Mapping[str, bytes],
-    expectation: Expectation,
-    now: datetime,
-) -> VerifiedProof:
-    """Check a proof of suite 2, as ``use_cases.proofs.check.check`` does one of suite 1.
-
-    ``keys``: those of the issuer and of its status list, by their methods. Raises ``ProofInvalid``."""
-    presented = prover.read_presentation(received.proof)
-    if not expectation.takes(presented):
-        raise ProofInvalid(
-            details={"reason": "the proof is of several credentials, or of alternatives: say what is expected of it"}
-        )
-    unchecked = expectation.compare(presented, now)
-    if received.completed(own := _own_members(received.proof, presented)) != own:
-        raise ProofInvalid(details={"reason": "a member beside the envelope says something else"})
-    try:
-        statement = presented.statement(keys)
-    except PredicateUnsupported as refusal:
-        raise ProofInvalid(details=refusal.details) from None
-    taken = acceptance_of(expectation, now)
-    prover.verify_presentation(statement, received.proof, bound=presented.bound, acceptance=taken)
-    return VerifiedProof(presented, unchecked)
-
-
-def _own_members(text: str, presented: PresentedPresentation) -> ZkProof:
-    """Return the proof ``text`` with the members that it has beside its text by its own word."""
-    asked = [each.json for credential in presented.question.credentials for each in credential.predicates]
-    kinds = ",".join(str(each["type"]) for each in asked)
-    signals = presentation_signals(presented.question, presented.context)
-    return ZkProof(text, signals, kinds, presented.context.proof_id)
