@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import ssl
+import sys
 import zlib
 from collections.abc import Generator
 from typing import Any
@@ -41,6 +42,16 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+_RECURSION_LIMIT = sys.getrecursionlimit()
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Fail a test that leaves a raised recursion limit: deeply nested JSON would then end the process of a later test."""
+    if sys.getrecursionlimit() > _RECURSION_LIMIT:
+        sys.setrecursionlimit(_RECURSION_LIMIT)
+        pytest.fail(f"{item.nodeid} left a raised recursion limit")
 
 
 # Known answers: a backend of the curve must give each of them.

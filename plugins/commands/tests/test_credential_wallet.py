@@ -22,6 +22,7 @@ from identity_bound_credentials.domain.presentation import (
     PresentationContext,
     PresentationStatement,
     PresentationWitness,
+    check_consent,
     proof_day,
 )
 from identity_commands import credential_offer
@@ -499,12 +500,12 @@ def test_a_wallet_agrees_to_what_an_agent_asks_and_to_nothing_else(exchange: Exc
     rhos = tuple(int.from_bytes(base64url_decode(one), "big") for one in given["blindDifferences"])
     agreed = HolderConsent(base64url_decode(given["value"]), rhos)
     points = [first.commitment, second.commitment]
-    agreed.check(points, terms.message(posed, context, None), posed.pseudonym)
+    check_consent(agreed, points, terms.message(posed, context, None), posed.pseudonym)
     for other in (replace(posed, status=False), replace(posed, same=())):
         with pytest.raises(PredicateUnsupported):
-            agreed.check(points, terms.message(other, context, None), other.pseudonym)
+            check_consent(agreed, points, terms.message(other, context, None), other.pseudonym)
     with pytest.raises(PredicateUnsupported):
-        agreed.check(points[::-1], terms.message(posed, context, None), posed.pseudonym)
+        check_consent(agreed, points[::-1], terms.message(posed, context, None), posed.pseudonym)
     for value in ({}, {"credentials": []}, {"credentials": 7}, {"credentialId": "urn:x"}, {"credentials": [{}]}):
         exchange.run.refused("proof", "consent", copy_text("none", value), *words, status=2)
     for token in (7, {}, {"id": 1}):

@@ -19,7 +19,7 @@ from identity_bbs.blind import IssueRequest
 from identity_bbs.bls12381 import keys as bls
 from identity_bbs.holders import HolderConsent
 from identity_codec import ed25519, multikey, x25519
-from identity_core.ports.custodian import HolderCustodian, KeyNameTaken, KeyNotHeld, KeyRefused
+from identity_core.ports.custodian import HolderCustodian, KeyNameTaken, KeyNotHeld, KeyRefused, checked_names
 
 Row = tuple[str, str, str, str, bytes]
 
@@ -255,7 +255,8 @@ class Keeps(Sound):
         return self._held_key(name).sign_bbs(header, messages)
 
     async def commit_holder(self, secret: str, credential: str, request: IssueRequest) -> bytes:
-        return self.secrets.commit(secret, credential, request)
+        with checked_names():
+            return self.secrets.commit(secret, credential, request)
 
     async def sign_bbs_blind(
         self, name: str, messages: Sequence[bytes | int], commitment: bytes, request: IssueRequest
@@ -265,7 +266,8 @@ class Keeps(Sound):
     async def consent(
         self, secret: str, credentials: Sequence[str], message: bytes, pseudonym: str | None
     ) -> HolderConsent:
-        return self.secrets.consent(secret, credentials, message, pseudonym)
+        with checked_names():
+            return self.secrets.consent(secret, credentials, message, pseudonym)
 
     def _held_key(self, name: str) -> HeldKey:
         key_type, did, purpose, _, secret = self._row(name)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import identity_bound_credentials
 import identity_prover_bbs
 import pytest
 
@@ -23,6 +24,7 @@ ROOMS = (
     Path(identity_bbs.__file__).parent,
     CORE / "domain" / "credentials",
     CORE / "domain" / "proofs",
+    Path(identity_bound_credentials.__file__).parent,
     PACKAGE / "suite2",
 )
 OF_SUITE_1 = {b"IDENTITY-SERVICE-CREDENTIAL-V1:", b"IDENTITY-SERVICE-CAPABILITY-V1:"}
