@@ -47,11 +47,9 @@ def pytest_collection() -> Generator[None, object, object]:
 _RECURSION_LIMIT = sys.getrecursionlimit()
 
 
-def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Fail a test that leaves a raised recursion limit: deeply nested JSON would then end the process of a later test."""
-    if sys.getrecursionlimit() > _RECURSION_LIMIT:
-        sys.setrecursionlimit(_RECURSION_LIMIT)
-        pytest.fail(f"{item.nodeid} left a raised recursion limit")
+def pytest_runtest_teardown() -> None:
+    """Restore the recursion limit, which mypy and py_ecc raise: deeply nested JSON would end the process of a later test."""
+    sys.setrecursionlimit(_RECURSION_LIMIT)
 
 
 # Known answers: a backend of the curve must give each of them.
