@@ -12,8 +12,8 @@ CEILINGS = {
     "bare_names": 189,
     "long_test_names": 496,
     "refused_words": 4_265,
-    "long_sentences": 27,
-    "long_lines": 30,
+    "long_sentences": 0,
+    "long_lines": 0,
 }
 
 
