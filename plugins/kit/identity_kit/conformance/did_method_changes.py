@@ -43,11 +43,6 @@ class ExaminedDidMethod:
         return at - (at - datetime(1970, 1, 1, tzinfo=UTC)) % self.step
 
     @pytest.fixture
-    def method(self) -> DidMethod:
-        """The method under test."""
-        raise NotImplementedError("give a fixture named method that returns the DID method under test")
-
-    @pytest.fixture
     def controller(self) -> Controller:
         """Whose DIDs they are: the source of all key material."""
         return Controller("conformance")

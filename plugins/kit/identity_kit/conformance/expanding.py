@@ -39,21 +39,6 @@ from identity_kit.conformance.did_method import JUNK
 class ExpandingDidMethodConformance:
     """Subclass it, give ``method``, ``dids`` and ``malformed``, and run pytest."""
 
-    @pytest.fixture
-    def method(self) -> DidMethod:
-        """The method under test."""
-        raise NotImplementedError("give a fixture named method that returns the DID method under test")
-
-    @pytest.fixture
-    def dids(self) -> Sequence[str]:
-        """DIDs of the method, one of each kind that it knows."""
-        raise NotImplementedError("give a fixture named dids that returns DIDs of the method")
-
-    @pytest.fixture
-    def malformed(self) -> Sequence[str]:
-        """What begins like a DID of the method, is well-formed as a DID, and is none."""
-        raise NotImplementedError("give a fixture named malformed that returns what is no DID of the method")
-
     def test_it_is_a_did_method_that_changes_nothing(self, method: DidMethod, dids: Sequence[str]) -> None:
         """It has the members of the port, a name that a DID can have, and asks no one."""
         assert isinstance(method, DidMethod)

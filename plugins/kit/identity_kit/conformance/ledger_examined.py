@@ -73,11 +73,6 @@ class ExaminedLedger:
     shared_chain: ClassVar[bool] = False
 
     @pytest.fixture
-    def ledger(self) -> LedgerBackend:
-        """The ledger to examine, empty."""
-        raise NotImplementedError("give the fixture 'ledger'")
-
-    @pytest.fixture
     def reopen(self) -> Callable[[], LedgerBackend] | None:
         """Opens what ``ledger`` wrote anew, after it was closed; None for a ledger that forgets."""
         return None

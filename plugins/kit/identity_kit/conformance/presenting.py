@@ -44,11 +44,6 @@ class PresentingProverConformance:
     rounds = int(os.environ.get("IDENTITY_ROUNDS", "40"))
 
     @pytest.fixture
-    def prover(self) -> PresentingProver:
-        """The prover under test."""
-        raise NotImplementedError("give a prover fixture")
-
-    @pytest.fixture
     def case(self) -> BoundCase:
         """What Hana's credential satisfies."""
         return BoundCase.of(("balance", "gte", 5), ("country", "set_member", ["DE", "JP"]))

@@ -55,11 +55,6 @@ class ProverConformance:
     rounds = int(os.environ.get("IDENTITY_ROUNDS", "200"))
 
     @pytest.fixture
-    def prover(self) -> Prover:
-        """The prover under test."""
-        raise NotImplementedError("give a prover fixture")
-
-    @pytest.fixture
     def issuer(self) -> Any:
         """An issuer of credentials that the prover understands."""
         return BbsIssuer()
