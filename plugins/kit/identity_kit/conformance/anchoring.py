@@ -43,12 +43,12 @@ def check_transaction(transaction: AnchorTransaction | None) -> AnchorTransactio
 
 @own_loop_per_test
 class AnchoringLedgerConformance(ExaminedLedger):
-    """What every ledger that anchors promises."""
+    """The promises of every ledger that anchors."""
 
     patience_seconds: ClassVar[float] = 60.0
 
     async def confirmed(self, status: Callable[[], Awaitable[AnchorTransaction | None]]) -> AnchorTransaction:
-        """What ``status`` tells when it is confirmed."""
+        """Return what ``status`` tells when it is confirmed."""
         deadline = asyncio.get_running_loop().time() + self.patience_seconds
         while (found := check_transaction(await status())).state != "confirmed":
             assert found.state != "failed", f"failed: {found.reason}"
@@ -72,7 +72,7 @@ class AnchoringLedgerConformance(ExaminedLedger):
         assert await ledger.anchor_status(ROOT[::-1]) is None
 
     async def test_an_anchor_is_confirmed(self, ledger: AnchoringLedger) -> None:
-        """It is known as soon as it was submitted, and confirmed in the end, with a transaction and a block."""
+        """Check that it is known as soon as it was submitted, and confirmed in the end, with a transaction and a block."""
         check_transaction(await ledger.submit_anchor(ROOT, 1000))
         first = await self.confirmed(lambda: ledger.anchor_status(ROOT))
         assert await ledger.anchor_status(ROOT) == first, "what is final changed"
@@ -134,7 +134,7 @@ class AnchoringLedgerConformance(ExaminedLedger):
     async def test_anchors_outlive_their_process(
         self, ledger: AnchoringLedger, reopen: Callable[[], AnchoringLedger] | None
     ) -> None:
-        """What was submitted is confirmed after a restart, under the same name, and once."""
+        """Check that what was submitted is confirmed after a restart, under the same name, and once."""
         if reopen is None:
             pytest.skip("this ledger gives no fixture 'reopen'")
 

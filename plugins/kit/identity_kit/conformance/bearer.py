@@ -51,7 +51,7 @@ class Tokens:
 
 
 class BearerConformance:
-    """What every verifier promises: three answers, and nothing else."""
+    """The promises of every verifier: three answers, and nothing else."""
 
     def test_a_good_token_has_a_caller(self, verify: BearerVerifier, tokens: Tokens) -> None:
         """A valid token gives a ``Caller`` who is somebody, twice the same."""

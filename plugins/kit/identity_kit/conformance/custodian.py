@@ -120,7 +120,7 @@ class SigningPromises(ExaminedCustodian):
 
 @own_loop_per_test
 class CustodianConformance(KeyPromises, SigningPromises, HolderPromises):
-    """What every custodian promises."""
+    """The promises of every custodian."""
 
     @pytest.fixture
     def reopen(self) -> Callable[[], Custodian]:
@@ -146,7 +146,7 @@ class CustodianConformance(KeyPromises, SigningPromises, HolderPromises):
     def test_keys_outlive_the_process(
         self, custodian: Custodian, key_type: str, reopen: Callable[[], Custodian]
     ) -> None:
-        """What ``generate``, ``import_key`` and ``destroy`` did holds when the keys are opened again."""
+        """Check that what ``generate``, ``import_key`` and ``destroy`` did holds when the keys are opened again."""
 
         async def before() -> list[str]:
             made = await custodian.generate("made", key_type, did=DID, purpose=PURPOSE)

@@ -34,7 +34,7 @@ CREATED = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
 
 @own_loop_per_test
 class KeyStoreConformance:
-    """What every store promises."""
+    """The promises of every store."""
 
     def test_it_is_a_key_store(self, store: KeyStore) -> None:
         """The object has the methods of the port."""
@@ -81,7 +81,7 @@ class KeyStoreConformance:
 
     @pytest.mark.parametrize("digest", NASTY)
     def test_nonsense_is_not_found(self, store: KeyStore, digest: str) -> None:
-        """What is no digest is not found, and does no harm."""
+        """Check that what is no digest is not found, and does no harm."""
         assert asyncio.run(store.find(digest)) is None, "nonsense found a key"
 
     async def test_many_at_once(self, store: KeyStore, known_key: str) -> None:
@@ -111,7 +111,7 @@ def key(name: str, **changes: Any) -> ApiKey:
 
 @own_loop_per_test
 class WritableKeyStoreConformance(KeyStoreConformance):
-    """What a store promises that the admin operations may write. ``store`` begins empty."""
+    """The promises of a store that the admin operations may write. ``store`` begins empty."""
 
     @pytest.fixture
     def known_key(self, store: WritableKeyStore) -> str:

@@ -55,7 +55,7 @@ NASTY_DIDS = (
 
 @own_loop_per_test
 class LedgerConformance(ExaminedLedger):
-    """What every ledger promises."""
+    """The promises of every ledger."""
 
     def test_it_is_a_ledger(self, ledger: LedgerBackend) -> None:
         """The object has the methods of the port."""
@@ -165,7 +165,7 @@ class LedgerConformance(ExaminedLedger):
     async def test_it_outlives_its_process(
         self, ledger: LedgerBackend, reopen: Callable[[], LedgerBackend] | None
     ) -> None:
-        """What was acknowledged is there after a restart; numbers, order and conflicts go on where they were."""
+        """Check that what was acknowledged is there after a restart; numbers, order and conflicts go on where they were."""
         if reopen is None:
             pytest.skip("this ledger gives no fixture 'reopen'")
 
@@ -185,7 +185,7 @@ class LedgerConformance(ExaminedLedger):
             await close(again)
 
     async def test_a_conflict_fails_alone(self, ledger: LedgerBackend) -> None:
-        """What is appended beside a conflict goes through, and the conflict leaves no gap."""
+        """Check that what is appended beside a conflict goes through, and the conflict leaves no gap."""
         await ledger.append(DID, b"first", expected_version=0)
         appends = []
         for n in range(20):
@@ -199,7 +199,7 @@ class LedgerConformance(ExaminedLedger):
         check_lines(lines, shared_chain=self.shared_chain)
 
     async def test_parallel_appends_of_one_version_have_one_winner(self, ledger: LedgerBackend) -> None:
-        """Of 64 callers one gets a receipt, and its entry is the one that is there."""
+        """Check that of 64 callers one gets a receipt, and its entry is the one that is there."""
         appends = (ledger.append(DID, b"%d" % n, expected_version=0) for n in range(64))
         outcomes = await asyncio.gather(*appends, return_exceptions=True)
         winners = [n for n, outcome in enumerate(outcomes) if isinstance(outcome, Receipt)]
@@ -247,7 +247,7 @@ class LedgerConformance(ExaminedLedger):
         assert len(await whole(ledger)) == 120
 
     async def test_an_append_that_is_cancelled_leaves_the_ledger_whole(self, ledger: LedgerBackend) -> None:
-        """It is recorded or it is not; nothing else suffers."""
+        """Check that it is recorded or it is not; nothing else suffers."""
         tasks = [asyncio.ensure_future(ledger.append(f"did:x:{n}", b"x", expected_version=0)) for n in range(30)]
         await asyncio.sleep(0)
         for task in tasks[::2]:

@@ -1,4 +1,4 @@
-"""What a ledger that outlives its process promises when things go wrong, as tests (``ports/ledger.py``).
+"""The promises of a durable ledger under faults, as tests (``ports/ledger.py``).
 
 An author subclasses it beside ``LedgerConformance``. ``ledger`` and ``reopen`` are the fixtures of that class; two more say how
 to take away what the ledger stands on, and how to forge what it has stored::
@@ -54,7 +54,7 @@ TURNS = 8
 
 @own_loop_per_test
 class LedgerFaultConformance(ExaminedLedger):
-    """What a ledger promises when processes die, race, lose their server, or somebody forges what is stored."""
+    """The promises of a ledger when processes die, race or lose their server, and when stored entries are forged."""
 
     recovery_seconds: ClassVar[float] = 60.0
 
@@ -220,7 +220,7 @@ async def _beside_the_loop(outage: AbstractContextManager[None]) -> AsyncIterato
 
 
 def audited(lines: Sequence[LedgerEntry], honest: Sequence[LedgerEntry]) -> list[LogFault]:
-    """What an auditor says of ``lines`` who holds a checkpoint over ``honest``."""
+    """Return what an auditor says of ``lines`` who holds a checkpoint over ``honest``."""
     hashes = [leaf_hash(leaf_of(line).encode()) for line in honest]
     tree = Frontier().appended(hashes)
     audit = Audit(Checkpoint("conformance.example", tree.size, tree.root), [])

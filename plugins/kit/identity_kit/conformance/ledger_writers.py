@@ -70,7 +70,7 @@ def race(reopen: Callable[[], LedgerBackend], name: str, turns: int, told: Conne
 
 @dataclass
 class Attempts:
-    """What became of every append, by the entry, which no other append has. ``refused`` counts ``LedgerUnavailable``."""
+    """The outcome of every append, by its entry, which no other append has. ``refused`` counts ``LedgerUnavailable``."""
 
     acknowledged: dict[bytes, Receipt] = field(default_factory=dict)
     unknown: set[bytes] = field(default_factory=set)
@@ -146,7 +146,7 @@ def received(told: Connection, count: int, seconds: float) -> Iterator[Any]:
 
 
 def left(told: Connection) -> Iterator[Any]:
-    """What a process had told before it was killed."""
+    """Return what a process had told before it was killed."""
     try:
         while True:
             yield told.recv()

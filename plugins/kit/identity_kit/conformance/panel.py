@@ -17,7 +17,7 @@ from identity_kit.conformance.loops import own_loop_per_test
 
 @own_loop_per_test
 class PanelConformance:
-    """What every panel promises: short text in rows of one length, whenever it is asked."""
+    """The promises of every panel: short text in rows of one length, at each call."""
 
     def test_it_has_a_title(self, panel: OperatorPanel) -> None:
         """``title`` is a text that is not empty, not too long, and stays the same."""

@@ -1,4 +1,4 @@
-"""What a method promises that looks DIDs up elsewhere (``ports.did_method.ResolvingDidMethod``), as tests.
+"""The promises of a method that resolves DIDs elsewhere (``ports.did_method.ResolvingDidMethod``), as tests.
 
 An author subclasses ``ResolvingDidMethodConformance`` and gives one fixture: a function that opens the world outside, in the event loop of
 a test, as an asynchronous context manager of an ``Outside``::
@@ -59,7 +59,7 @@ class ResolvingDidMethodConformance:
     """Subclass it, give ``outside``, and run pytest."""
 
     async def test_it_is_a_resolving_method(self, outside: Opened) -> None:
-        """It has the port's members, ``resolve`` is a coroutine, and its own DIDs pass its check."""
+        """Check that it has the port's members, ``resolve`` is a coroutine, and its own DIDs pass its check."""
         async with outside() as world:
             assert isinstance(world.method, ResolvingDidMethod)
             assert inspect.iscoroutinefunction(world.method.resolve)
@@ -91,12 +91,12 @@ class ResolvingDidMethodConformance:
                 assert world.method.expand(did) is None
 
     async def test_nothing_is_none(self, outside: Opened) -> None:
-        """That there is nothing is an answer, the same each time."""
+        """Check that that there is nothing is an answer, the same each time."""
         async with outside() as world:
             assert [await world.method.resolve(world.absent) for _ in range(3)] == [None] * 3
 
     async def test_not_to_know_is_not_nothing(self, outside: Opened) -> None:
-        """What could not be learnt is ``PluginUnavailable``, each time, and never None."""
+        """Check that what could not be learnt is ``PluginUnavailable``, each time, and never None."""
         async with outside() as world:
             for _ in range(3):
                 with pytest.raises(PluginUnavailable):
@@ -111,7 +111,7 @@ class ResolvingDidMethodConformance:
                     await world.method.resolve(did)
 
     async def test_a_document_of_another_did_is_not_shown(self, outside: Opened) -> None:
-        """It is nothing, or ``InvalidDocument``."""
+        """Check that it is nothing, or ``InvalidDocument``."""
         async with outside() as world:
             for _ in range(2):
                 with contextlib.suppress(InvalidDocument):
@@ -119,7 +119,7 @@ class ResolvingDidMethodConformance:
 
     @pytest.mark.parametrize("text", ["did:other:a", "did:{name}:", "did:{name}:é", "did:{name}:..", "did:{name}:%00"])
     async def test_an_identifier_that_is_none_of_it(self, outside: Opened, text: str) -> None:
-        """What cannot be a DID of the method is ``InvalidDid``, before anything is asked."""
+        """Check that what cannot be a DID of the method is ``InvalidDid``, before anything is asked."""
         async with outside() as world:
             with pytest.raises(InvalidDid):
                 _checked(world.method, text.format(name=world.method.name))

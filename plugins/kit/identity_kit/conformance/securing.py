@@ -63,14 +63,14 @@ class SecuringConformance:
 
     @pytest.fixture
     def presented(self, request: pytest.FixtureRequest, securing: SecuringFormat, secured: Secured) -> Secured:
-        """What a verifier gets: derived where the format derives."""
+        """Return what a verifier gets: derived where the format derives."""
         if not isinstance(securing, DerivingFormat):
             return secured
         public_key, pointers = request.getfixturevalue("public_key"), request.getfixturevalue("pointers")
         return asyncio.run(securing.derive(secured, public_key, pointers=pointers))
 
     def test_it_is_a_format_with_a_name(self, securing: SecuringFormat) -> None:
-        """It has the members of the port, and a name of printable ASCII that stays the same."""
+        """Check that it has the members of the port, and a name of printable ASCII that stays the same."""
         assert isinstance(securing, SecuringFormat), "it has not the members of the port"
         assert securing.name.isascii(), "the name is not ASCII"
         assert securing.name.isprintable(), "the name is not printable"
