@@ -17,7 +17,7 @@ from identity_codec import multikey
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_commands.credential_offline import issuer_options, read_schema, schema_option
 from identity_commands.json_input import input_argument, name_of, read_json
-from identity_commands.public_keys import KeyFinder, given, in_document, in_log
+from identity_commands.public_keys import KeyFinder, in_document, in_log, key_of_option
 from identity_commands.remote import keys_option
 from identity_commands.secret_input import private_record, read_record
 from identity_commands.wallet import AUTHENTICATION, Wallet
@@ -133,7 +133,7 @@ def _issuer_key(key: str | None, document: Any, log: Any, now: datetime) -> KeyF
         misused("whose key is it?", "give one of --issuer-key, --issuer-document and --issuer-log")
     with failing(ValueError, "the issuer's key", "give it as it is published", status=2):
         if key is not None:
-            return given(key)
+            return key_of_option(key)
         return in_log(log.read(), now) if document is None else in_document(document, now)
 
 

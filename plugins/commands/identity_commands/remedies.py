@@ -25,11 +25,11 @@ _OPTIONS = {"autonomyLevel": "--level", "send anchor: false": "leave --anchor ou
 
 def explained(error: IdentityError) -> tuple[str, str]:
     """Return the place and the remedy of a refusal in this process."""
-    return given(error.details) or "the options", remedy(error.code, error.status, str(error), error.details)
+    return refused_values(error.details) or "the options", remedy(error.code, error.status, str(error), error.details)
 
 
 def remedy(code: str, status: int, message: str, details: Mapping[str, Any]) -> str:
-    """Return one line on what may help after a refusal; it repeats nothing of ``details``, which ``given`` shows."""
+    """Return one line on what may help after a refusal; it repeats nothing of ``details``, which ``refused_values`` shows."""
     for part, line in _BY_MESSAGE.items():
         if part in message:
             return line
@@ -51,7 +51,7 @@ def remedy(code: str, status: int, message: str, details: Mapping[str, Any]) -> 
     return hints.get(code) or _details(details) or _FORMS.get(code, "") or _usual(status)
 
 
-def given(details: Mapping[str, Any]) -> str:
+def refused_values(details: Mapping[str, Any]) -> str:
     """Return what was refused, name by name, where no remedy is made of it. What the service hides is left out."""
     if _details(details):
         return ""

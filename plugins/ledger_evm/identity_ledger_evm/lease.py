@@ -27,12 +27,6 @@ def take(transaction: Transaction, holder: str, now: int) -> bool:
     return transaction.execute(_TAKE, row).rowcount == 1
 
 
-def require(transaction: Transaction, holder: str, now: int) -> None:
-    """Renews the lease inside somebody's job. Raises ``LeaseLost``."""
-    if not take(transaction, holder, now):
-        raise LeaseLost
-
-
 def release(transaction: Transaction, holder: str) -> None:
     """Lets the next one in at once."""
     transaction.execute(_RELEASE, {"holder": holder})

@@ -90,7 +90,7 @@ class EvmLedger:
                 async with asyncio.timeout(seconds):
                     found = await decided
                     if found is not None:
-                        return _told(did, found)
+                        return _require_recorded(did, found)
         except asyncio.CancelledError:
             # Queued at once, and no one is left to wait for it: an append that no one wants is not sent.
             self._database.write(lambda transaction: appends.withdraw(transaction, number), durable=False)
@@ -110,7 +110,7 @@ class EvmLedger:
         for found in await self._read(appends.decided):
             if found.id == number:
                 await self._write(lambda transaction: appends.forget(transaction, number), details, durable=False)
-                return _told(item.did, found)
+                return _require_recorded(item.did, found)
         sent = await self._read(lambda transaction: appends.last_hash(transaction, number))
         if sent is not None:
             details["transactionHash"] = sent.hex()
@@ -196,7 +196,7 @@ class EvmLedger:
             raise LedgerUnavailable(details=details) from error
 
 
-def _told(did: str, found: appends.Decided) -> Receipt:
+def _require_recorded(did: str, found: appends.Decided) -> Receipt:
     if found.receipt is not None:
         return found.receipt
     if found.state == "refused":

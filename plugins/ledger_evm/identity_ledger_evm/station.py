@@ -53,7 +53,8 @@ class Station:
         """Runs a job, if this process still holds the lease. Raises ``LeaseLost``."""
 
         def fenced(transaction: Transaction) -> T:
-            lease.require(transaction, self.holder, self.now())
+            if not lease.take(transaction, self.holder, self.now()):
+                raise lease.LeaseLost
             return job(transaction)
 
         return self.database.write(fenced)

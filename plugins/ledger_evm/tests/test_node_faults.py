@@ -16,8 +16,7 @@ import pytest
 from identity_kit.conformance.ledger import check_lines, whole
 from identity_ledger_evm.dispatcher import LASTING_SECONDS
 from identity_ledger_evm.node import Node, NodeAway
-from identity_ledger_evm.work import has_work
-from identity_ledger_evm.worker import NeverRead
+from identity_ledger_evm.worker import NeverRead, has_work
 
 from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.ports.ledger import Receipt

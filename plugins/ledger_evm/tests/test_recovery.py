@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from identity_kit.conformance.ledger import check_lines, whole
-from identity_ledger_evm.work import has_work
+from identity_ledger_evm.worker import has_work
 
 from identity_core.errors import VersionConflict
 from identity_core.ports.ledger import LedgerEntry

@@ -203,7 +203,7 @@ class Slow:
     def monotonic(self) -> float:
         return self.now
 
-    async def forget(self, kind: str, until: datetime, *, limit: int) -> int:
+    async def forget(self, kind: str, until: datetime, limit: int) -> int:
         self.limits.append(limit)
         self.now += limit * self.seconds
         return limit
@@ -225,7 +225,7 @@ def test_steps_are_as_long_as_the_writer_may_be_held(seconds: float, last: int) 
 class SlowProofs(Slow):
     """Proofs take long, and all else no time."""
 
-    async def forget(self, kind: str, until: datetime, *, limit: int) -> int:
+    async def forget(self, kind: str, until: datetime, limit: int) -> int:
         return await super().forget(kind, until, limit=limit) if kind == "proofs" else limit
 
 

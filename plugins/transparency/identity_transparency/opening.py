@@ -32,7 +32,7 @@ async def open_log(settings: Settings, ledger: LedgerBackend, store: Store, cust
     # A log keeps its name on another port and behind another host: anyone who holds a checkpoint knows it by that.
     origin = settings.ledger.origin or await tree.named(here)
     read = ReadCheckpointKeys(custodian, ledger, tree, origin)
-    signer = CheckpointSigner(custodian, await read.opened(), SystemClock(), read)
+    signer = CheckpointSigner(custodian, await read.with_first_key(), SystemClock(), read)
     return TransparencyLog(ledger, tree, follower, signer)
 
 

@@ -38,7 +38,7 @@ class Process:
     async def of(cls, service: Service) -> Process:
         custodian: Any = service.custodian
         read = ReadCheckpointKeys(custodian, service.rooms.ledger, TransparencyTree(service.rooms.store.database), LOG)
-        return cls(service, CheckpointSigner(custodian, await read.opened(), service.rooms.clock, read))
+        return cls(service, CheckpointSigner(custodian, await read.with_first_key(), service.rooms.clock, read))
 
     async def note(self) -> bytes:
         return await self.signer.signed(await self.follower.now())

@@ -63,10 +63,10 @@ class PresentationEndpoints:
             raise found
         form, request_id = form_members(request.body_octets), request.path["request"]
         if "response" in form:
-            return _done(await self.accept.encrypted(request_id, form["response"]))
+            return _redirect_answer(await self.accept.encrypted(request_id, form["response"]))
         if "error" in form:
-            return _done(await self.accept.decline(request_id, form.get("state")))
-        return _done(await self.accept(request_id, form.get("state"), read_token(form.get("vp_token"))))
+            return _redirect_answer(await self.accept.decline(request_id, form.get("state")))
+        return _redirect_answer(await self.accept(request_id, form.get("state"), read_token(form.get("vp_token"))))
 
 
 def read_token(text: str | None) -> Any:
@@ -77,6 +77,6 @@ def read_token(text: str | None) -> Any:
         raise OauthRefusal("invalid_request", f"vp_token is no JSON that can be read: {error.reason}.") from None
 
 
-def _done(redirect: str | None) -> Answer:
+def _redirect_answer(redirect: str | None) -> Answer:
     body = {} if redirect is None else {"redirect_uri": redirect}
     return Answer(200, body, headers=[NO_STORE])

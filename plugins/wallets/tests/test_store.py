@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 from identity_wallets import store as presentations
-from identity_wallets.ports import StoredPresentation
-from identity_wallets.store import StoredPresentations
+from identity_wallets.store import StoredPresentation, StoredPresentations
 from identity_wallets.use_cases.requests import KEPT_AFTER_END
 
 from identity_core.errors import Overloaded

@@ -32,10 +32,10 @@ from identity_kit.conformance.ledger_examined import DID, ExaminedLedger, check_
 from identity_kit.conformance.ledger_writers import (
     PAUSE_SECONDS,
     Attempts,
-    left,
     process,
     race,
     received,
+    received_rest,
     write_until_killed,
     write_until_told,
 )
@@ -96,7 +96,7 @@ class LedgerFaultConformance(ExaminedLedger):
                 for did, version, receipt in received(told, ACKNOWLEDGED_BEFORE_A_KILL, self.recovery_seconds):
                     acknowledged[did, version] = receipt
                 child.kill()
-                acknowledged |= {(did, version): receipt for did, version, receipt in left(told)}
+                acknowledged |= {(did, version): receipt for did, version, receipt in received_rest(told)}
             asyncio.run(check(turn))
 
     def test_processes_that_race_leave_no_fork_and_no_gap(self, ledger: LedgerBackend, reopen: Open) -> None:

@@ -145,7 +145,7 @@ def received(told: Connection, count: int, seconds: float) -> Iterator[Any]:
             pytest.fail("a process that writes has ended; see its traceback")
 
 
-def left(told: Connection) -> Iterator[Any]:
+def received_rest(told: Connection) -> Iterator[Any]:
     """Return what a process had told before it was killed."""
     try:
         while True:

@@ -27,7 +27,7 @@ from identity_transparency.cli.sources import (
     anchored_option,
     held_option,
     key_option,
-    opened,
+    open_source,
     service_did_option,
     service_history_option,
     settings_of,
@@ -84,7 +84,7 @@ def audit(
     wrong; each finding has a kind and a place. A checkpoint that you kept (--held) is what shows a log that was cut or written anew.
     """
     started, later = time.monotonic(), kept_history(service_history)
-    with opened(**where) as source:
+    with open_source(**where) as source:
         first: list[LogFault] = []
         trusted, checkpoint = _checkpoint(source, (key_text, service_did, later), first)
         kept = kept_checkpoints(held, anchored, trusted.keys)
@@ -254,7 +254,7 @@ def export(target: Path, **where: Any) -> None:
 
     What is there is kept, so that a second export fetches only what is new. The checkpoint is written last.
     """
-    with opened(**where) as source:
+    with open_source(**where) as source:
         note = source.note()
         size = unverified(note).size
         levels: list[int | None] = [None, *range(levels_of(size))]

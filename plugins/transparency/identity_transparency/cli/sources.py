@@ -212,11 +212,11 @@ LogSource = UrlSource | FolderSource | LocalSource
 
 
 source_options = all_of(folder_option, url_option, data_dir_option, database_url_option, config_option)
-"""The options that ``opened`` takes."""
+"""The options that ``open_source`` takes."""
 
 
 @contextlib.contextmanager
-def opened(
+def open_source(
     *, folder: Path | None, url: str | None, config: Path | None, data_dir: Path | None, database_url: str | None
 ) -> Iterator[LogSource]:
     """The source that the options name; without any, this installation."""
@@ -235,7 +235,7 @@ def opened(
 
 
 def settings_of(*, config: Path | None, data_dir: Path | None, database_url: str | None, **_: Any) -> Settings:
-    """The settings of this installation, of the options that ``opened`` takes."""
+    """The settings of this installation, of the options that ``open_source`` takes."""
     return configured(config, {"data_dir": data_dir, "database_url": database_url})
 
 

@@ -119,7 +119,7 @@ class RotateServiceKey:
     async def _begin(self, did: Did, secret: bytes | None, next_hash: str | None) -> None:
         generation = len(self._history.generations) + 1
         public = await self._next_key(generation, secret)
-        following = next_hash or key_hash(await self._made(generation + 1))
+        following = next_hash or key_hash(await self._generate(generation + 1))
         said = LogKeys((public,), (key_hash(public), following))
         await self.log.append(did, RotateLogKey(), name_of(generation), said)
 
@@ -141,7 +141,7 @@ class RotateServiceKey:
             await custodian.import_key(name, multikey.ED25519, secret, did="-", purpose=LOG_KEY)
         return public
 
-    async def _made(self, generation: int) -> str:
+    async def _generate(self, generation: int) -> str:
         name = name_of(generation)
         return await self.log.writer.signer.custodian.generate(name, multikey.ED25519, did="-", purpose=LOG_KEY)
 

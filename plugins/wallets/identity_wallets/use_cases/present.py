@@ -50,7 +50,7 @@ class VerifierKeys:
     async def __call__(self, did: Did) -> tuple[str, str]:
         """Id and type of the key. Raises ``InvalidRequest`` where the service holds none, and what ``DidReader.active`` raises."""
         document = (await self.reader.active(did)).head.state.document
-        found = await self._held(document, multikey.P256) or await self._held(document, multikey.ED25519)
+        found = await self._newest_key(document, multikey.P256) or await self._newest_key(document, multikey.ED25519)
         if found is None:
             raise InvalidRequest(
                 "The service holds no key of the verifier that signs: create its DID with storeSecrets.",
@@ -58,7 +58,7 @@ class VerifierKeys:
             )
         return found
 
-    async def _held(self, document: DidDocument, kind: str) -> tuple[str, str] | None:
+    async def _newest_key(self, document: DidDocument, kind: str) -> tuple[str, str] | None:
         try:
             return (await newest_held_key(self.custodian, document, kind=kind))[0], kind
         except InvalidCredential:
