@@ -61,7 +61,7 @@ class OperatorHandlers:
 
 @value_class
 class OperatorPages:
-    """Overview, DIDs, Ledger, Verifications, API keys, Plugins, Panels, Audit, Settings, Doctor."""
+    """Pages of an administrator."""
 
     asks: OperatorHandlers
     installation: InstallationState
@@ -87,7 +87,6 @@ class OperatorPages:
             "/verifications": self.verifications,
             "/api-keys": self.api_keys,
             "/plugins": self.plugins,
-            "/panels": self.panels,
             "/audit": self.audit,
             "/settings": self.settings,
             "/doctor": self.doctor,
@@ -179,12 +178,8 @@ class OperatorPages:
 
     async def plugins(self, request: Request, session: OperatorSession) -> Answer:
         ready = await self._ready(request, session)
-        return self._page("operator_plugins.html", request, session, installed=self.installation.plugins(), ready=ready)
-
-    async def panels(self, request: Request, session: OperatorSession) -> Answer:
-        """What plugins show."""
-        panels = await shown_panels(self.installation.panels)
-        return self._page("operator_panels.html", request, session, panels=panels)
+        panels, installed = await shown_panels(self.installation.panels), self.installation.plugins()
+        return self._page("operator_plugins.html", request, session, installed=installed, ready=ready, panels=panels)
 
     async def audit(self, request: Request, session: OperatorSession) -> Answer:
         """The newest lines, and how far the chain was followed."""
