@@ -128,21 +128,13 @@ class PublicPages:
         name = request.path["transaction"]
         if self.ledger is None or not _TRANSACTION.fullmatch(name):
             raise TransactionNotFound
-        found = await ask(
-            self.ledger.get_ledger_transaction, "getLedgerTransaction", request, path={"transactionHash": name}
-        )
+        handler, path = self.ledger.get_ledger_transaction, {"transactionHash": name}
+        found = await ask(handler, "getLedgerTransaction", request, path=path)
         wanted = GetLedgerInclusionProofQuery(transaction=name)
         inclusion = await ask(self.ledger.get_ledger_inclusion_proof, "getLedgerInclusionProof", request, query=wanted)
         levels, root = path_to_root(inclusion)
-        return page(
-            "transaction.html",
-            request,
-            **await self._who(request),
-            found=found,
-            inclusion=inclusion,
-            levels=levels,
-            root=root,
-        )
+        shown = {"found": found, "inclusion": inclusion, "levels": levels, "root": root}
+        return page("transaction.html", request, **await self._who(request), **shown)
 
     async def verify(self, request: Request) -> Answer:
         return page("verify.html", request, **await self._who(request), given=_shown({}), found=None, refusal=None)
@@ -157,9 +149,8 @@ class PublicPages:
         found, refusal = None, None
         try:
             value = _pasted(given)
-            found = await ask(
-                self.proofs.verify_proof, "verifyProof", request, body=_typed(value), body_octets=orjson.dumps(value)
-            )
+            sent = {"body": _typed(value), "body_octets": orjson.dumps(value)}
+            found = await ask(self.proofs.verify_proof, "verifyProof", request, **sent)
         except IdentityError as error:
             if error.status >= 500:
                 raise

@@ -103,7 +103,7 @@ class HolderPages:
         if len(path["proofId"]) > MAX_ID:
             raise ProofNotFound
         found = await self._proof(request, session, path["proofId"])
-        item = {"kind": "proof.generated", "outcome": "", "code": None, "actor": None} | found
+        item = {"kind": "proof.generated", "outcome": "", "code": None, "actor": None, **found}
         said = sentence(item, session.target, facts_of(found))
         return page("proof.html", request, signed_in=session.target, proof=found, said=said)
 

@@ -17,12 +17,7 @@ FAULTS: Final = 500
 """Statuses from here on are not the reader's fault."""
 
 
-MOVED: Final = {
-    "/ui/delegations": "/ui/agents",
-    "/ui/proofs": "/ui/activity?kind=proof",
-    "/ui/export": "/ui/keys",
-    "/ui/operator/panels": "/ui/operator/plugins#panels",
-}
+MOVED: Final = {"/ui/delegations": "/ui/agents", "/ui/proofs": "/ui/activity?kind=proof", "/ui/export": "/ui/keys"}
 """Paths of earlier versions."""
 
 

@@ -12,10 +12,9 @@ from typing import Any, Final
 from identity_codec.values import value_class
 
 ROLES: Final = ("holder", "agent", "issuer", "verifier", "operator")
-_DATA: Final = tomllib.loads((Path(__file__).parent / "presentation.toml").read_text())
-EVENTS: Final[Mapping[str, Mapping[str, Any]]] = _DATA["events"]
-CHECKS: Final[Mapping[str, Mapping[str, str]]] = _DATA["checks"]
-MEMBERS: Final[Mapping[str, Mapping[str, Any]]] = _DATA["members"]
+DATA: Final = tomllib.loads((Path(__file__).parent / "presentation.toml").read_text())
+EVENTS: Final[Mapping[str, Mapping[str, Any]]] = DATA["events"]
+CHECKS: Final[Mapping[str, Mapping[str, str]]] = DATA["checks"]
 _PLACE: Final = re.compile(r"\{(\w+)\}")
 
 
@@ -59,11 +58,3 @@ def check_text(check: Mapping[str, Any]) -> str:
     """Return the line for a check of a verification; the name of a check that has none."""
     answer = {True: "yes", False: "no", None: "none"}[check["ok"]]
     return CHECKS.get(check["check"], {}).get(answer, check["check"])
-
-
-def texts() -> Iterator[str]:
-    """Yield every text that is translated."""
-    for event in EVENTS.values():
-        yield from (text for role in ROLES for text in event.get(role, ()))
-    for answers in CHECKS.values():
-        yield from answers.values()

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Final
 
+from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.activity import Event, RequestContext
@@ -97,7 +98,7 @@ class Sessions(CookieSessions):
     async def record_stop(self, session: Session, request: Request, delegations: Sequence[str]) -> None:
         """Write an audit line that names the session which stopped ``delegations``."""
         context = RequestContext("stopAgents", session.caller, request.request_id)
-        details = {"session": session.id, "delegations": [*delegations]}
+        details: dict[str, JsonValue] = {"session": session.id, "delegations": [*delegations]}
         await self.record(context, Event(target=session.target, details=details), self.clock.now())
 
     async def did(self, request: Request) -> str | None:

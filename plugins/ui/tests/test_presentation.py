@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from identity_ui.catalogues import TEMPLATES
-from identity_ui.presentation import CHECKS, EVENTS, MEMBERS, ROLES, parts_of, role_of, sentence
+from identity_ui.presentation import CHECKS, DATA, EVENTS, ROLES, parts_of, role_of, sentence
 
 from openapi.build import REFERENCE
 
 PARTIES = {"holderDid": "did:ids:hana", "agentDid": "did:ids:aki", "issuerDid": "did:ids:ivo"}
 ASKED = {"question": [{"attributeName": "age", "type": "gte", "value": 18}], "verifier": "https://shop.example"}
+MEMBERS = DATA["members"]
 KINDS = sorted({name.partition("/")[0] for name in EVENTS} - {"unknown"})
 
 
