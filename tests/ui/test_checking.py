@@ -273,6 +273,7 @@ def paste(page: Page, text: str, key: str = "", *, beside: str = "", service_did
     """The verdict about a log, and the requirements that the page then names."""
     # A verdict takes the place of the one before: what is waited for is the next.
     page.evaluate("document.querySelector('#log-result').hidden = true")
+    page.evaluate("document.querySelector('#log-more-fields').open = true")
     page.fill("#log", text)
     page.fill("#log-key", key)
     page.fill("#log-beside", beside)

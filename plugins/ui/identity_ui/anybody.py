@@ -133,8 +133,8 @@ class PublicPages:
         wanted = GetLedgerInclusionProofQuery(transaction=name)
         inclusion = await ask(self.ledger.get_ledger_inclusion_proof, "getLedgerInclusionProof", request, query=wanted)
         levels, root = path_to_root(inclusion)
-        shown = {"found": found, "inclusion": inclusion, "levels": levels, "root": root}
-        return page("transaction.html", request, **await self._who(request), **shown)
+        shown = await self._who(request) | {"found": found, "inclusion": inclusion, "levels": levels, "root": root}
+        return page("transaction.html", request, **shown)
 
     async def verify(self, request: Request) -> Answer:
         return page("verify.html", request, **await self._who(request), given=_shown({}), found=None, refusal=None)

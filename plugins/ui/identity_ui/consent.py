@@ -1,7 +1,7 @@
 """Consent: an agent's request, read by the holder in words, and approved by a delegation of its own and tokens that the page signs.
 
 The service carries no requests. An agent gives its holder a JSON object (``AgentRequest``), pasted or behind the ``#`` of a link to this
-page, where it reaches no server unless she has it read; what she approved she hands back the same way, or the page sends it where the
+page, which sends it to be read at once; what she approved she hands back the same way, or the page sends it where the
 request says that the agent fetches it (``reply``, the extension ``consents``). Each approval makes a delegation for
 exactly these actions, as often as there are tokens and as long as they are good, so that stopping it stops what was approved.
 """

@@ -48,7 +48,8 @@ class Rate:
         limits = self.buckets.keys() | other.buckets.keys()
         buckets = {limit: self.buckets.get(limit, 0.0) + sign * other.buckets.get(limit, 0.0) for limit in limits}
         own, others = astuple(self)[:4], astuple(other)[:4]
-        return Rate(*(one + sign * each for one, each in zip(own, others, strict=True)), buckets)
+        count, refused, faults, seconds = (one + sign * each for one, each in zip(own, others, strict=True))
+        return Rate(count, refused, faults, seconds, buckets)
 
     @property
     def mean(self) -> float:

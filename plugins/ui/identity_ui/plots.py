@@ -64,8 +64,8 @@ def _between(one: FigureSample, other: FigureSample) -> FigureInterval:
     rate, seconds = other.total.combined(one.total, -1), other.at - one.at
     times = (max(rate.mean, 0.0), rate.within) if rate.count else (math.inf, math.inf)
     mean, within = (None if math.isinf(each) else each * 1000 for each in times)
-    per_second = (max(each, 0.0) / seconds for each in (rate.count, rate.refused, rate.faults))
-    return FigureInterval(other.at, *per_second, mean, within, other.waiting)
+    requests, refused, faults = (max(each, 0.0) / seconds for each in (rate.count, rate.refused, rate.faults))
+    return FigureInterval(other.at, requests, refused, faults, mean, within, other.waiting)
 
 
 @dataclass(slots=True)
