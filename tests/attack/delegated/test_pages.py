@@ -46,7 +46,7 @@ def test_a_proof_is_shown_to_its_holder_and_agent_alone_without_any_value(scene:
     assert scene.delegation_id not in page(scene.target, "/ui/agents", cookie_of(begin(mallory))).body.decode()
 
 
-def test_a_session_stops_agents_of_its_own_and_changes_nothing_else(scene: Scene) -> None:
+def test_a_session_stops_its_own_agents_and_changes_nothing_else(scene: Scene) -> None:
     """A stolen cookie can stop agents of this holder, and the audit log names the session."""
     wire, hana = scene.target.wire, cookie_of(begin(scene.holder))
     mallory = cookie_of(begin(scene.target.stranger.holder()))
