@@ -30,7 +30,7 @@ def extracted() -> Catalog:
         catalog.add(message, locations=[(name, 0)], context=context)
     said = [text for event in EVENTS.values() for role in ROLES for text in event.get(role, ())]
     for text in (*said, *(text for answers in CHECKS.values() for text in answers.values())):
-        catalog.add(text, locations=[("presentation.toml", 0)])
+        catalog.add(text, locations=[("presentation.json", 0)])
     return catalog
 
 

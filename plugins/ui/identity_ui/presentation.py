@@ -1,10 +1,10 @@
-"""Sentences about events, proofs and checks, by the role of the viewer. They are data (``presentation.toml``), which a page or a command
-translates and fills."""
+"""Sentences about events, proofs and checks, by the role of the viewer. They are data (``presentation.json``), which a page or a command
+translates and fills. Of a list the first sentence is used whose members are all known; a role that is missing does not see such a row."""
 
 from __future__ import annotations
 
+import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +12,7 @@ from typing import Any, Final
 from identity_codec.values import value_class
 
 ROLES: Final = ("holder", "agent", "issuer", "verifier", "operator")
-DATA: Final = tomllib.loads((Path(__file__).parent / "presentation.toml").read_text())
+DATA: Final = json.loads((Path(__file__).parent / "presentation.json").read_text("utf-8"))
 EVENTS: Final[Mapping[str, Mapping[str, Any]]] = DATA["events"]
 CHECKS: Final[Mapping[str, Mapping[str, str]]] = DATA["checks"]
 _PLACE: Final = re.compile(r"\{(\w+)\}")

@@ -189,7 +189,7 @@ def test_files_are_compressed_for_who_takes_that_and_pages_never(target: Target)
             assert packed.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
             assert gzip.decompress(packed.body) == plain.body
             octets += len(packed.body)
-        assert octets < 60 * 1024, path
+        assert octets < 70_000, path
 
 
 def test_the_root_is_a_page_for_browsers_and_nothing_for_programs(target: Target) -> None:
