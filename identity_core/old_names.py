@@ -23,6 +23,9 @@ MOVED: Final = {
     "identity_core.crypto": "identity_codec",
     "identity_core.domain.dids.jwk": "identity_codec.jwk",
     "identity_core.domain.jose": "identity_codec.jose",
+    "identity_core.ports.api_keys": "identity_core.ports.key_store",
+    "identity_core.ports.bearer": "identity_core.ports.key_store",
+    "identity_core.ports.delegations": "identity_core.ports.credentials",
     "identity_core.values": "identity_codec.values",
 }
 

@@ -42,8 +42,8 @@ ROOT, LEDGER = Path(identity_core.__file__).parent, Path(identity_ledger_sql.__f
 WRITE_PATH = {
     str(ROOT / name)
     for name in (
-        *("api/idempotency.py", "api/writing.py", "store/requests.py", "store/documents.py", "store/activity.py"),
-        *("store/credentials.py", "store/delegations.py", "store/api_key_tags.py", "database/group_commit.py"),
+        *("api/idempotency.py", "api/writing.py", "store/requests.py", "store/documents.py", "store/events.py"),
+        *("store/credentials.py", "store/delegations.py", "store/row_mac.py", "database/group_commit.py"),
         *("database/sqlite.py", "database/postgresql.py", "use_cases/dids/commit.py", "use_cases/dids/create.py"),
         *("use_cases/dids/change.py", "use_cases/api_keys/manage.py", "use_cases/api_keys/tagged.py"),
         *("use_cases/credentials/issue.py", "use_cases/credentials/status.py", "use_cases/delegations/create.py"),
@@ -54,7 +54,7 @@ NEW_KEY, NEW_RECOVERY = SigningKey(bytes(range(32))), SigningKey(bytes(range(1, 
 
 
 # What is called, by file and function, when the change has been made and nothing of it was answered: the index of DIDs and the audit log.
-AFTER_CHANGE = {("documents.py", "record"), ("record.py", "__call__")}
+AFTER_CHANGE = {("documents.py", "record"), ("activity.py", "__call__")}
 
 
 class KilledWhenArmed(KilledBeforeALine):

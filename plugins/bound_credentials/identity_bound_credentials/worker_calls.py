@@ -34,7 +34,7 @@ from identity_bound_credentials.ports import PresentingBatchVerifier, Presenting
 from identity_core.domain.proofs.predicate import unsupported
 from identity_core.domain.proofs.proof import Context
 from identity_core.errors import PredicateUnsupported, ProofInvalid
-from identity_core.plugin.processes.securing import read, something_else
+from identity_core.plugin.processes.extended import read, something_else
 from identity_core.ports.prover import CallKind, ProofWorkers, Prover
 
 NAME: Final = "bound_credentials"

@@ -21,9 +21,9 @@ from identity_core.cli.options import of_installation, opened_part, refuse_absen
 from identity_core.cli.output import Command, failing, show
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
-from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ReceivedProof, ZkProof
 from identity_core.domain.proofs.stored import IMPORTED, SALT_OCTETS, ProofRevocation, StoredProof
+from identity_core.domain.proofs.verification import Anchor, AnchorStatus
 from identity_core.errors import ProofInvalid
 from identity_core.settings import Settings
 
@@ -64,8 +64,8 @@ async def _store(settings: Settings) -> AsyncIterator[Store]:
 async def import_proofs(store: Store, proofs: Sequence[StoredProof]) -> int:
     """Add proofs that were made elsewhere, all or none, and return how many were new. Durable on return."""
     from identity_core.bootstrap.ports import SystemClock
+    from identity_core.ports.activity import Record
     from identity_core.store.proofs import add_proof, find_proof
-    from identity_core.use_cases.record import Record
 
     def add(transaction: Any) -> int:
         # One id twice in a file is one proof.
