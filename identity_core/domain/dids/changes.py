@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import field
 from datetime import datetime, timedelta
 
+from msgspec import Struct
+
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.domain.dids.keys import Key
 
 
-@value_class
-class NewService:
+class NewService(Struct, frozen=True):
     """A service to be added. ``fragment`` is given without ``#``; None means "derive it from the type"."""
 
     type: str
@@ -42,8 +43,7 @@ class Authorization:
     is_former: bool = field(default=False, compare=False)
 
 
-@value_class
-class WitnessList:
+class WitnessList(Struct, frozen=True):
     """Who must approve of the entries of a did:webvh: ``threshold`` of the witnesses with these ``ids`` (did:key)."""
 
     threshold: int
@@ -54,8 +54,7 @@ class WitnessList:
         return {"threshold": self.threshold, "witnesses": [{"id": one} for one in self.ids]}
 
 
-@value_class
-class Create:
+class Create(Struct, frozen=True):
     """The first entry. ``keys`` are in document order, the primary key first; ``update_keys`` may sign entries. None of
     ``strict_evidence`` and ``recovery_window`` leaves it to the method's rules. ``witnesses`` is for methods whose logs are published."""
 
@@ -69,58 +68,50 @@ class Create:
     witnesses: WitnessList | None = None
 
 
-@value_class
-class AddService:
+class AddService(Struct, frozen=True):
     """A service whose fragment is new to the document."""
 
     service: NewService
 
 
-@value_class
-class UpdateService:
+class UpdateService(Struct, frozen=True):
     """Replaces type and endpoint of the service named by its fragment."""
 
     service: NewService
 
 
-@value_class
-class RemoveService:
+class RemoveService(Struct, frozen=True):
     """The service goes."""
 
     fragment: str
 
 
-@value_class
-class AddVerificationMethod:
+class AddVerificationMethod(Struct, frozen=True):
     """A key that the DID has never had."""
 
     key: Key
 
 
-@value_class
-class RemoveVerificationMethod:
+class RemoveVerificationMethod(Struct, frozen=True):
     """``key_id`` is the absolute DID URL of the key."""
 
     key_id: str
 
 
-@value_class
-class SetAlsoKnownAs:
+class SetAlsoKnownAs(Struct, frozen=True):
     """Replaces the whole list."""
 
     also_known_as: tuple[str, ...]
 
 
-@value_class
-class SetWitnesses:
+class SetWitnesses(Struct, frozen=True):
     """Who must approve of the entries after this one; None for nobody. Those of before must still approve of this one. For methods whose
     logs are published."""
 
     witnesses: WitnessList | None
 
 
-@value_class
-class SetStrictEvidence:
+class SetStrictEvidence(Struct, frozen=True):
     """From this entry on, the evidence of every change must be bound to its purpose and body. No change undoes it."""
 
 
@@ -136,16 +127,14 @@ Operation = (
 )
 
 
-@value_class
-class Update:
+class Update(Struct, frozen=True):
     """Several operations in one atomic version."""
 
     operations: tuple[Operation, ...]
     authorization: Authorization
 
 
-@value_class
-class Rotate:
+class Rotate(Struct, frozen=True):
     """Replaces ``old_key_id`` (absolute). ``revoke_at`` is None for "at once", else the end of the grace period."""
 
     old_key_id: str
@@ -154,13 +143,11 @@ class Rotate:
     authorization: Authorization
 
 
-@value_class
-class Expire:
+class Expire(Struct, frozen=True):
     """The end of one or several grace periods, due at the entry's own time. It follows from an earlier rotation."""
 
 
-@value_class
-class Recover:
+class Recover(Struct, frozen=True):
     """A new authentication key under the recovery key, which is spent; ``recovery_key`` is its successor. With ``restore_version`` the
     document is first that of the version, so that what happened since is undone."""
 
@@ -171,20 +158,17 @@ class Recover:
     restore_version: int | None = None
 
 
-@value_class
-class Deactivate:
+class Deactivate(Struct, frozen=True):
     """The end of the DID, for good."""
 
     authorization: Authorization
 
 
-@value_class
-class RotateLogKey:
+class RotateLogKey(Struct, frozen=True):
     """The log goes on under a key that it committed to, and the DID stays as it is. Needs no controller: no other key can take it over."""
 
 
-@value_class
-class RetireLogKey:
+class RetireLogKey(Struct, frozen=True):
     """Said by a key that took over from ``multikey``: an entry that this has signed counts only with an index in the service's
     transparency log below ``tree_size``. ``compromised``: somebody else may have the key."""
 
