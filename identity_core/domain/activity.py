@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Final, NamedTuple, Protocol
-
-from msgspec import Struct, field
 
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
@@ -36,7 +35,8 @@ class RequestAttempt(Protocol):
         ...
 
 
-class RequestContext(Struct, frozen=True):
+@value_class
+class RequestContext:
     """Who asked, through which operation and request, and what the caller noted about a change. Where there was no request, its id is
     ``-``. ``attempt`` is there where the request carries an ``Idempotency-Key``. ``result`` turns a recorded version into what the use case
     returns."""
@@ -81,7 +81,8 @@ class Parties:
     proof_id: str | None = None
 
 
-class Event(Struct, frozen=True):
+@value_class
+class Event:
     """An act and what came of it. ``kind`` is its name in the timeline, such as ``delegation.created``, if it has ``parties``; ``target``
     the DID or the identifier that the audit log names; ``outcome`` is ``done``, ``refused`` or ``replayed``, ``code`` that of the refusal.
     ``details`` are for the audit log: no attribute value, no predicate value, no secret. An act that has no type of its own is a plain
@@ -97,35 +98,35 @@ class Event(Struct, frozen=True):
     stored: object = None
 
 
-class DidChanged(Event, frozen=True):
+class DidChanged(Event):
     """A version of a DID, which is on the ledger."""
 
 
-class ApiKeyChanged(Event, frozen=True):
+class ApiKeyChanged(Event):
     """An API key that was created, changed, rotated or revoked."""
 
 
-class CredentialIssued(Event, frozen=True):
+class CredentialIssued(Event):
     """A credential that was issued or imported."""
 
 
-class StatusChanged(Event, frozen=True):
+class StatusChanged(Event):
     """A new status of a credential or a proof."""
 
 
-class DelegationChanged(Event, frozen=True):
+class DelegationChanged(Event):
     """A delegation that was created, suspended, resumed or revoked, or an IBCT that was revoked."""
 
 
-class ProofMade(Event, frozen=True):
+class ProofMade(Event):
     """A proof that was generated, or its repeated answer. ``stored`` is the ``StoredProof`` if it is new."""
 
 
-class ProofVerified(Event, frozen=True):
+class ProofVerified(Event):
     """A verification, whatever its result."""
 
 
-class Refused(Event, frozen=True):
+class Refused(Event):
     """A refused request of an authenticated caller for a change."""
 
 

@@ -7,8 +7,6 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from msgspec import Struct
-
 from identity_codec.values import value_class
 from identity_core.domain.activity import EventRecord
 from identity_core.domain.dids.state import DidState
@@ -36,7 +34,8 @@ class StoredVersion:
     unbound_changes: int | None
 
 
-class IndexedVersion(Struct, frozen=True):
+@value_class
+class IndexedVersion:
     """One version of a DID in the index. ``receipt`` is None for a state that was expanded and never recorded, as of did:key. ``changes``
     are public strings such as ``keyAdded #z6Mk…``."""
 

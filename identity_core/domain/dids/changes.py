@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import field
 from datetime import datetime, timedelta
 
-from msgspec import Struct
-
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.domain.dids.keys import Key
 
 
-class NewService(Struct, frozen=True):
+@value_class
+class NewService:
     """A service to be added. ``fragment`` is given without ``#``; None means "derive it from the type"."""
 
     type: str
@@ -43,7 +42,8 @@ class Authorization:
     is_former: bool = field(default=False, compare=False)
 
 
-class WitnessList(Struct, frozen=True):
+@value_class
+class WitnessList:
     """Who must approve of the entries of a did:webvh: ``threshold`` of the witnesses with these ``ids`` (did:key)."""
 
     threshold: int
@@ -54,7 +54,8 @@ class WitnessList(Struct, frozen=True):
         return {"threshold": self.threshold, "witnesses": [{"id": one} for one in self.ids]}
 
 
-class Create(Struct, frozen=True):
+@value_class
+class Create:
     """The first entry. ``keys`` are in document order, the primary key first; ``update_keys`` may sign entries. None of
     ``strict_evidence`` and ``recovery_window`` leaves it to the method's rules. ``witnesses`` is for methods whose logs are published."""
 
@@ -68,50 +69,58 @@ class Create(Struct, frozen=True):
     witnesses: WitnessList | None = None
 
 
-class AddService(Struct, frozen=True):
+@value_class
+class AddService:
     """A service whose fragment is new to the document."""
 
     service: NewService
 
 
-class UpdateService(Struct, frozen=True):
+@value_class
+class UpdateService:
     """Replaces type and endpoint of the service named by its fragment."""
 
     service: NewService
 
 
-class RemoveService(Struct, frozen=True):
+@value_class
+class RemoveService:
     """The service goes."""
 
     fragment: str
 
 
-class AddVerificationMethod(Struct, frozen=True):
+@value_class
+class AddVerificationMethod:
     """A key that the DID has never had."""
 
     key: Key
 
 
-class RemoveVerificationMethod(Struct, frozen=True):
+@value_class
+class RemoveVerificationMethod:
     """``key_id`` is the absolute DID URL of the key."""
 
     key_id: str
 
 
-class SetAlsoKnownAs(Struct, frozen=True):
+@value_class
+class SetAlsoKnownAs:
     """Replaces the whole list."""
 
     also_known_as: tuple[str, ...]
 
 
-class SetWitnesses(Struct, frozen=True):
+@value_class
+class SetWitnesses:
     """Who must approve of the entries after this one; None for nobody. Those of before must still approve of this one. For methods whose
     logs are published."""
 
     witnesses: WitnessList | None
 
 
-class SetStrictEvidence(Struct, frozen=True):
+@value_class
+class SetStrictEvidence:
     """From this entry on, the evidence of every change must be bound to its purpose and body. No change undoes it."""
 
 
@@ -127,14 +136,16 @@ Operation = (
 )
 
 
-class Update(Struct, frozen=True):
+@value_class
+class Update:
     """Several operations in one atomic version."""
 
     operations: tuple[Operation, ...]
     authorization: Authorization
 
 
-class Rotate(Struct, frozen=True):
+@value_class
+class Rotate:
     """Replaces ``old_key_id`` (absolute). ``revoke_at`` is None for "at once", else the end of the grace period."""
 
     old_key_id: str
@@ -143,11 +154,13 @@ class Rotate(Struct, frozen=True):
     authorization: Authorization
 
 
-class Expire(Struct, frozen=True):
+@value_class
+class Expire:
     """The end of one or several grace periods, due at the entry's own time. It follows from an earlier rotation."""
 
 
-class Recover(Struct, frozen=True):
+@value_class
+class Recover:
     """A new authentication key under the recovery key, which is spent; ``recovery_key`` is its successor. With ``restore_version`` the
     document is first that of the version, so that what happened since is undone."""
 
@@ -158,17 +171,20 @@ class Recover(Struct, frozen=True):
     restore_version: int | None = None
 
 
-class Deactivate(Struct, frozen=True):
+@value_class
+class Deactivate:
     """The end of the DID, for good."""
 
     authorization: Authorization
 
 
-class RotateLogKey(Struct, frozen=True):
+@value_class
+class RotateLogKey:
     """The log goes on under a key that it committed to, and the DID stays as it is. Needs no controller: no other key can take it over."""
 
 
-class RetireLogKey(Struct, frozen=True):
+@value_class
+class RetireLogKey:
     """Said by a key that took over from ``multikey``: an entry that this has signed counts only with an index in the service's
     transparency log below ``tree_size``. ``compromised``: somebody else may have the key."""
 

@@ -9,8 +9,6 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
-from msgspec import Struct, structs
-
 T = TypeVar("T")
 
 # What the library looks for in the text of every annotation, which takes a quarter of the time of a class. Hardly any has one of these.
@@ -107,8 +105,6 @@ else:
     def replace(value: T, /, **changes: Any) -> T:
         """``dataclasses.replace``, in a tenth of the time: a copy of the fields, and those that are changed set in it. Raises
         ``AttributeError`` for a name that is no field."""
-        if isinstance(value, Struct):
-            return structs.replace(value, **changes)
         copier = _copier(value.__class__)
         if copier is None:
             return dataclasses.replace(value, **changes)

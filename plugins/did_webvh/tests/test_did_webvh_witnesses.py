@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,6 @@ from test_did_webvh_readers import resolver, verifier
 from webvh_life import begin, resealed, sealed
 
 from identity_codec import ed25519, multikey
-from identity_codec.values import replace
 from identity_core.domain.dids import comparison
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Create, Rotate, SetAlsoKnownAs, SetWitnesses, Update, WitnessList

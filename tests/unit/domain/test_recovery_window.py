@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +10,6 @@ import pytest
 from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import BIRTH, Controller, Life
 
-from identity_codec.values import replace
 from identity_core.domain.dids import comparison, evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
