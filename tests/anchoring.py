@@ -28,12 +28,12 @@ from identity_core.domain.proofs.proof import ZkProof
 from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
 from identity_core.domain.proofs.verification import Anchor, AnchorStatus
 from identity_core.errors import LedgerUnavailable
-from identity_core.ports.activity import Record
 from identity_core.ports.ledger import AnchorTransaction
 from identity_core.store import Store
 from identity_core.store.events import OpenSink
 from identity_core.store.proofs import add_proof
 from identity_core.use_cases.proofs.stored import REVOKED
+from identity_core.use_cases.record import Record
 from tests.events import open_store
 from tests.rooms import MovableClock
 

@@ -43,7 +43,6 @@ from identity_core.domain.proofs.verification import Anchor
 from identity_core.errors import PredicateNotSatisfied
 from identity_core.plugin.processes.channel import decode_call, encode_call
 from identity_core.plugin.processes.extended import Extended
-from identity_core.ports.activity import Record
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.proofs import Anchoring, RefusedInvocation
 from identity_core.ports.prover import Prover
@@ -54,6 +53,7 @@ from identity_core.use_cases.proofs.generate import Answered, GenerateDelegatedP
 from identity_core.use_cases.proofs.prepare import ProofRequest
 from identity_core.use_cases.proofs.steps import ProofPolicy
 from identity_core.use_cases.proofs.suite_1 import SuiteOne
+from identity_core.use_cases.record import Record
 from identity_core.wire import DelegatedPresentationRequest, DelegatedProofRequest
 from tests.rooms import ORIGIN, Rooms, secret_of
 from tests.transparent_prover import TransparentProver

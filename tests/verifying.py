@@ -25,12 +25,12 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.domain.proofs.verification import ProofVerification
-from identity_core.ports.activity import Record
 from identity_core.ports.proofs import Anchoring
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
 from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
 from identity_core.use_cases.proofs.verify import ProofStatus, VerifyProof, VerifyStoredProof
+from identity_core.use_cases.record import Record
 from identity_core.use_cases.verifications import CreateVerifierChallenge
 from identity_core.wire import ExpectedPredicate, VerifyProofRequest, VerifyStoredProofRequest
 from tests.proving import Proving, Workers

@@ -33,7 +33,6 @@ from identity_core.extension.choice import documents_of
 from identity_core.extension.declaration import Contribution, Gauge, TokenGrants, TokenResources
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.extension.order import InstalledExtension
-from identity_core.ports.activity import Record
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.proofs import Anchoring
@@ -46,6 +45,7 @@ from identity_core.throttle.policy import Limit, Policy, TokenBucketRateLimiter,
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
 from identity_core.use_cases.proofs.suite_1 import NoSuite
+from identity_core.use_cases.record import Record
 from identity_core.use_cases.service import Dependencies
 from identity_core.use_cases.transparency import LogPlaces, WitnessApprovals
 

@@ -9,7 +9,6 @@ from contextlib import AsyncExitStack
 
 from identity_codec.values import value_class
 from identity_core.bootstrap.ports import SystemClock, fingerprints, log, make_answers_key, store_beside
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
 from identity_core.ports.ledger import LedgerBackend
@@ -30,6 +29,7 @@ from identity_core.use_cases.dids.index import CatchUp
 from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
 from identity_core.use_cases.dids.service_log import find_service
+from identity_core.use_cases.record import Record
 
 
 @value_class

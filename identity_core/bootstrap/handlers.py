@@ -20,7 +20,6 @@ from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.proofs import proof_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
-from identity_core.ports.activity import Record
 from identity_core.ports.proofs import Anchoring
 from identity_core.ports.suites import ProofSuite, ProofSuites
 from identity_core.use_cases.credentials.issue import CredentialIntake, ImportCredential, IssueCredential
@@ -50,6 +49,7 @@ from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ListDid
 from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHeads
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.proofs.suite_1 import SuiteOne
+from identity_core.use_cases.record import Record
 from identity_core.use_cases.transparency import LogPlaces, WitnessApprovals
 from identity_core.use_cases.verifications import LIFETIME, CreateVerifierChallenge
 

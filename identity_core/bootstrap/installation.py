@@ -26,7 +26,6 @@ from identity_core.bootstrap.ports import (
     make_own_keys,
     open_store,
 )
-from identity_core.bootstrap.proofs import NoProver
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.bootstrap.storage import told_at_start
 from identity_core.database import DatabaseUnavailable, look_at
@@ -36,7 +35,6 @@ from identity_core.extension.order import in_order
 from identity_core.plugin.choose import ANONYMOUS_VERIFIER
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes.confine import copies_end_at_once, leave_no_core
-from identity_core.ports.activity import Record
 from identity_core.ports.key_store import KeyStore
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import Settings, SettingsError, StartError, load, shown_hosts
@@ -47,6 +45,8 @@ from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.proofs.suite_1 import NoProver
+from identity_core.use_cases.record import Record
 from identity_core.use_cases.transparency import RollbackGuard
 from identity_core.wire import CreateApiKeyRequest
 

@@ -4,35 +4,22 @@ from __future__ import annotations
 
 import secrets
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import timedelta
 
 from identity_codec.values import value_class
 from identity_core.bootstrap.beside import followed
 from identity_core.bootstrap.ports import SystemClock
-from identity_core.ports.activity import Record
 from identity_core.ports.custodian import AttendedCustodian
 from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.auth.challenge import ForgetExpired
-from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.background import AttendCustodian
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
+from identity_core.use_cases.record import Record
 from identity_core.use_cases.transparency import RollbackGuard, StorageWatch
-
-
-@dataclass(slots=True)
-class AttendCustodian(Repeating):
-    """Tells as long as the process serves that it is there, and whether it opens what is about to be sealed anew."""
-
-    complaint = "a rotation of the seal does not see this process"
-
-    custodian: AttendedCustodian
-
-    async def step(self) -> float:
-        return await self.custodian.attend()
 
 
 @value_class

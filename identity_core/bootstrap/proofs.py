@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import secrets
 from datetime import timedelta
-from typing import Any, Final, NoReturn
 
 from identity_core.api.proofs import ProofHandlers
 from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
-from identity_core.errors import PluginUnavailable
-from identity_core.ports.activity import Record
 from identity_core.ports.proofs import Anchoring
 from identity_core.ports.suites import ProofSuites
 from identity_core.use_cases.credentials.sealed import SealedCredentials
@@ -21,6 +18,7 @@ from identity_core.use_cases.proofs.generate import CreateDelegatedPresentation,
 from identity_core.use_cases.proofs.steps import ProofPolicy
 from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
 from identity_core.use_cases.proofs.verify import ProofStatus, VerifyProof, VerifyStoredProof
+from identity_core.use_cases.record import Record
 
 
 def _generate(
@@ -82,17 +80,3 @@ def proof_handlers(
         get=GetProof(access, record, clock),
         revoke=RevokeProof(access, proofs, anchoring, clock),
     )
-
-
-class NoProver:
-    """The port ``ProofWorkers`` in an installation that has no prover: every call raises ``PluginUnavailable``."""
-
-    suite: Final = ""
-    predicate_types: Final = frozenset[str]()
-    extensions: Final = frozenset[str]()
-
-    async def ask(self, *asked: Any, **named: Any) -> NoReturn:
-        """Raises ``PluginUnavailable``."""
-        raise PluginUnavailable("No prover is installed.")
-
-    prove = read = verify = ask

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from identity_codec.values import value_class
 from identity_core.database import Transaction
-from identity_core.domain.activity import Event, EventRecord, RequestContext
+from identity_core.domain.activity import Event, EventRecord
 
 
 class EventSink(Protocol):
@@ -118,16 +118,3 @@ class IdempotencyKeys(Protocol):
     async def forget(self, now: datetime, *, limit: int) -> int:
         """Deletes at most ``limit`` answers that need not be kept any longer; how many there were. Need not be durable."""
         ...
-
-
-@value_class
-class Record:
-    """Hands events to the sinks. The event is queued at once and stored when the awaitable resolves. It then outlives the process, and a
-    loss of power only if ``durable``."""
-
-    activity: EventLog
-
-    def __call__(
-        self, context: RequestContext, event: Event, at: datetime, *, durable: bool = False
-    ) -> Awaitable[None]:
-        return self.activity.write((EventRecord(event, context, at),), durable=durable)

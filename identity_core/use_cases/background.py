@@ -20,6 +20,7 @@ from typing import ClassVar, Final, Self
 
 from identity_core.errors import IdentityError
 from identity_core.ports.clock import Clock
+from identity_core.ports.custodian import AttendedCustodian
 
 log = logging.getLogger("identity")
 
@@ -180,3 +181,15 @@ class ForgetRows(Repeating):
         until = erasing_time(self.clock) - self.kept_after
         more = await self.size.step(lambda limit: self.forget(until, limit=limit))
         return SOON_SECONDS if more else self.interval_seconds
+
+
+@dataclass(slots=True)
+class AttendCustodian(Repeating):
+    """Tells as long as the process serves that it is there, and whether it opens what is about to be sealed anew."""
+
+    complaint = "a rotation of the seal does not see this process"
+
+    custodian: AttendedCustodian
+
+    async def step(self) -> float:
+        return await self.custodian.attend()

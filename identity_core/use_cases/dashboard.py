@@ -8,10 +8,10 @@ from identity_codec.values import value_class
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.credentials.credential import Credential
 from identity_core.errors import CredentialNotFound, Forbidden
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
 from identity_core.use_cases.credentials.read import READ, CredentialAccess
+from identity_core.use_cases.record import Record
 from identity_core.wire import (
     ResetDisclosuresRequest,
 )

@@ -54,7 +54,7 @@ NEW_KEY, NEW_RECOVERY = SigningKey(bytes(range(32))), SigningKey(bytes(range(1, 
 
 
 # What is called, by file and function, when the change has been made and nothing of it was answered: the index of DIDs and the audit log.
-AFTER_CHANGE = {("documents.py", "record"), ("activity.py", "__call__")}
+AFTER_CHANGE = {("documents.py", "record"), ("record.py", "__call__")}
 
 
 class KilledWhenArmed(KilledBeforeALine):

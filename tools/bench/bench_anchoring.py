@@ -25,8 +25,8 @@ from identity_anchoring.follow import FollowBatches, RevokeLeaves
 from identity_anchoring.outbox import StoredOutbox
 from identity_anchoring.worker import AnchorWorker, SealBatch
 
-from identity_core.ports.activity import Record
 from identity_core.store import Store
+from identity_core.use_cases.record import Record
 from tests.anchoring import add_proofs, some_proof
 from tests.anvil_server import AnvilServer, install_anvil
 from tests.evm_site import Site, SystemClock, make_site

@@ -36,7 +36,6 @@ from identity_core.domain.dids.keys import PublicKey
 from identity_core.domain.inputs import optional_time
 from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import Conflict, InvalidCredential, SchemaNotFound
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
 from identity_core.ports.custodian import Custodian, KeyNotHeld
@@ -45,6 +44,7 @@ from identity_core.use_cases.credentials.read import WRITE
 from identity_core.use_cases.credentials.sealed import CredentialSeal, ShownCredential
 from identity_core.use_cases.credentials.verify import SignatureChecks
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.record import Record
 from identity_core.wire import ImportCredentialRequest, IssueCredentialRequest
 
 

@@ -24,12 +24,12 @@ from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import AutonomyTable, DelegationState
 from identity_core.domain.dids.did import Did
 from identity_core.errors import AutonomyTooLow, CredentialNotFound, Forbidden, InvalidRequest, ScopeMismatch
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CredentialFilter, Credentials, DelegationFilter, Delegations
 from identity_core.ports.repositories import RowPosition
 from identity_core.use_cases.credentials.sealed import SealedCredentials, ShownCredential
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.record import Record
 from identity_core.wire import ListCredentialsQuery
 
 READ: Final = "credentials:read"

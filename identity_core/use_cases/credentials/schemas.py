@@ -18,10 +18,10 @@ from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.dids.did import Did
 from identity_core.errors import Conflict, Forbidden, InvalidSchema, SchemaNotFound
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CredentialSchemas, RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.read import WRITE
+from identity_core.use_cases.record import Record
 from identity_core.wire import CreateCredentialSchemaRequest, ListCredentialSchemasQuery
 
 # A schema is named by a URI, because the credential's data model wants one (VC 2.0 §4.11).

@@ -22,11 +22,11 @@ from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.dids.log import entry
 from identity_core.errors import InvalidRequest, Overloaded, StatusListNotFound
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
 from identity_core.use_cases.credentials.read import WRITE, CredentialAccess
 from identity_core.use_cases.dids.log_keys import LogSigner
+from identity_core.use_cases.record import Record
 from identity_core.wire import SetCredentialStatusRequest
 
 _TRIES: Final = 16

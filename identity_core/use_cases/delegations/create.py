@@ -29,10 +29,10 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.inputs import member_time, optional_time
 from identity_core.domain.proofs.predicate import MAX_SET_SIZE, PREDICATE_NAMES, PredicateType
 from identity_core.errors import Forbidden, InvalidRequest
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.delegations.read import WRITE, DelegationAccess, ShownDelegation
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.record import Record
 from identity_core.wire import CreateDelegationRequest, PinnedPredicate
 
 

@@ -16,12 +16,12 @@ from identity_core.domain.activity import OPERATOR, SERVICE, Event, RequestConte
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import EARLIER_FORM
 from identity_core.errors import Conflict, DidQuarantined, InvalidDid
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import IndexedVersion, IndexRows, Quarantine, Suspicion
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.head_check import LOOKS, HeadCheck
+from identity_core.use_cases.record import Record
 
 PAGE = 500
 AT_ONCE = 64

@@ -33,7 +33,6 @@ from identity_core.errors import (
     PluginUnavailable,
     PredicateNotSatisfied,
 )
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Anchoring, Earlier, Invocations, Lease, Outcome, RefusedInvocation
 from identity_core.ports.suites import ProofSuites
@@ -50,6 +49,7 @@ from identity_core.use_cases.proofs.steps import (
     event_of,
     to_keep,
 )
+from identity_core.use_cases.record import Record
 from identity_core.wire import DelegatedPresentationRequest
 
 # Nothing was found out about the request: the same token serves when whatever failed works again.

@@ -30,9 +30,10 @@ from identity_core.domain.proofs.checks import Check, CheckCode, wrong
 from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
 from identity_core.domain.proofs.verification import Expectation, ProofVerification
 from identity_core.errors import Forbidden, ProofNotFound
-from identity_core.ports.activity import Record, VerifierChallenges
+from identity_core.ports.activity import VerifierChallenges
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Anchoring, Proofs
+from identity_core.use_cases.record import Record
 from identity_core.wire import RevokeProofRequest
 
 PREFIX: Final = "vc1_"

@@ -41,11 +41,11 @@ from identity_core.domain.proofs.proof import NEVER_PROVEN, PresentedProof, nonc
 from identity_core.domain.proofs.stored import StoredProof, read_value
 from identity_core.domain.proofs.verification import Anchor, AnchorStatus, Expectation, ProofVerification
 from identity_core.errors import InvalidRequest, ProofNotFound
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import CredentialRecord, Proofs
 from identity_core.use_cases.proofs.check import CheckProof, ReceivedProof
 from identity_core.use_cases.proofs.stored import ChallengeUse, ProofAccess
+from identity_core.use_cases.record import Record
 from identity_core.wire import VerifyProofRequest, VerifyStoredProofRequest
 
 _DELEGATION_WARNINGS: Final = {

@@ -54,7 +54,7 @@ async def anchor_administration(settings: Settings) -> AsyncIterator[AnchorAdmin
     from identity_anchoring.extension import anchor_worker
     from identity_anchoring.outbox import StoredOutbox
     from identity_core.bootstrap import SystemClock
-    from identity_core.ports.activity import Record
+    from identity_core.use_cases.record import Record
 
     async with contextlib.AsyncExitStack() as stack:
         log, store = await open_beside(settings, stack)

@@ -20,11 +20,11 @@ from identity_core.bootstrap.probes import degraded_by
 from identity_core.database import Database
 from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.plugin import hookimpl
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import AnchoringLedger
 from identity_core.ports.proofs import Anchoring
 from identity_core.settings import Settings, StartError
+from identity_core.use_cases.record import Record
 
 
 def anchor_worker(

@@ -20,9 +20,9 @@ from identity_codec.strict_json import JsonValue
 from identity_core.domain.activity import DONE, REFUSED, SERVICE, Event, RequestContext
 from identity_core.domain.proofs.verification import AnchorStatus
 from identity_core.errors import IdentityError
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
+from identity_core.use_cases.record import Record
 
 AT_ONCE: Final = 256
 MOST_UNANSWERED: Final = 3

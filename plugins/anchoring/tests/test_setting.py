@@ -13,9 +13,9 @@ from identity_anchoring.extension import anchor_worker
 from identity_anchoring.outbox import StoredOutbox
 from identity_ledger_memory import MemoryLedger
 
-from identity_core.ports.activity import Record
 from identity_core.settings import StartError, load
 from identity_core.store import Store
+from identity_core.use_cases.record import Record
 from tests.rooms import MovableClock
 
 

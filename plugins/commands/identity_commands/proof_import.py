@@ -64,8 +64,8 @@ async def _store(settings: Settings) -> AsyncIterator[Store]:
 async def import_proofs(store: Store, proofs: Sequence[StoredProof]) -> int:
     """Add proofs that were made elsewhere, all or none, and return how many were new. Durable on return."""
     from identity_core.bootstrap.ports import SystemClock
-    from identity_core.ports.activity import Record
     from identity_core.store.proofs import add_proof, find_proof
+    from identity_core.use_cases.record import Record
 
     def add(transaction: Any) -> int:
         # One id twice in a file is one proof.

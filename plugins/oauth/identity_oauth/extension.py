@@ -17,10 +17,10 @@ from identity_core.extension.declaration import (
     TokenResources,
 )
 from identity_core.plugin import hookimpl
-from identity_core.ports.activity import Record
 from identity_core.ports.custodian import Custodian
 from identity_core.use_cases.auth.authenticate import OwnTokens
 from identity_core.use_cases.dids.log_keys import FollowServiceLog
+from identity_core.use_cases.record import Record
 from identity_oauth.authorization_endpoint import AuthorizationCodeGrant, AuthorizationEndpoint
 from identity_oauth.domain.authorization_code import GRANT, AuthorizationCodes
 from identity_oauth.domain.tokens import INTERFACE

@@ -34,8 +34,8 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import generate
 from identity_core.errors import AuthFailed, AuthRequired, DidDeactivated, DidNotFound, Forbidden, InvalidRequest
 from identity_core.plugin.provider import BuildContext
-from identity_core.ports.activity import Record
 from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateApiKey, AuthenticateBearer
+from identity_core.use_cases.record import Record
 from identity_core.wire import DeactivateDidRequest
 from tests.events import audit_rows
 from tests.rooms import ORIGIN, START, Rooms, recovery_of, rotation_of, secret_of

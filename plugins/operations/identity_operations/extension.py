@@ -9,8 +9,8 @@ from datetime import timedelta
 from identity_core.database import Database
 from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.plugin import hookimpl
-from identity_core.ports.activity import Record
 from identity_core.ports.retention import RecordErasure
+from identity_core.use_cases.record import Record
 from identity_operations.erasure import EraseHolder, EraseRecords, SweepRecords
 from identity_operations.handlers import RecordHandlers
 from identity_operations.retention import StoredRecords

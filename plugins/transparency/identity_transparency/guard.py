@@ -13,12 +13,12 @@ from identity_records.chain import require_line
 from identity_codec.values import value_class
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.storage import told_at_start
-from identity_core.ports.activity import Record
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
 from identity_core.use_cases.dids.log_keys import SERVICE_KEY, FollowServiceLog, public_key
+from identity_core.use_cases.record import Record
 from identity_core.use_cases.transparency import RollbackGuard
 from identity_transparency.opening import (
     check_new_origin,

@@ -14,7 +14,6 @@ from identity_core.bootstrap.beside import followed
 from identity_core.bootstrap.ports import SystemClock, origin_of, store_beside
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.domain.dids.log import service_keys
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Resealed, ResealingCustodian
 from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod
@@ -25,6 +24,7 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.dids.service_log import SERVICE_METHOD
+from identity_core.use_cases.record import Record
 from identity_transparency.opening import open_log
 from identity_transparency.use_cases.checkpoint_keys import OVERLAP, SignSuccession
 from identity_transparency.use_cases.checkpoint_keys import name_of as checkpoint_key_name

@@ -29,9 +29,9 @@ from identity_core.domain.dids.log.chain import fold
 from identity_core.domain.dids.log.service_keys import TYPE, Replacement, token_key_name
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import AuthFailed, PluginUnavailable, StorageMismatch
-from identity_core.ports.activity import Record
 from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateApiKey
 from identity_core.use_cases.dids.log_keys import SERVICE_KEY
+from identity_core.use_cases.record import Record
 from plugins.transparency.tests.test_rotate_log_key import Service, run
 from tests.rooms import ORIGIN, START
 

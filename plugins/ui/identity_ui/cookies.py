@@ -23,9 +23,9 @@ from identity_core.api.request import Request
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.errors import Forbidden, IdentityError
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
+from identity_core.use_cases.record import Record
 
 IDLE: Final = timedelta(minutes=30)
 LONGEST: Final = timedelta(hours=12)

@@ -26,8 +26,8 @@ from identity_core.api.service import ServiceHandlers
 from identity_core.extension.declaration import Contribution, Extension, Kernel, PeoplePages, render_metrics
 from identity_core.extension.opening import InstallationState
 from identity_core.plugin import hookimpl
-from identity_core.ports.activity import Record
 from identity_core.ports.custodian import Custodian
+from identity_core.use_cases.record import Record
 from identity_ui import pages
 from identity_ui.anybody import PublicPages
 from identity_ui.consent import ConsentPages

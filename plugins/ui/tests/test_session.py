@@ -16,7 +16,7 @@ from identity_codec import ed25519, multikey
 from identity_core.api.request import Request
 from identity_core.domain.dids import challenge
 from identity_core.errors import Forbidden, StorageMismatch
-from identity_core.ports.activity import Record
+from identity_core.use_cases.record import Record
 from tests.rooms import ORIGIN, Rooms, secret_of
 
 OWN = {"sec-fetch-site": "same-origin"}

@@ -18,7 +18,6 @@ from identity_core.api.request import Request
 from identity_core.domain.callers import Caller, digest_of, fingerprint
 from identity_core.domain.dids.did import Did
 from identity_core.errors import ApiKeyNotFound, AuthRequired, Forbidden, InvalidRequest
-from identity_core.ports.activity import Record
 from identity_core.use_cases.api_keys.manage import (
     ChangeStored,
     CreateApiKey,
@@ -30,6 +29,7 @@ from identity_core.use_cases.api_keys.manage import (
     UpdateApiKey,
 )
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
+from identity_core.use_cases.record import Record
 from tests.events import Rows
 from tests.unit.use_cases.api_keys.memory_keys import Dice, MemoryKeys, MovingClock
 

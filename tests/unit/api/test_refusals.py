@@ -15,8 +15,8 @@ from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DelegationNotFound, Forbidden, LedgerUnavailable, Overloaded, QuotaExceeded
-from identity_core.ports.activity import Record
 from identity_core.ports.key_store import Charge
+from identity_core.use_cases.record import Record
 from tests.events import AuditRow, Rows
 from tests.operations import known
 from tests.rooms import MovableClock, operator

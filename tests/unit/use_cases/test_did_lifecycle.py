@@ -30,11 +30,11 @@ from identity_core.errors import (
     RateLimited,
     VersionConflict,
 )
-from identity_core.ports.activity import Record
 from identity_core.ports.ledger import NewestEntry
 from identity_core.use_cases.dids.change import UpdateDid
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index_audit import IndexAudit
+from identity_core.use_cases.record import Record
 from identity_core.wire import AdditionalKey, DeactivateDidRequest
 from tests.rooms import PAYER, Rooms, own_key, recovery_of, rotation_of, secret_of, update_of
 

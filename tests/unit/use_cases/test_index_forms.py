@@ -15,12 +15,12 @@ from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import AddService, NewService
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DidQuarantined
-from identity_core.ports.activity import Record
 from identity_core.ports.repositories import Suspicion
 from identity_core.store.index_rows import NAMES, VERSIONS
 from identity_core.store.row_mac import RowMac, version_octets
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
+from identity_core.use_cases.record import Record
 from tests.rooms import Rooms, secret_of, update_of
 
 # The members that the state had at commit 4d59b3b2, and those of each numbered form. A new member is a new form: raise ``FORM``.

@@ -28,11 +28,11 @@ from identity_core.errors import (
     InvalidDid,
     InvalidRequest,
 )
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
 from identity_core.use_cases.auth.challenge import AuthenticateDid
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.record import Record
 from identity_oauth.domain import authorization_code as codes
 from identity_oauth.domain.authorization_code import LIFE, AuthorizationCode, AuthorizationCodes, RegisteredRedirect
 from identity_oauth.domain.tokens import OauthRefusal

@@ -37,11 +37,11 @@ from identity_core.errors import (
     InvalidDid,
     InvalidRequest,
 )
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, alive
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.record import Record
 from identity_oauth.domain import tokens as token
 from identity_oauth.domain.authorization_code import AuthorizationCode, withdrawal_of
 from identity_oauth.domain.tokens import AccessToken, Envelope, granted_scopes, narrow_key

@@ -31,9 +31,9 @@ from identity_core.bootstrap.storage import told_at_start
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.errors import StorageMismatch
 from identity_core.files import sync_folder
-from identity_core.ports.activity import Record
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
+from identity_core.use_cases.record import Record
 from identity_operations.backup.archive import Advance, read_archive
 from identity_operations.backup.create import end_of, examine_copy, refused, settings_over, staged, unpack
 from identity_operations.backup.manifest import BackupManifest

@@ -88,7 +88,7 @@ async def _erasure(settings: Settings) -> AsyncIterator[EraseHolder]:
     """Open the store beside a running service. Raises ``StartError``."""
     from identity_core.bootstrap.ports import SystemClock, store_beside
     from identity_core.extension.choice import extensions_on
-    from identity_core.ports.activity import Record
+    from identity_core.use_cases.record import Record
     from identity_operations.erasure import EraseHolder
     from identity_operations.retention import StoredRecords
 

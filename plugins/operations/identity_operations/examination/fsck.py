@@ -15,7 +15,6 @@ from identity_core.bootstrap.storage import BRING_UP
 from identity_core.database import DatabaseAbsent, faults_of
 from identity_core.errors import IdentityError
 from identity_core.extension.choice import extensions_on
-from identity_core.ports.activity import Record
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend
@@ -23,6 +22,7 @@ from identity_core.settings import Settings, StartError
 from identity_core.store import Store
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index_audit import IndexAudit
+from identity_core.use_cases.record import Record
 from identity_operations.examination.examiner import Examiner, Finding
 from identity_operations.examination.looking import open_plugins, open_store
 from identity_operations.examination.rows import StoreExamination

@@ -24,8 +24,8 @@ from identity_core.bootstrap.storage import told_at_start
 from identity_core.database import DatabaseError, Transaction, look_at
 from identity_core.database.files import FileLock
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
-from identity_core.ports.activity import Record
 from identity_core.settings import Settings, StartError
+from identity_core.use_cases.record import Record
 from identity_operations.backup.create import (
     OBSTACLES,
     STAGING,

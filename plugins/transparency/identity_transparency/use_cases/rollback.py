@@ -11,8 +11,8 @@ from identity_records.chain import require_line
 from identity_codec.values import value_class
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.errors import StorageMismatch
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
+from identity_core.use_cases.record import Record
 from identity_tlog.tree import Malformed
 from identity_transparency.remembered import CheckpointFile, Remembered
 from identity_transparency.tree import TransparencyTree

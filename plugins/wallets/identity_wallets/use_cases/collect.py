@@ -28,12 +28,12 @@ from identity_core.errors import (
     InvalidCredential,
     InvalidDid,
 )
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
 from identity_core.ports.securing import Secured, UnsecuredCredential
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.record import Record
 from identity_wallets.domain.claims import wallet_claims
 from identity_wallets.domain.grants import MOST_TRIES, Stage, WalletGrant, WalletGrants
 from identity_wallets.domain.possession import PossessionProof, key_in_document

@@ -15,7 +15,6 @@ from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.errors import InvalidCredential
-from identity_core.ports.activity import Record
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CredentialSchemas
 from identity_core.ports.custodian import Custodian
@@ -23,6 +22,7 @@ from identity_core.ports.securing import IssuingFormat, SecuringFormat
 from identity_core.use_cases.credentials.issue import newest_held_key
 from identity_core.use_cases.credentials.read import WRITE, CredentialAccess
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.record import Record
 from identity_wallets.domain import claims
 from identity_wallets.domain.grants import Stage, WalletGrant, WalletGrants
 from identity_wallets.wire import CreateCredentialOfferRequest

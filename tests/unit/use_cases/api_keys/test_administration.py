@@ -19,7 +19,6 @@ from identity_core.errors import (
     PluginUnavailable,
     VersionConflict,
 )
-from identity_core.ports.activity import Record
 from identity_core.use_cases.api_keys.manage import (
     CreateApiKey,
     GetApiKey,
@@ -31,6 +30,7 @@ from identity_core.use_cases.api_keys.manage import (
 )
 from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange
 from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateApiKey
+from identity_core.use_cases.record import Record
 from identity_core.wire import CreateApiKeyRequest, ListApiKeysQuery, RotateApiKeyRequest, UpdateApiKeyRequest
 from tests.events import Rows
 from tests.unit.use_cases.api_keys.memory_keys import Dice, MemoryKeys, MovingClock

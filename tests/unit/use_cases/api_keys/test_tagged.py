@@ -14,9 +14,9 @@ from identity_records.audit import audit_of
 
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import PluginUnavailable
-from identity_core.ports.activity import Record
 from identity_core.store import Store
 from identity_core.use_cases.api_keys.tagged import UNFINISHED, KeyStoreWatch, TaggedKeys
+from identity_core.use_cases.record import Record
 from tests.events import audit_rows, open_store
 from tests.rooms import START, MovableClock
 from tests.unit.use_cases.api_keys.memory_keys import MemoryKeys

@@ -32,7 +32,6 @@ from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.ports.activity import Record
 from identity_core.ports.custodian import KeyNotHeld, KeyRefused
 from identity_core.use_cases.credentials.issue import (
     CredentialIntake,
@@ -47,6 +46,7 @@ from identity_core.use_cases.credentials.verify import SignatureChecks, VerifyCr
 from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.proofs.suite_1 import SuiteOne
+from identity_core.use_cases.record import Record
 from identity_core.wire import (
     AdditionalKey,
     CreateCredentialSchemaRequest,

@@ -36,7 +36,6 @@ from identity_core.errors import (
     IdentityError,
     InvalidRequest,
 )
-from identity_core.ports.activity import Record
 from identity_core.use_cases.delegations.change import (
     MARGIN,
     ResumeDelegation,
@@ -51,6 +50,7 @@ from identity_core.use_cases.delegations.read import (
     ListDelegations,
     ShownDelegation,
 )
+from identity_core.use_cases.record import Record
 from identity_core.wire import (
     CreateDelegationRequest,
     DeactivateDidRequest,

@@ -1,0 +1,23 @@
+"""The one way in which use cases tell of an event that has no transaction of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from datetime import datetime
+
+from identity_codec.values import value_class
+from identity_core.domain.activity import Event, EventRecord, RequestContext
+from identity_core.ports.activity import EventLog
+
+
+@value_class
+class Record:
+    """Hands events to the sinks. The event is queued at once and stored when the awaitable resolves. It then outlives the process, and a
+    loss of power only if ``durable``."""
+
+    activity: EventLog
+
+    def __call__(
+        self, context: RequestContext, event: Event, at: datetime, *, durable: bool = False
+    ) -> Awaitable[None]:
+        return self.activity.write((EventRecord(event, context, at),), durable=durable)
