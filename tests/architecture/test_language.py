@@ -10,7 +10,7 @@ CEILINGS = {
     "wrong_docstrings": 672,
     "missing_docstrings": 55,
     "bare_names": 189,
-    "long_test_names": 496,
+    "long_test_names": 495,
     "refused_words": 4_265,
     "long_sentences": 27,
     "long_lines": 30,

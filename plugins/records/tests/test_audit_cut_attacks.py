@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.attack.test_audit_tampering import states, verify
+from plugins.records.tests.test_audit_tampering import states, verify
 from tests.attack.thief import Database, identity, operator
 from tests.fault.service_process import service
 from tests.fault.turned_service import tell
