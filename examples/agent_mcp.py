@@ -78,7 +78,7 @@ def main() -> None:
             parties = {"holderDid": made.holder.did, "credentialId": made.credential_id}
             proved = server.call("request_proof", **parties, **bound, ibct=token)
             expected = bound | {"issuerDid": made.issuer_did}
-            print(server.call("verify_proof", proofId=proved["proofId"], **expected)["verdict"])
+            print(server.call("verify_proof", proofId=proved["proofId"], expect=expected)["verdict"])
         finally:
             server.close()
 
