@@ -20,10 +20,10 @@ from identity_codec.values import value_class
 from identity_core.domain.activity import DelegationChanged, Parties, RequestContext
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import FINAL
-from identity_core.domain.member_times import optional_time
+from identity_core.domain.inputs import optional_time
 from identity_core.errors import Conflict, Forbidden, InvalidRequest
 from identity_core.ports.clock import Clock
-from identity_core.ports.delegations import Delegations, IbctMember
+from identity_core.ports.credentials import Delegations, IbctMember
 from identity_core.use_cases.delegations.read import WRITE, DelegationAccess, ShownDelegation
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record

@@ -19,7 +19,7 @@ from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import Delegation, DelegationState
 from identity_core.errors import DelegationNotFound, Forbidden
 from identity_core.ports.clock import Clock
-from identity_core.ports.delegations import DelegationFilter, Delegations
+from identity_core.ports.credentials import DelegationFilter, Delegations
 from identity_core.ports.repositories import RowPosition
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.wire import ListDelegationsQuery

@@ -1,4 +1,4 @@
-"""What an error repeats of an input that is wrong.
+"""Times in requests, and the part of an invalid input that an error repeats.
 
 Answers are kept by clients, proxies and bug reports, so that a private key or a token in the wrong member must not come
 back. An input is repeated only where it looks like what it should have been, at most ``MOST`` characters of it, and never when
@@ -9,7 +9,12 @@ they look like what was asked for.
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import Final
+
+from identity_codec.structs import UnsetType
+from identity_codec.times import parse
+from identity_core.errors import InvalidRequest
 
 MOST: Final = 128
 NOT_SHOWN: Final = "(not shown)"
@@ -29,3 +34,16 @@ def echoed(text: str, form: re.Pattern[str]) -> str:
     if form.match(text) is None or _SECRET.search(text) is not None:
         return NOT_SHOWN
     return text[:MOST]
+
+
+def member_time(text: str, name: str) -> datetime:
+    """Return the time of a member or parameter of a request. Raises ``InvalidRequest`` with its name."""
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise InvalidRequest(f"{name} is not an RFC 3339 time with a zone.", details={"member": name}) from error
+
+
+def optional_time(text: str | UnsetType | None, name: str) -> datetime | None:
+    """Return the time of a member that may be missing or null. Raises ``InvalidRequest`` with its name."""
+    return member_time(text, name) if isinstance(text, str) else None
