@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from identity_core.api.contract import dereference
+from identity_core.api.schemas import Schemas
 from openapi import build, client_rules
 from tests.reference import DOCUMENT
 
@@ -23,11 +24,11 @@ COMMON_ESCAPE = re.compile(r"\\(?:x[0-9a-f]{2}|[\\./?+*()\[\]{}|^$-]|[dDwWsS])")
 
 
 def parts(part: Any, where: str = "") -> Iterator[tuple[str, Json]]:
-    """Yield every object of the document but the examples, with its place."""
+    """Yield every object of the document that generators read but the examples, with its place."""
     if isinstance(part, dict):
         yield where, part
         for name, value in part.items():
-            if name not in ("example", "examples"):
+            if name not in ("example", "examples", "x-checked-now"):
                 yield from parts(value, f"{where}/{name}")
     elif isinstance(part, list):
         for number, value in enumerate(part):
@@ -50,8 +51,17 @@ def test_patterns_are_of_the_common_subset() -> None:
     assert len(patterns) > 8
     for pattern in patterns:
         re.compile(pattern)
+        # A generator writes the characters into a source file, where a byte order mark or a line separator is an error.
+        assert pattern.isascii(), pattern
         assert "(?" not in pattern, pattern
         assert "\\" not in COMMON_ESCAPE.sub("", pattern), pattern
+
+
+def test_service_checks_what_the_pattern_leaves_out() -> None:
+    name = Schemas(DOCUMENT).compile({"$ref": "#/components/schemas/ApiKeyName"})
+    assert name.is_valid("operator of the shop")
+    for character in "\x1f\x9f\xad\u061c\u200b\u2028\u202e\ufeff\ufffb":
+        assert not name.is_valid(f"operator{character}")
 
 
 def test_texts_end_no_comment() -> None:

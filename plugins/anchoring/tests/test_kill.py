@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 from identity_anchoring.outbox import StoredOutbox
 
-from identity_core.domain.proofs.anchor import proof_commitment
 from identity_core.domain.proofs.stored import StoredProof
+from identity_core.domain.proofs.verification import proof_commitment
 from identity_core.store import Store
 from identity_tlog.anchored import AnchorPath
 from tests import servers

@@ -30,7 +30,7 @@ from identity_bound_credentials.domain.status_gaps import StatusEpoch
 from identity_bound_credentials.ports import PresentingBatchVerifier, PresentingProver
 from identity_core.domain.proofs.predicate import unsupported
 from identity_core.errors import PredicateUnsupported, ProofInvalid
-from identity_core.plugin.processes.securing import read, something_else
+from identity_core.plugin.processes.extended import read, something_else
 from identity_core.ports.prover import CallKind, ProofWorkers, Prover
 
 NAME: Final = "bound_credentials"

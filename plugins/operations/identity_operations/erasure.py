@@ -13,9 +13,8 @@ from identity_codec.values import value_class
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.errors import InvalidRequest
 from identity_core.ports.clock import Clock
-from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.background import FIRST, SOON_SECONDS, Repeating, StepSize, erasing_time
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.expiry import FIRST, SOON_SECONDS, StepSize, erasing_time
 from identity_core.use_cases.record import Record
 from identity_operations.kinds import KINDS
 from identity_operations.retention import StoredRecords

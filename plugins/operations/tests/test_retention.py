@@ -24,7 +24,7 @@ from identity_core.domain.proofs.expected import KeptCredential, KeptQuestion
 from identity_core.ports.credentials import CredentialFilter, RegisteredSchema
 from identity_core.ports.retention import ERASED_HOLDER
 from identity_core.store import Store
-from identity_core.use_cases.expiry import FEWEST, FIRST, HELD_SECONDS, MOST, SOON_SECONDS
+from identity_core.use_cases.background import FEWEST, FIRST, HELD_SECONDS, MOST, SOON_SECONDS
 from plugins.operations.tests.records import stored
 from tests.anchoring import add_proofs, some_proof
 from tests.credentials import HOLDER, ISSUER, NOW, a_credential, a_schema

@@ -12,7 +12,7 @@ import pytest
 from identity_transparency.tree import TransparencyTree
 
 from identity_core.database import Transaction
-from identity_core.ports.api_keys import Charge
+from identity_core.ports.key_store import Charge
 from identity_core.store import Store
 from identity_tlog.tree import Frontier, leaf_hash
 from tests.events import ROW, links_hold, open_store, write_rows

@@ -36,7 +36,7 @@ from identity_core.errors import (
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.credentials.held_keys import newest_held_key
+from identity_core.use_cases.credentials.issue import newest_held_key
 from identity_core.use_cases.dids.index import DidReader
 
 LEADS: Final = {3_600: timedelta(minutes=10), 86_400: timedelta(hours=1)}

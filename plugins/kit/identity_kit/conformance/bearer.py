@@ -1,4 +1,4 @@
-"""The promises of a verifier of bearer tokens, as tests (``ports/bearer.py``).
+"""The promises of a verifier of bearer tokens, as tests (``ports/key_store.py``).
 
 An author subclasses ``BearerConformance`` with two fixtures::
 
@@ -21,7 +21,7 @@ import pytest
 from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.errors import AuthFailed
-from identity_core.ports.bearer import BearerVerifier
+from identity_core.ports.key_store import BearerVerifier
 
 FOREIGN_TOKENS = (
     "",

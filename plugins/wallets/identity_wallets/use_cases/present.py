@@ -28,7 +28,7 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CopyStatus
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.securing import Disclosed, KeyBinding, SecuringFormat
-from identity_core.use_cases.credentials.held_keys import newest_held_key
+from identity_core.use_cases.credentials.issue import newest_held_key
 from identity_core.use_cases.dids.index import DidReader
 from identity_wallets.domain.claims import FORMAT
 from identity_wallets.domain.encryption import decrypt
