@@ -11,7 +11,7 @@ CEILINGS = {
     "missing_docstrings": 41,
     "bare_names": 163,
     "long_test_names": 495,
-    "refused_words": 4_241,
+    "refused_words": 4_265,
     "long_sentences": 27,
     "long_lines": 30,
 }
