@@ -23,6 +23,7 @@ MOVED: Final = {
     "identity_core.crypto": "identity_codec",
     "identity_core.domain.dids.jwk": "identity_codec.jwk",
     "identity_core.domain.jose": "identity_codec.jose",
+    "identity_core.ports.bearer": "identity_core.ports.key_store",
     "identity_core.values": "identity_codec.values",
 }
 
@@ -52,7 +53,5 @@ class OldNames(MetaPathFinder, Loader):
 
 def new_name(name: str) -> str:
     """Return the name of a moved module; an empty string for any other module."""
-    for old, new in MOVED.items():
-        if name == old or name.startswith(f"{old}."):
-            return new + name[len(old) :]
-    return ""
+    moved = (new + name[len(old) :] for old, new in MOVED.items() if f"{name}.".startswith(f"{old}."))
+    return next(moved, "")

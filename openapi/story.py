@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from identity_codec import ed25519
-from identity_core.domain.dids import challenge, differences, keys
+from identity_core.domain.dids import challenge, comparison, keys
 from identity_core.domain.dids.changes import Authorization, Change
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.keys import Key
@@ -77,7 +77,7 @@ class Story:
         after = self._chain.apply(before, entry)
         sequence = len(self.lines) + 1
         receipt = Receipt(hashlib.sha256(entry).hexdigest(), sequence, sequence, at)
-        version = IndexedVersion(after, receipt, differences.changes(before, after))
+        version = IndexedVersion(after, receipt, comparison.changes(before, after))
         self.lines.append(entry)
         self.versions.append(version)
         return version

@@ -21,10 +21,10 @@ from identity_core.client import Signer, ibct
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.delegations.ibct import Capability
 from identity_core.domain.dids.changes import Create
-from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import Context, IssuerKey, Statement, Witness, ZkProof, capability_digest
 from identity_core.domain.proofs.stored import DelegatedProof
+from identity_core.domain.proofs.verification import Anchor, AnchorStatus
 from identity_core.errors import ScopeMismatch
 from identity_core.use_cases.proofs.dry_run import DryRun, UsableDelegation
 from openapi.joint_proof_examples import AT_HOME, QUESTION, JointTelling

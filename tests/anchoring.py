@@ -24,9 +24,9 @@ from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline
 
 from identity_core.domain.activity import OPERATOR, EventRecord, RequestContext, StatusChanged
-from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ZkProof
 from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
+from identity_core.domain.proofs.verification import Anchor, AnchorStatus
 from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchorTransaction
 from identity_core.store import Store

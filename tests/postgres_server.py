@@ -102,7 +102,11 @@ class PostgresServer:
 
     def _command(self, program: str, *arguments: str) -> list[str]:
         command = [str(self.bin / program), *arguments]
-        return command if self.user is None else ["runuser", "-u", self.user, "--", *command]
+        if self.user is None:
+            return command
+        # setpriv becomes the program. runuser would wait for it and hold signals back.
+        group = pwd.getpwnam(self.user).pw_gid
+        return ["setpriv", f"--reuid={self.user}", f"--regid={group}", "--init-groups", "--", *command]
 
     def _run(self, program: str, *arguments: str) -> None:
         subprocess.run(self._command(program, *arguments), check=True, capture_output=True, timeout=300, cwd="/")

@@ -37,9 +37,9 @@ from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.delegations.action import Grant
 from identity_core.domain.delegations.delegation import AutonomyTable, Delegation
 from identity_core.domain.dids.did import Did
-from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.domain.proofs.stored import DelegatedProof
+from identity_core.domain.proofs.verification import Anchor
 from identity_core.errors import PredicateNotSatisfied
 from identity_core.plugin.processes.channel import decode_call, encode_call
 from identity_core.plugin.processes.extended import Extended
@@ -48,9 +48,9 @@ from identity_core.ports.proofs import Anchoring, RefusedInvocation
 from identity_core.ports.prover import Prover
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.create import Created
-from identity_core.use_cases.proofs.asked import ProofRequest
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.proofs.generate import Answered, GenerateDelegatedProof
+from identity_core.use_cases.proofs.prepare import ProofRequest
 from identity_core.use_cases.proofs.steps import ProofPolicy
 from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.use_cases.record import Record

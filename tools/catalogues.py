@@ -16,6 +16,7 @@ from babel.messages import mofile, pofile
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from identity_ui.catalogues import DOMAIN, LANGUAGES, LOCALE, TEMPLATES
+from identity_ui.presentation import CHECKS, EVENTS, ROLES
 
 # The same templates and translations must make the same bytes.
 _WHENEVER: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -27,6 +28,9 @@ def extracted() -> Catalog:
     found = extract_from_dir(TEMPLATES, [("**.html", "jinja2")], {"**.html": {"trimmed": "true", "silent": "false"}})
     for name, _, message, _, context in sorted(found, key=lambda each: (each[0], each[1])):
         catalog.add(message, locations=[(name, 0)], context=context)
+    said = [text for event in EVENTS.values() for role in ROLES for text in event.get(role, ())]
+    for text in (*said, *(text for answers in CHECKS.values() for text in answers.values())):
+        catalog.add(text, locations=[("presentation.json", 0)])
     return catalog
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from identity_core.api.request import NOTHING, Request
 from identity_core.cache import BoundedCache
 from identity_core.domain.callers import Caller
-from identity_core.extension.metrics import Gauge
+from identity_core.extension.declaration import Gauge
 
 if TYPE_CHECKING:
     from identity_core.plugin.choose import InUse

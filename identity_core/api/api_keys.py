@@ -15,8 +15,14 @@ from identity_core import wire
 from identity_core.api.decode import page_of, position
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.callers import ApiKey, Caller
-from identity_core.use_cases.api_keys.manage import CreateApiKey, RevokeApiKey, RotateApiKey, UpdateApiKey
-from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
+from identity_core.use_cases.api_keys.manage import (
+    CreateApiKey,
+    GetApiKey,
+    ListApiKeys,
+    RevokeApiKey,
+    RotateApiKey,
+    UpdateApiKey,
+)
 
 _ID: Final = "key_[A-Za-z0-9_-]+"
 

@@ -1,4 +1,4 @@
-"""Document and code, held against each other before the first request.
+"""The routes of the document, and the comparison of document and code before the first request.
 
 Every operation has a handler, every handler an operation, every security scheme somebody who checks it, every header
 parameter is one that the guard reads. What does not fit stops the start with one line.
@@ -9,15 +9,18 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any
+from typing import Any, Generic, TypeVar
+from urllib.parse import unquote_to_bytes
 
 import orjson
 
 from identity_codec.structs import python_name
 from identity_codec.values import value_class
-from identity_core.api.request import Handler
+from identity_core.api.request import NOTHING, Handler
 from identity_core.api.transport import READ
+from identity_core.errors import InvalidDid, InvalidRequest, NotFound
 from identity_core.extension.compose import compose
 from identity_core.extension.compose import operations as operations
 from identity_core.settings import StartError
@@ -115,3 +118,150 @@ def _check_operation(
             raise ContractError(f"{where}: nobody reads cookies")
     if named != set(re.findall(r"\{([^}]+)\}", path)):
         raise ContractError(f"{where}: the path and its parameters differ")
+
+
+T = TypeVar("T")
+
+_BROKEN_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def percent_decode(octets: bytes) -> str:
+    """UTF-8 text of a percent-encoded segment. Raises ValueError for a broken escape, broken UTF-8 or a control
+    character, NUL among them."""
+    if b"%" in octets:
+        if _BROKEN_PERCENT.search(octets):
+            raise ValueError("broken percent-encoding")
+        octets = unquote_to_bytes(octets)
+    text = octets.decode("utf-8")
+    # No control character is printable, and to ask for that costs a fifth of the search.
+    if not text.isprintable() and _CONTROL.search(text):
+        raise ValueError("control character")
+    return text
+
+
+@dataclass(slots=True, eq=False)
+class _Node(Generic[T]):
+    literals: dict[bytes, _Node[T]] = field(default_factory=dict)
+    parameter: str | None = None
+    following: _Node[T] | None = None
+    # The parameter that takes everything to the end of the path, and its targets.
+    rest: tuple[str, dict[str, T]] | None = None
+    found: dict[str, T] | None = None
+
+
+class Routes(Generic[T]):
+    """Path templates such as ``/dids/{did}/history``, each with its targets by HTTP method.
+
+    A last segment ``{name:path}`` takes one segment or more, as OpenAPI has no way to say and Connexion says by
+    ``format: path``.
+    """
+
+    def __init__(self) -> None:
+        self._static: dict[bytes, dict[str, T]] = {}
+        # The literal segments before a first parameter, and where they lead.
+        self._before_last: dict[bytes, _Node[T]] = {}
+        self._root: _Node[T] = _Node()
+
+    def add(self, template: str, targets: Mapping[str, T]) -> None:
+        """Registers ``template``. Raises ValueError when another name stands for the same parameter already."""
+        node = self._root
+        before = template.partition("/{")[0].encode("ascii")
+        for segment in template.split("/")[1:]:
+            if segment.startswith("{"):
+                # The first one: of those behind it the same is known by then.
+                self._before_last.setdefault(before, node)
+            if segment.endswith(":path}"):
+                node.rest = (segment[1:-6], {**(node.rest[1] if node.rest else {}), **targets})
+                return
+            if segment.startswith("{"):
+                name = segment[1:-1]
+                if node.parameter not in (None, name):
+                    raise ValueError(f"{template}: the parameter {name} is called {node.parameter} in another path")
+                node.parameter = name
+                if node.following is None:
+                    node.following = _Node()
+                node = node.following
+            else:
+                node = node.literals.setdefault(segment.encode("ascii"), _Node())
+        node.found = {**(node.found or {}), **targets}
+        if "{" not in template:
+            self._static[template.encode("ascii")] = node.found
+
+    def find(self, raw_path: bytes) -> tuple[dict[str, T], Mapping[str, str]]:
+        """The targets by method and the decoded parameters.
+
+        Raises ``NotFound``; ``InvalidDid`` or ``InvalidRequest`` for a parameter that is no text.
+        """
+        static = self._static.get(raw_path)
+        if static is not None:
+            return static, NOTHING
+        return self._near(raw_path) or self._walked(raw_path)
+
+    def _near(self, raw_path: bytes) -> tuple[dict[str, T], Mapping[str, str]] | None:
+        """The same for a path of which only the last segment is a parameter, where that is text: nearly all are. None for others."""
+        before, _, last = raw_path.rpartition(b"/")
+        node = self._before_last.get(before)
+        if node is None or not last or _literal(node, last) is not None:
+            return None
+        following = node.following
+        name, found = node.rest or (node.parameter, following.found if following is not None else None)
+        if name is None or found is None:
+            return None
+        try:
+            return found, {name: percent_decode(last)}
+        except ValueError:
+            return None
+
+    def _walked(self, raw_path: bytes) -> tuple[dict[str, T], Mapping[str, str]]:
+        node = self._root
+        values: dict[str, str] = {}
+        broken: str | None = None
+        segments = raw_path.split(b"/")[1:]
+        for place, segment in enumerate(segments):
+            literal = _literal(node, segment)
+            if literal is not None:
+                node = literal
+                continue
+            if node.rest is not None:
+                _refuse_broken(broken)
+                return node.rest[1], values | _rest(node.rest[0], segments[place:])
+            if node.following is None or node.parameter is None or not segment:
+                raise NotFound
+            try:
+                values[node.parameter] = percent_decode(segment)
+            except ValueError:
+                broken = node.parameter
+            node = node.following
+        if node.found is None:
+            raise NotFound
+        _refuse_broken(broken)
+        return node.found, values
+
+
+def _refuse_broken(parameter: str | None) -> None:
+    """Raises the refusal of a parameter that is no text, when there is one."""
+    if parameter == "did":
+        raise InvalidDid(details={"reason": "encoding"})
+    if parameter is not None:
+        raise _not_text(parameter)
+
+
+def _rest(name: str, segments: list[bytes]) -> dict[str, str]:
+    """What is left of the path, decoded segment by segment."""
+    try:
+        return {name: "/".join(map(percent_decode, segments))}
+    except ValueError:
+        raise _not_text(name) from None
+
+
+def _not_text(name: str) -> InvalidRequest:
+    says = "A path parameter is not percent-encoded UTF-8 without control characters."
+    return InvalidRequest(says, details={"parameter": name})
+
+
+def _literal(node: _Node[T], segment: bytes) -> _Node[T] | None:
+    """The literal child that ``segment`` spells, perhaps with needless escapes (RFC 3986 §6.2.2.2: equivalent)."""
+    if b"%" not in segment:
+        return node.literals.get(segment)
+    return None if _BROKEN_PERCENT.search(segment) else node.literals.get(unquote_to_bytes(segment))

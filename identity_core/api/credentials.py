@@ -34,8 +34,7 @@ from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import NotAcceptable
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
 from identity_core.ports.repositories import RowPosition
-from identity_core.use_cases.credentials.imports import ImportCredential
-from identity_core.use_cases.credentials.issue import IssueCredential
+from identity_core.use_cases.credentials.issue import ImportCredential, IssueCredential
 from identity_core.use_cases.credentials.read import GetCredential, ListCredentials
 from identity_core.use_cases.credentials.schemas import (
     CreateCredentialSchema,

@@ -22,8 +22,8 @@ from identity_codec import multibase
 from identity_codec.strict_json import JsonRefused
 from identity_codec.structs import ValidationError, convert, python_name
 from identity_codec.times import micros, moment
+from identity_core.api.contract import percent_decode
 from identity_core.api.request import NOTHING, Request
-from identity_core.api.routes import percent_decode
 from identity_core.api.schemas import Schemas, check
 from identity_core.api.transport import Receive, read_body
 from identity_core.errors import InvalidRequest, UnsupportedMediaType

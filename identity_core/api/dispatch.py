@@ -17,10 +17,10 @@ import orjson
 from identity_codec.structs import pascal_name
 from identity_core.api import contract
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
+from identity_core.api.contract import Routes
 from identity_core.api.decode import Parse, Query, RequestBody, parser, refuse_body
 from identity_core.api.pages import form_run, page_run
 from identity_core.api.request import Admission, Answer, Around, Cost, ErrorShape, Handler, Operation, PageForm, Request
-from identity_core.api.routes import Routes
 from identity_core.api.schemas import Promises, Schemas, verified
 from identity_core.api.transport import Origins, Receive, Run, Scope, Send, deliver
 from identity_core.api.writing import AuditRefusals

@@ -48,7 +48,7 @@ from identity_core.errors import (
 )
 from identity_core.ports.activity import IdempotencyKeys, IdempotencyRecord, StoredAnswer
 from identity_core.ports.clock import Clock
-from identity_core.use_cases.expiry import erasing_time
+from identity_core.use_cases.background import erasing_time
 
 REPLAYED = ("Idempotent-Replayed", "true")
 _KEY = re.compile(r"[!-~]{1,255}", re.ASCII)

@@ -14,12 +14,11 @@ from identity_codec.values import value_class
 from identity_core import wire
 from identity_core.api.idempotency import REPLAYED
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.domain.proofs.anchor import Anchor, proof_commitment
 from identity_core.domain.proofs.asked import Asked
 from identity_core.domain.proofs.expected import AnyPresented, KeptQuestion
 from identity_core.domain.proofs.proof import PresentedProof, ZkProof
 from identity_core.domain.proofs.stored import DelegatedProof, StoredProof
-from identity_core.domain.proofs.verification import ProofVerification, issuer_of
+from identity_core.domain.proofs.verification import Anchor, ProofVerification, issuer_of, proof_commitment
 from identity_core.errors import IdentityError
 from identity_core.ports.proofs import RefusedInvocation
 from identity_core.use_cases.proofs.dry_run import CheckDelegatedProof, DryRun

@@ -19,8 +19,8 @@ from identity_codec.values import value_class
 from identity_core.api.request import Answer, Handler, Operation, Request
 from identity_core.domain.activity import REFUSED, Refused, RequestContext
 from identity_core.errors import IdentityError, QuotaExceeded
-from identity_core.ports.api_keys import KEPT, Charge, Usage
 from identity_core.ports.clock import Clock
+from identity_core.ports.key_store import KEPT, Charge, Usage
 from identity_core.throttle.policy import Network, bucket_address, client_address
 from identity_core.use_cases.record import Record
 

@@ -30,8 +30,7 @@ from identity_core.bootstrap.runtime import Runtime, unserved_resources
 from identity_core.database import Database
 from identity_core.domain.dids.challenge import ChallengeKey
 from identity_core.extension.choice import documents_of
-from identity_core.extension.declaration import Contribution, TokenGrants, TokenResources
-from identity_core.extension.metrics import Gauge
+from identity_core.extension.declaration import Contribution, Gauge, TokenGrants, TokenResources
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.extension.order import InstalledExtension
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus

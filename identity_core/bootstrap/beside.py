@@ -14,8 +14,14 @@ from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKe
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.use_cases.api_keys.manage import CreateApiKey, RevokeApiKey, RotateApiKey, UpdateApiKey
-from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
+from identity_core.use_cases.api_keys.manage import (
+    CreateApiKey,
+    GetApiKey,
+    ListApiKeys,
+    RevokeApiKey,
+    RotateApiKey,
+    UpdateApiKey,
+)
 from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange, TaggedKeys
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.dids.head_check import HeadCheck

@@ -22,8 +22,7 @@ from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.ports.proofs import Anchoring
 from identity_core.ports.suites import ProofSuite, ProofSuites
-from identity_core.use_cases.credentials.imports import ImportCredential
-from identity_core.use_cases.credentials.issue import CredentialIntake, IssueCredential
+from identity_core.use_cases.credentials.issue import CredentialIntake, ImportCredential, IssueCredential
 from identity_core.use_cases.credentials.read import CredentialAccess, GetCredential, ListCredentials
 from identity_core.use_cases.credentials.schemas import (
     CreateCredentialSchema,
@@ -31,9 +30,8 @@ from identity_core.use_cases.credentials.schemas import (
     ListCredentialSchemas,
 )
 from identity_core.use_cases.credentials.sealed import SealedCredentials
-from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
-from identity_core.use_cases.credentials.verify import VerifyCredential
+from identity_core.use_cases.credentials.verify import SignatureChecks, VerifyCredential
 from identity_core.use_cases.dashboard import ResetDisclosures
 from identity_core.use_cases.delegations.change import (
     DeleteDelegation,

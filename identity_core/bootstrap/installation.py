@@ -39,13 +39,13 @@ from identity_core.ports.key_store import KeyStore
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import Settings, SettingsError, StartError, load, shown_hosts
 from identity_core.throttle.fallback import FallbackStorage, open_buckets
-from identity_core.throttle.token_bucket import TokenBucketStorage
+from identity_core.throttle.memory import TokenBucketStorage
 from identity_core.tracing import Tracing
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.proofs.no_prover import NoProver
+from identity_core.use_cases.proofs.suite_1 import NoProver
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.transparency import RollbackGuard
 from identity_core.wire import CreateApiKeyRequest

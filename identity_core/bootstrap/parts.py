@@ -13,9 +13,8 @@ from identity_core.api.errors import guide_folder
 from identity_core.api.pages import guide_pages, log_pages
 from identity_core.api.service import ServiceHandlers
 from identity_core.api.verifications import VerificationHandlers
-from identity_core.bootstrap.gauges import kernel_gauges
 from identity_core.bootstrap.handlers import PageTags
-from identity_core.bootstrap.probes import kernel_probes
+from identity_core.bootstrap.probes import kernel_gauges, kernel_probes
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.extension.declaration import Contribution, Extension
 from identity_core.extension.order import InstalledExtension

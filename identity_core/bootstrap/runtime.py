@@ -20,7 +20,7 @@ from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import Settings, SettingsError
 from identity_core.store import Store
 from identity_core.throttle.fallback import FallbackStorage
-from identity_core.throttle.token_bucket import TokenBucketStorage
+from identity_core.throttle.memory import TokenBucketStorage
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.dids.index import DidReader

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from identity_core.database.drivers import DATABASES, driver_of
 from identity_core.database.group_commit import BatchJob as BatchJob
 from identity_core.database.group_commit import followed_by as followed_by
+from identity_core.database.interface import DATABASES, driver_of
 from identity_core.database.interface import MAPPED_MEBIBYTES as MAPPED_MEBIBYTES
 from identity_core.database.interface import READERS as READERS
 from identity_core.database.interface import ConstraintViolated as ConstraintViolated

@@ -1,4 +1,4 @@
-"""What the rooms above see of a database, and what can go wrong.
+"""The port of a database, its errors, and the drivers that distributions register as entry points by the scheme of a URL.
 
 SQL is written by hand, with ``:name`` parameters, once for both dialects: times are integers (microseconds since 1970,
 UTC), octets are BLOB or BYTEA, conflicts are ``ON CONFLICT``, what was written comes back by ``RETURNING``.
@@ -10,8 +10,10 @@ a server. What the client sees never does.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cache
+from importlib.metadata import entry_points
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 from identity_codec.values import value_class
 from identity_core.errors import InvalidRequest, Overloaded, PluginUnavailable, StorageMismatch
@@ -229,3 +231,25 @@ class MigrationFailed(DatabaseError):
 
 class MigrationPending(MigrationFailed):
     """The tables are of an older version, and were opened to be looked at."""
+
+
+DATABASES: Final = "identity.databases"
+"""Classes whose instances are a ``Database``, made from URL, ``writer_lock`` and number of readers. ``look_at(url)`` returns a ``Look``."""
+BUCKETS: Final = "identity.buckets"
+"""Subclasses of ``TokenBucketStorage``, made from ``async+tokenbucket+`` and the URL."""
+
+
+@cache
+def load_driver(group: str, scheme: str) -> Any:
+    """Return the driver of ``group`` for URLs of ``scheme``. Raises ``DatabaseUnavailable``."""
+    for found in entry_points(group=group, name=scheme):
+        try:
+            return found.load()
+        except ImportError as error:
+            raise DatabaseUnavailable(f"the driver for {scheme}:// cannot be loaded: {error}") from error
+    raise DatabaseUnavailable(f"no driver for {scheme}:// is installed")
+
+
+def driver_of(group: str, url: str) -> Any:
+    """Return the driver of ``group`` for ``url``. Raises ``DatabaseUnavailable``."""
+    return load_driver(group, url.partition(":")[0])

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote
 
-from identity_core.database.drivers import DATABASES, driver_of
 from identity_core.database.interface import (
+    DATABASES,
     DatabaseAbsent,
     DatabaseDamaged,
     DatabaseError,
@@ -28,6 +28,7 @@ from identity_core.database.interface import (
     Job,
     T,
     Transaction,
+    driver_of,
 )
 from identity_core.database.sqlite_connection import Connection, translated
 

@@ -21,7 +21,7 @@ from identity_core.plugin.manager import PluginManager
 from identity_core.ports.retention import RetentionRule
 from identity_core.settings import Settings, SettingsError, StartError
 from identity_core.settings.sources import did_you_mean
-from identity_core.store.retention import RULES
+from identity_core.store.proofs import RULES
 
 T = TypeVar("T")
 

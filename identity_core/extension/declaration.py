@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
+from identity_codec.values import value_class
 from identity_core.errors import IdentityError
 from identity_core.extension.installation import InstallationCheck, RowRule
-from identity_core.extension.metrics import Gauge
 from identity_core.ports.activity import EventSink
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
@@ -22,6 +22,39 @@ from identity_core.tracing import Tracing
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.service import Probe
 from identity_core.use_cases.transparency import RollbackGuard
+
+Mode = Literal["counter", "livesum", "livemax", "livemin"]
+
+
+@value_class
+class Gauge:
+    """A number of a part of the service.
+
+    ``name``: as Prometheus has it, without ``identity_``; that of a counter without ``_total``. ``mode``: ``counter`` for a number that
+    only grows, else how the numbers of several server processes become one (``multiprocess_mode`` of prometheus-client). ``read``: returns
+    the number, or with a ``label`` the number by its value. It is called before each scrape, must not raise and must not block.
+    """
+
+    name: str
+    mode: Mode
+    meaning: str
+    read: Callable[[], float | Mapping[str, float]]
+    label: str = ""
+
+
+class RenderedMetrics(Protocol):
+    """The metrics of all server processes. An extension may provide it as a service."""
+
+    def render(self, dependencies: Mapping[str, str]) -> bytes:
+        """Return the text format of Prometheus; ``dependencies`` is the state of each in a word."""
+        ...
+
+
+def render_metrics(find: Callable[[type[Any]], Any]) -> bytes:
+    """Return the text of the service ``RenderedMetrics``, by the method ``find`` of a kernel; nothing where no part provides it."""
+    found: RenderedMetrics | None = find(RenderedMetrics)
+    return b"" if found is None else found.render({})
+
 
 S = TypeVar("S")
 

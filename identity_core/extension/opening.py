@@ -18,8 +18,7 @@ from identity_codec.values import value_class
 from identity_core.database import Database, migrate
 from identity_core.errors import IdentityError, Overloaded
 from identity_core.extension.compose import operations
-from identity_core.extension.declaration import Contribution
-from identity_core.extension.metrics import Gauge
+from identity_core.extension.declaration import Contribution, Gauge
 from identity_core.extension.order import InstalledExtension
 from identity_core.plugin.choose import InstalledPlugin
 from identity_core.plugin.load import described

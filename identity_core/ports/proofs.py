@@ -22,8 +22,8 @@ from identity_codec.values import value_class
 from identity_core.domain.activity import EventRecord
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.chain import DelegationChain
-from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.stored import DelegatedProof, ProofRevocation, StoredProof
+from identity_core.domain.proofs.verification import Anchor
 from identity_core.errors import CODES, AnchoringDisabled, IdentityError, InternalError
 
 

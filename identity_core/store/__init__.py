@@ -12,7 +12,6 @@ from typing import Final
 
 from identity_core.database import MAPPED_MEBIBYTES, READERS, Database, open_database
 from identity_core.store import migrations
-from identity_core.store.api_key_tags import ApiKeyTags
 from identity_core.store.challenges import StoredSpentChallenges, StoredVerifierChallenges
 from identity_core.store.credentials import StoredCredentials, StoredCredentialSchemas
 from identity_core.store.delegations import StoredDelegations
@@ -23,7 +22,7 @@ from identity_core.store.invocations import StoredInvocations
 from identity_core.store.proofs import StoredProofs
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.requests import StoredIdempotencyKeys, StoredUsage
-from identity_core.store.row_mac import RowMac
+from identity_core.store.row_mac import ApiKeyTags, RowMac
 from identity_core.store.service_did import StoredServiceDid
 
 __all__ = ["Store"]

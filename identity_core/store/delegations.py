@@ -13,7 +13,7 @@ from identity_core.database import Transaction
 from identity_core.domain.delegations.chain import MAX_CHAIN, DelegationChain
 from identity_core.domain.delegations.delegation import Delegation
 from identity_core.domain.dids.did import Did
-from identity_core.ports.delegations import DelegationFilter, IbctMember
+from identity_core.ports.credentials import DelegationFilter, IbctMember
 from identity_core.ports.proofs import Invocation
 from identity_core.ports.repositories import RowPosition
 from identity_core.store.records import Repository, Table, delete_first

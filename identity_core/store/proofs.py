@@ -3,6 +3,8 @@
 Rows are added by the transaction that ends an invocation (``invocations.py``), never alone. What is decided of an anchor stands in the
 proof's own row; while it is pending, transaction and block are those of its batch, so that a step of a batch on its way is one row and
 not ten thousand. A revoked one reads its batch too, which goes on without it.
+
+``RULES`` are the retention rules of the tables of the kernel. README.md gives the reasons.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from identity_core.database import Database, Transaction
 from identity_core.domain.activity import EventRecord
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.chain import MAX_CHAIN
-from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
+from identity_core.domain.proofs.verification import Anchor, AnchorStatus
 from identity_core.ports.proofs import CredentialRecord, ProofRecords
+from identity_core.ports.retention import ERASED_HOLDER, RetentionRule
 from identity_core.store.delegations import CHAIN_JOINED, chain_of
 from identity_core.store.events import StoredEvents
 from identity_core.store.records import Repository, Table
@@ -122,3 +125,28 @@ def _credential_record(status: str, valid_from: int, valid_until: int | None) ->
 def add_proof(transaction: Transaction, proof: StoredProof) -> None:
     """Insert the row of a new proof."""
     transaction.execute(PROOFS.insert_by_place, PROOFS.row(proof, proof.id))
+
+
+_CREDENTIALS: Final = RetentionRule(
+    kind="credentials",
+    # As the partial index has it, or it is not used.
+    expired=f"valid_until <= :until AND holder <> '{ERASED_HOLDER}' ORDER BY valid_until",
+    forget=f"UPDATE credentials SET holder = '{ERASED_HOLDER}', sealed = :nothing, status_reason = NULL",  # noqa: S608
+    dependent="DELETE FROM disclosures WHERE credential_id = :id",
+    columns="id issuer holder schema_id verification_method valid_from valid_until status status_reason created_at created_by",
+    roles=("holder", "issuer"),
+)
+_PROOFS: Final = RetentionRule(
+    kind="proofs",
+    expired="expires_at <= :until ORDER BY expires_at",
+    # What is on its way to a ledger is still needed to say what became of it. A value and not NOT EXISTS: where a server joins, it may
+    # read all leaves for a step of a few proofs.
+    undecided="""
+(SELECT count(*) FROM anchor_leaves WHERE proof_id = proofs.id AND (state IN ('queued', 'revoking')
+OR (state = 'batched' AND (SELECT state FROM anchor_batches WHERE id = batch_id) NOT IN ('confirmed', 'failed'))))
+""",
+    columns="id delegation_id holder agent credential_id issuer schema_id predicate proof created_at expires_at caller challenge domain "
+    "revoked_at revoked_by revocation_reason anchor_status question",
+    roles=("holder", "agent"),
+)
+RULES: Final = (_CREDENTIALS, _PROOFS)

@@ -14,7 +14,7 @@ from identity_codec.times import micros
 from identity_core.database import Database, Transaction, followed_by
 from identity_core.errors import QuotaExceeded, RequestInProgress
 from identity_core.ports.activity import IdempotencyRecord, StoredAnswer
-from identity_core.ports.api_keys import KEPT, Charge
+from identity_core.ports.key_store import KEPT, Charge
 from identity_core.store.records import Repository, Table, delete_first
 
 LEASE = timedelta(seconds=60)

@@ -16,10 +16,9 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from identity_core.database.drivers import BUCKETS, driver_of
+from identity_core.database.interface import BUCKETS, driver_of
 from identity_core.settings import Throttle, buckets_of
-from identity_core.throttle.memory import TokenBucketMemoryStorage
-from identity_core.throttle.token_bucket import Decision, TokenBucketStorage
+from identity_core.throttle.memory import Decision, TokenBucketMemoryStorage, TokenBucketStorage
 
 # A shared store that needs longer is worth less than the local bucket (openapi/DECISIONS.md §3.6: at most 60 ms a request).
 DEADLINE_SECONDS = 0.05

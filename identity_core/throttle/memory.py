@@ -1,4 +1,4 @@
-"""Token buckets in this process's memory: for one worker, and the fallback when a shared store fails.
+"""The rule of token buckets, and buckets in this process's memory: for one worker, and the fallback when a shared store fails.
 
 Time is a monotonic count that is passed in, so that no clock step reaches the limit. A bucket that is full again says
 nothing, so it is forgotten when newer keys come; beyond ``max_keys`` the one unused for longest is forgotten even if it
@@ -9,10 +9,90 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from math import ceil
+from typing import Any, NamedTuple
 
-from identity_core.throttle.token_bucket import Decision, TokenBucketStorage
+from limits.aio.storage.base import Storage
+
+
+class Decision(NamedTuple):
+    """What a bucket answers. ``remaining`` is in whole tokens; ``retry_after_seconds`` is 0 when allowed, else the time
+    after which the same request would pass; ``reset_after_seconds`` is the time until the bucket is full."""
+
+    allowed: bool
+    remaining: int
+    retry_after_seconds: float
+    reset_after_seconds: float
+
+
+class BucketDebit(NamedTuple):
+    """A request in whole ticks of a store's clock: the ``interval`` between two tokens, the ``capacity`` of the bucket,
+    the ``cost``; and how many ticks a second has."""
+
+    interval: int
+    capacity: int
+    cost: int
+    ticks: int
+
+    @classmethod
+    def of(cls, rate: float, burst: int, cost: int, ticks: int) -> BucketDebit:
+        """``rate`` in tokens a second, above 0; ``0 <= cost <= burst``, where 0 only looks. Raises ``ValueError``."""
+        if not (rate > 0 and 0 <= cost <= burst and burst >= 1):
+            raise ValueError(f"a bucket of rate {rate} and burst {burst} cannot spend {cost}")
+        # The interval is rounded up: rounding may make the limit stricter, never looser.
+        interval = ceil(ticks / rate)
+        return cls(interval, burst * interval, cost * interval, ticks)
+
+    def allowed(self, debt: int) -> Decision:
+        """The decision for a request that passed and left the bucket ``debt`` ticks from full."""
+        return Decision(True, (self.capacity - debt) // self.interval, 0.0, debt / self.ticks)
+
+    def refused(self, debt: int) -> Decision:
+        """The decision for a request that found the bucket ``debt`` ticks from full."""
+        # The debt may have been read a moment after the refusal and look payable: the refusal stands all the same.
+        wait = max(debt + self.cost - self.capacity, 1)
+        return Decision(False, (self.capacity - debt) // self.interval, wait / self.ticks, debt / self.ticks)
+
+
+class TokenBucketSupport(ABC):
+    """An asynchronous ``limits`` storage that keeps token buckets."""
+
+    @abstractmethod
+    def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Coroutine[Any, Any, Decision]:
+        """Spends ``cost`` tokens of the bucket ``key``, which holds ``burst`` and gains ``rate`` a second.
+
+        Cost 0 only looks. Raises ``ValueError`` for a cost above the burst, which could never pass."""
+        raise NotImplementedError
+
+    def spend_at_once(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision | None:
+        """The same without waiting, where the buckets are in this process or on this machine; None elsewhere, and nothing is spent."""
+        return None
+
+
+class TokenBucketStorage(Storage, TokenBucketSupport):
+    """A ``limits`` storage that keeps token buckets and nothing else: it refuses to count windows. ``wrap_exceptions`` of the library
+    does not reach ``acquire_token_bucket``, which raises ``base_exceptions`` as they are."""
+
+    STORAGE_SCHEME: list[str] | None = None
+
+    async def incr(self, key: str, expiry: int, amount: int = 1) -> int:
+        """Refused."""
+        raise NotImplementedError("a token bucket storage does not count windows")
+
+    async def get(self, key: str) -> int:
+        """Refused."""
+        raise NotImplementedError("a token bucket storage does not count windows")
+
+    async def get_expiry(self, key: str) -> float:
+        """Refused."""
+        raise NotImplementedError("a token bucket storage does not count windows")
+
+    async def close(self) -> None:
+        """Gives back connections and files."""
+
 
 # Below the resolution of any rate; it absorbs the rounding of a sum of ``burst`` floating-point intervals.
 _EPSILON_SECONDS = 1e-9

@@ -27,7 +27,7 @@ from identity_codec.values import value_class
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import RateLimited
 from identity_core.settings.server import UNIX
-from identity_core.throttle.token_bucket import Decision, TokenBucketSupport
+from identity_core.throttle.memory import Decision, TokenBucketSupport
 
 Headers = list[tuple[str, str]]
 Network = IPv4Network | IPv6Network | Literal["unix"]

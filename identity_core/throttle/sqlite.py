@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlparse
 
 from identity_core.cache import BoundedCache
 from identity_core.database.files import FileLock
-from identity_core.throttle.token_bucket import BucketDebit, Decision, TokenBucketStorage
+from identity_core.throttle.memory import BucketDebit, Decision, TokenBucketStorage
 
 _NANOSECONDS = 1_000_000_000
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from tests.architecture.sizes import parsed
@@ -42,12 +43,17 @@ def files(folders: tuple[str, ...], ending: str) -> Iterator[Path]:
 Definition = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@cache
+def definitions_of(path: Path) -> tuple[Definition, ...]:
+    """Return modules, classes and functions of a file. Several rules read them, and a file has many other nodes."""
+    return tuple(node for node in ast.walk(parsed(path)) if isinstance(node, Definition))
+
+
 def definitions(folders: tuple[str, ...]) -> Iterator[tuple[Path, Definition]]:
     """Yield modules, classes and functions of Python files."""
     for path in files(folders, ".py"):
-        for node in ast.walk(parsed(path)):
-            if isinstance(node, Definition):
-                yield path, node
+        for node in definitions_of(path):
+            yield path, node
 
 
 def wrong_docstrings(words: frozenset[str] = FIRST_WORDS) -> list[str]:

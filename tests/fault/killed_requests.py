@@ -42,8 +42,8 @@ ROOT, LEDGER = Path(identity_core.__file__).parent, Path(identity_ledger_sql.__f
 WRITE_PATH = {
     str(ROOT / name)
     for name in (
-        *("api/idempotency.py", "api/writing.py", "store/requests.py", "store/documents.py", "store/activity.py"),
-        *("store/credentials.py", "store/delegations.py", "store/api_key_tags.py", "database/group_commit.py"),
+        *("api/idempotency.py", "api/writing.py", "store/requests.py", "store/documents.py", "store/events.py"),
+        *("store/credentials.py", "store/delegations.py", "store/row_mac.py", "database/group_commit.py"),
         *("database/sqlite.py", "database/postgresql.py", "use_cases/dids/commit.py", "use_cases/dids/create.py"),
         *("use_cases/dids/change.py", "use_cases/api_keys/manage.py", "use_cases/api_keys/tagged.py"),
         *("use_cases/credentials/issue.py", "use_cases/credentials/status.py", "use_cases/delegations/create.py"),

@@ -80,9 +80,7 @@ class Installation:
             for each in processes:
                 os.kill(each, signal.SIGSTOP)
             time.sleep(seconds)
-            # runuser, which started the server, stops when the server does.
-            parent = int(Path(f"/proc/{processes[0]}/stat").read_text().rpartition(")")[2].split()[1])
-            for each in (*processes, parent):
+            for each in processes:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(each, signal.SIGCONT)
         else:

@@ -273,6 +273,7 @@ def paste(page: Page, text: str, key: str = "", *, beside: str = "", service_did
     """The verdict about a log, and the requirements that the page then names."""
     # A verdict takes the place of the one before: what is waited for is the next.
     page.evaluate("document.querySelector('#log-result').hidden = true")
+    page.evaluate("document.querySelector('#log-more-fields').open = true")
     page.fill("#log", text)
     page.fill("#log-key", key)
     page.fill("#log-beside", beside)
@@ -292,13 +293,13 @@ def paste(page: Page, text: str, key: str = "", *, beside: str = "", service_did
 @pytest.fixture
 def verifying(site: Site, opened: Open) -> Page:
     page, _ = opened()
-    page.goto(f"{site.url}/ui/verify")
+    page.goto(f"{site.url}/ui/check-log")
     return page
 
 
 def test_the_browser_finds_of_a_log_what_the_command_line_finds(site: Site, opened: Open) -> None:
     page, watched = opened()
-    page.goto(f"{site.url}/ui/verify")
+    page.goto(f"{site.url}/ui/check-log")
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url))
     checked = verify(written(LOG).encode())
@@ -374,7 +375,7 @@ def module(page: Page) -> str:
 def test_the_browser_judges_every_log_as_the_service_does(site: Site, opened: Open) -> None:
     """With the module that the page imports: of the logs that the TypeScript client judges, whose the module is, every fifth."""
     page, _ = opened(bypass_csp=True)
-    page.goto(f"{site.url}/ui/verify")
+    page.goto(f"{site.url}/ui/check-log")
     own = {name: (log, is_good(log)) for name, log in [*own_logs().items()][::5]} | dict([*mutated_logs().items()][::5])
     webvh = dict([*WEBVH.items()][::5])
     jobs: dict[str, Entry] = {name: {"log": log} for name, (log, _) in own.items()}
@@ -391,7 +392,7 @@ def test_the_browser_judges_every_log_as_the_service_does(site: Site, opened: Op
 
 def test_each_entry_has_a_verdict_in_words(site: Site, opened: Open) -> None:
     page, watched = opened(bypass_csp=True)
-    page.goto(f"{site.url}/ui/verify")
+    page.goto(f"{site.url}/ui/check-log")
     rows, bound = page.locator("#log-entries li"), page.locator("[data-unchecked=bound]")
     for seed in (0, 1):
         life = RandomLife(seed)

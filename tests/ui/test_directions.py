@@ -5,10 +5,8 @@ from __future__ import annotations
 from urllib.parse import quote
 
 import pytest
-from identity_ui.render import page as rendered
+from identity_ui.render import _environment
 from playwright.sync_api import Browser, Page
-
-from identity_core.api.request import Request
 
 # The left edges of the characters of the texts after the first <bdi>, line by line.
 EDGES = """() => {
@@ -53,6 +51,6 @@ def test_an_element_alone_does_not_isolate(blank: Page) -> None:
 def test_no_name_reorders_the_text_after_it(blank: Page, control: str, end: str) -> None:
     """An attribute that an agent may ask about, in the sentence of the page."""
     action = f"zkp.prove.{quote(f'{end}{control}age', safe='')}.gte.18"
-    request = Request(request_id="1", headers={}, operation_id="")
-    blank.set_content(rendered("grant.html", request, action=action).body.decode())
+    macros = _environment("en").get_template("macros.html").make_module({"versions": {}, "signed_in": None})
+    blank.set_content(f"<p>{macros.grant(action)} says the service</p>")
     assert is_in_order(blank)

@@ -34,19 +34,21 @@ def signs_in(page: Page, site: Site, file: Path) -> None:
 
 def test_a_narrower_delegation_takes_the_place_of_the_wider(site: Site, opened: Open) -> None:
     page, watched = opened()
-    sign_in(page, site, "nora", keep=True, to="delegations")
+    sign_in(page, site, "nora", keep=True)
     give_delegation(page, site, "wide", actions="zkp.prove.age.gte.18\nzkp.prove.age.gte.21", uses=5)
-    has_states(page, "active")
+    has_states(page, "Active")
     page.click("form.narrow >> xpath=../summary")
     page.uncheck("form.narrow [value='zkp.prove.age.gte.21']")
     page.fill("form.narrow [name=uses]", "2")
     watched.look(page)
     examine(page)
     page.click("form.narrow button")
-    has_states(page, "active", "revoked")
-    narrow = page.locator(".cards article").first
-    expect(narrow).to_contain_text("0 of 2")
-    assert narrow.locator("dd small code").all_inner_texts() == ["zkp.prove.age.gte.18"]
+    narrow = page.locator(".cards article")
+    expect(narrow).to_contain_text("2 of 2 uses")
+    assert narrow.locator("form.narrow code").all_text_contents() == ["zkp.prove.age.gte.18"]
+    page.goto(f"{site.url}/ui/agents?state=ended")
+    has_states(page, "Ended for good")
+    page.goto(f"{site.url}/ui/agents")
     page.click("form.narrow >> xpath=../summary")
     page.uncheck("form.narrow [name=action]")
     page.click("form.narrow button")
@@ -60,16 +62,16 @@ def test_a_narrower_delegation_takes_the_place_of_the_wider(site: Site, opened: 
 
 def test_where_the_old_one_cannot_be_revoked_the_page_says_so(site: Site, opened: Open) -> None:
     page, _ = opened()
-    sign_in(page, site, "olga", keep=True, to="delegations")
+    sign_in(page, site, "olga", keep=True)
     give_delegation(page, site, "wide")
     # The page that stands: a route that is set while another is on its way may miss its requests.
-    has_states(page, "active")
+    has_states(page, "Active")
     page.route("**/revoke", lambda route: route.fulfill(status=503, json={"error": {"code": "TRIED", "message": ""}}))
     page.click("form.narrow >> xpath=../summary")
     page.click("form.narrow button")
     expect(page.locator("[data-message=halfway]")).to_contain_text("TRIED")
     page.reload()
-    has_states(page, "active", "active")
+    has_states(page, "Active", "Active")
 
 
 def test_a_key_is_rotated_and_the_file_that_was_saved_before_serves(site: Site, opened: Open, tmp_path: Path) -> None:
@@ -89,11 +91,11 @@ def test_a_key_is_rotated_and_the_file_that_was_saved_before_serves(site: Site, 
     expect(page.locator("#renewed")).to_be_visible()
     # The session goes on, and so does the key that the browser keeps.
     page.click("#renewed a")
-    expect(page.locator("article", has_text=fresh["publicKey"])).to_contain_text("You are signed in with this key.")
-    expect(page.get_by_text(before["keys"]["authentication"]["publicKey"])).to_have_count(0)
-    page.goto(f"{site.url}/ui/delegations")
+    row = page.locator("tbody tr").filter(has=page.locator(f"[data-key='{fresh['publicKey']}']"))
+    expect(row).to_contain_text("In use now")
+    expect(page.locator(f"[data-key='{before['keys']['authentication']['publicKey']}']")).to_have_count(0)
     give_delegation(page, site, "by the new key")
-    has_states(page, "active")
+    has_states(page, "Active")
     sign_out(page, site)
     signs_in(page, site, file)
     # The command line understands the file too; a browser saves it for everybody to read.
@@ -132,7 +134,7 @@ def test_a_did_is_recovered_by_its_recovery_key_alone(site: Site, opened: Open, 
     lost = keys_of(site.keys("vera"))
     page, watched = opened()
     page.goto(f"{site.url}/ui/sign-in")
-    page.get_by_role("link", name="Recover a DID").click()
+    page.get_by_role("link", name="I lost my key").click()
     arrives(page, f"{site.url}/ui/recover")
     alone = tmp_path / "alone.json"
     alone.write_text(json.dumps({"did": lost["did"], "keys": {"recovery": lost["keys"]["recovery"]}}))
@@ -147,8 +149,8 @@ def test_a_did_is_recovered_by_its_recovery_key_alone(site: Site, opened: Open, 
     page.click("#renewal-send")
     expect(page.locator("#renewed")).to_be_visible()
     page.click("#renewed a")
-    expect(page.locator("article")).to_have_count(1)
-    expect(page.locator("article")).to_contain_text(made["authentication"]["publicKey"])
+    expect(page.locator("[data-key]")).to_have_count(1)
+    expect(page.locator("[data-key]")).to_have_attribute("data-key", made["authentication"]["publicKey"])
     sign_out(page, site)
     signs_in(page, site, file)
     with Client(site.url) as client:
@@ -167,10 +169,10 @@ def test_an_export_is_of_everything_and_takes_her_key(site: Site, opened: Open, 
     with Client(site.url, api_key=site.api_key) as client:
         issued = issue(client, site.did("wilma"), age=37, income=5_213_774, country="Wakanda")
     page, _ = opened()
-    sign_in(page, site, "wilma", keep=True, to="delegations")
+    sign_in(page, site, "wilma", keep=True)
     give_delegation(page, site, "to be taken along")
-    has_states(page, "active")
-    page.goto(f"{site.url}/ui/export")
+    has_states(page, "Active")
+    page.goto(f"{site.url}/ui/keys")
     examine(page)
     page.click("#export button")
     expect(page.locator("#export-file")).to_be_focused()

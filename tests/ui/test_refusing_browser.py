@@ -34,7 +34,7 @@ STORAGE = {
 
 def opened_sign_in(page: Page, site: Site, script: str) -> None:
     page.add_init_script(script)
-    page.goto(f"{site.url}/ui/sign-in?to=delegations")
+    page.goto(f"{site.url}/ui/sign-in?to=agents")
     page.set_input_files("#keys", site.keys("hana"))
 
 
@@ -56,7 +56,7 @@ def test_storage_failure_still_signs_in(site: Site, opened: Open, name: str, kee
     opened_sign_in(page, site, STORAGE[name])
     page.set_checked("#keep", keep)
     page.click("#sign-in button")
-    arrives(page, f"{site.url}/ui/delegations")
+    arrives(page, f"{site.url}/ui/agents")
     # Where nothing is stored ``put`` is not called.
     fails = keep or not name.startswith("put")
     expect(page.locator("[data-message=unkept]")).to_be_visible(visible=fails)
@@ -68,7 +68,7 @@ def test_change_asks_for_the_file_without_storage(site: Site, opened: Open, name
     page, _ = opened()
     opened_sign_in(page, site, STORAGE[name])
     page.click("#sign-in button")
-    arrives(page, f"{site.url}/ui/delegations")
+    arrives(page, f"{site.url}/ui/agents")
     give_delegation(page, site, f"without storage: {name}")
     expect(page.locator("#signing")).to_be_visible()
     page.set_input_files("#change-keys", site.keys("hana"))
@@ -83,5 +83,5 @@ def test_storage_that_answers_shows_no_message(site: Site, opened: Open) -> None
     opened_sign_in(page, site, "")
     page.set_checked("#keep", True)
     page.click("#sign-in button")
-    arrives(page, f"{site.url}/ui/delegations")
+    arrives(page, f"{site.url}/ui/agents")
     expect(page.locator("[data-message=unkept]")).to_be_hidden()

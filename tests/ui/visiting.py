@@ -20,7 +20,7 @@ from identity_core.client import Client, ServiceError, Signer
 from tests.servers import run
 
 MARKUP = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
-PAGES = ("home", "agents", "consent", "delegations", "proofs", "credentials", "keys", "export")
+PAGES = ("home", "agents", "agents/new", "consent", "activity", "credentials", "keys", "issued", "results")
 NARROW = {"width": 360, "height": 740}
 WAIT_MILLISECONDS = 60_000
 
@@ -120,8 +120,8 @@ def arrives(page: Page, url: str) -> None:
 
 
 def has_states(page: Page, *states: str) -> None:
-    """The delegations of a page, which comes anew after each change and is loaded then."""
-    expect(page.locator(".cards .state")).to_have_text([*states])
+    """Wait until the cards of the page of agents have ``states``; the page is loaded again after each change."""
+    expect(page.locator(".cards .pill")).to_have_text([*states])
     page.wait_for_load_state()
 
 
@@ -143,13 +143,15 @@ def operator_signs_in(page: Page, watched: Watched, site: Site) -> None:
 
 
 def give_delegation(page: Page, site: Site, purpose: str, actions: str = "zkp.prove.age.gte.18", uses: int = 3) -> None:
-    """On the page of delegations, where her key is kept or the file is asked for."""
-    page.get_by_text("Give an agent a delegation").click()
+    """Fill the form of a new permission, where her key is kept or the file is asked for."""
+    page.goto(f"{site.url}/ui/agents/new")
     page.fill("#agent", site.did("aki"))
+    page.get_by_text("More than one question").click()
     page.fill("#actions", actions)
+    page.get_by_text("Whoever the agent likes").click()
     page.fill("#uses", str(uses))
     page.fill("#purpose", purpose)
-    page.click("#create-delegation button")
+    page.click("#create-delegation button[type=submit]")
 
 
 def issue(client: Client, holder: str, schema: str = "https://schemas.example/person", **values: Any) -> str:

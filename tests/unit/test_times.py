@@ -11,7 +11,7 @@ import pytest
 import identity_core
 from identity_codec import times
 from identity_core.domain.credentials.attributes import Attribute, AttributeType, ValueRefused
-from identity_core.domain.member_times import optional_time
+from identity_core.domain.inputs import optional_time
 from identity_core.errors import InvalidRequest
 from tests.client.own_logs import TIMES, is_good, timed_logs
 

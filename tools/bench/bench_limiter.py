@@ -24,10 +24,9 @@ from identity_redis.buckets import TokenBucketRedisStorage
 
 from identity_core.domain.callers import ApiKey
 from identity_core.throttle.fallback import FallbackStorage
-from identity_core.throttle.memory import TokenBucketMemoryStorage
+from identity_core.throttle.memory import TokenBucketMemoryStorage, TokenBucketStorage
 from identity_core.throttle.policy import Policy, TokenBucketRateLimiter
 from identity_core.throttle.sqlite import TokenBucketSqliteStorage
-from identity_core.throttle.token_bucket import TokenBucketStorage
 from tests.attack.test_limiter import attack
 from tests.postgres_server import PostgresServer, programs
 from tests.redis_server import RedisServer, redis_server

@@ -37,11 +37,10 @@ from identity_records.use_cases.audit import CutAuditLog
 from identity_codec.times import micros
 from identity_core.ports.proofs import Invocation, RefusedInvocation
 from identity_core.store import Store
+from identity_core.store.proofs import RULES
 from identity_core.store.records import row_id
-from identity_core.store.retention import RULES
 from identity_core.use_cases.auth.challenge import ForgetExpired
-from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.expiry import ForgetRows
+from identity_core.use_cases.background import ForgetRows, Repeating
 from tests.events import AuditRow, open_store, write_rows
 from tools.bench.bench_storage import SystemClock, fsync_milliseconds, load
 from tools.bench.figures import note

@@ -39,7 +39,7 @@ from tools.bench.servers import UNLIMITED, Server, running
 KEY = "bench-ui-" + "k" * 40
 OWN = {"Sec-Fetch-Site": "same-origin", "Accept-Encoding": "gzip, deflate, br"}
 ANYBODY = ("", "/verify", "/recover", "/did/{did}")
-HOLDER = ("/home", "/agents", "/delegations", "/proofs", "/credentials", "/keys", "/export", "/consent")
+HOLDER = ("/home", "/agents", "/agents/new", "/activity", "/credentials", "/keys", "/issued", "/results", "/consent")
 OPERATOR = tuple(
     f"/operator{place}"
     for place in ("", "/dids", "/ledger", "/verifications", "/api-keys", "/plugins", "/panels", "/settings", "/doctor")

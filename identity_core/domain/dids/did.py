@@ -17,7 +17,7 @@ from ipaddress import IPv6Address
 from typing import Final
 
 from identity_codec.values import value_class
-from identity_core.domain.echo import DID, TERM, URI, echoed
+from identity_core.domain.inputs import DID, TERM, URI, echoed
 from identity_core.errors import InvalidDid, InvalidDocument
 
 # The JSON-LD contexts of services, of each type whose specification publishes one. They are never fetched.
@@ -57,7 +57,7 @@ class Did:
 
     @property
     def shown(self) -> str:
-        """What a refusal repeats of a DID that nobody here knows: its identifier may be a private key (``domain/echo.py``)."""
+        """What a refusal repeats of a DID that nobody here knows: its identifier may be a private key (``domain/inputs.py``)."""
         return echoed(self.text, DID)
 
 

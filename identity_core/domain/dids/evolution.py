@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from identity_codec.values import replace, value_class
+from identity_core.domain.dids import comparison, evidence, keys
 from identity_core.domain.dids import document as documents
-from identity_core.domain.dids import evidence, keys, past
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,
@@ -157,7 +157,7 @@ def _authorized(state: DidState, change: Authorized, at: datetime, rules: Rules)
             operation, document = history.KEY_ROTATED, _rotate(state, change, at, rules)
         case Recover():
             restored, recovery_key = change.restore_version, change.recovery_key
-            start = past.restorable(state, state.version_id if restored is None else restored, at)
+            start = comparison.restorable(state, state.version_id if restored is None else restored, at)
             operation, document = history.RECOVERED, _recover(state, change, start.document, rules)
             if restored is not None:
                 back = {digest(method.multibase) for method in document.methods}

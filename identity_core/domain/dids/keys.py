@@ -16,7 +16,7 @@ from identity_codec import ed25519, jwk, multikey, p256, x25519
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
-from identity_core.domain.echo import PUBLIC_KEY, TERM, echoed
+from identity_core.domain.inputs import PUBLIC_KEY, TERM, echoed
 from identity_core.errors import InvalidDocument
 
 AUTHENTICATION: Final = "authentication"

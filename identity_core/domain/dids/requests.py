@@ -30,8 +30,7 @@ from identity_core.domain.dids.changes import (
     WitnessList,
 )
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.echo import DID, echoed
-from identity_core.domain.member_times import optional_time
+from identity_core.domain.inputs import DID, echoed, optional_time
 from identity_core.errors import InvalidDocument, InvalidRequest
 
 Body = Mapping[str, Any]

@@ -18,9 +18,9 @@ from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.domain.activity import Parties
 from identity_core.domain.credentials.attributes import ValueRefused, exact
-from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.expected import KeptQuestion
 from identity_core.domain.proofs.proof import ZkProof
+from identity_core.domain.proofs.verification import Anchor
 from identity_core.errors import InvalidRequest
 
 MAX_SYNC_WAIT_MS = 30_000

@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from enum import StrEnum
 from itertools import filterfalse
 from typing import Final
 
@@ -19,12 +20,48 @@ from identity_codec import jcs
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed
 from identity_codec.values import value_class
-from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.checks import BOUND, BoundPart, Check, CheckCode, Verdict, right, verdict_of, wrong
 from identity_core.domain.proofs.expected import AnyPresented, ExpectedQuestion, Parts, canonical
 from identity_core.domain.proofs.issuer_key import controller_of
-from identity_core.domain.proofs.proof import CLOCK_SKEW, NEVER_PROVEN, Context, PresentedProof
+from identity_core.domain.proofs.proof import CLOCK_SKEW, NEVER_PROVEN, Context, PresentedProof, ZkProof
 from identity_core.errors import InvalidDid, ProofInvalid
+
+_LABEL: Final = b"identity-anchor-proof v1\0"
+
+
+class AnchorStatus(StrEnum):
+    """``pre-phase7`` is the status of imported proofs that are older than anchoring; no proof that is made here has it."""
+
+    PENDING = "pending"
+    CONFIRMED = "confirmed"
+    REVOKED = "revoked"
+    FAILED = "failed"
+    PRE_PHASE7 = "pre-phase7"
+
+
+@value_class
+class Anchor:
+    """The ``Anchor`` of the document."""
+
+    status: AnchorStatus
+    tx_hash: str | None = None
+    block_number: int | None = None
+    revoked_block: int | None = None
+
+
+def proof_commitment(proof: ZkProof, salt: bytes) -> bytes:
+    """Return the 32 bytes that stand for a proof: ``SHA-256("identity-anchor-proof v1" 00 salt SHA-256(JCS of the ZKProof))``.
+
+    Anyone who has the proof and its salt can make it. Without the salt it identifies no proof.
+    """
+    members: dict[str, JsonValue] = {
+        "proof": proof.proof,
+        "publicSignals": list(proof.public_signals),
+        "predicateType": proof.predicate_type,
+        "proofId": proof.proof_id,
+    }
+    return hashlib.sha256(_LABEL + salt + hashlib.sha256(jcs.canonicalize(members)).digest()).digest()
+
 
 _CHECKS: Final = {
     "predicates": ("predicate", CheckCode.PREDICATE_MISMATCH),

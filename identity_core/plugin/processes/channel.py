@@ -22,8 +22,7 @@ from identity_core.domain.proofs.proof import Context, PresentedProof, Statement
 from identity_core.errors import IdentityError, PredicateUnsupported, ProofInvalid
 from identity_core.plugin.border import Fault
 from identity_core.plugin.load import one_line
-from identity_core.plugin.processes.extended import Extended
-from identity_core.plugin.processes.securing import AskFormat, read, something_else
+from identity_core.plugin.processes.extended import AskFormat, Extended, read, something_else
 from identity_core.ports.prover import BatchVerifier, Prover
 
 MAX_MESSAGE_OCTETS: Final = 1 << 22

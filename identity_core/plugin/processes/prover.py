@@ -21,9 +21,8 @@ from identity_core.plugin.processes.channel import (
     Single,
     Verify,
 )
-from identity_core.plugin.processes.extended import Extended
+from identity_core.plugin.processes.extended import AskFormat, Extended
 from identity_core.plugin.processes.pool import Pool
-from identity_core.plugin.processes.securing import AskFormat
 from identity_core.plugin.processes.worker import Order
 from identity_core.plugin.sockets import PROVER, Socket
 from identity_core.ports.prover import ProofWorkers, ProverCall

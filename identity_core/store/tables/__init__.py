@@ -38,7 +38,7 @@ class StoreModel(SQLModel):
 
 def declared_tables() -> MetaData:
     """Return the tables of the store: those of the kernel, and of installed extensions (entry point ``identity.tables``)."""
-    for module in ("activity", "credentials", "dids", "proofs"):
+    for module in ("credentials", "dids", "proofs"):
         import_module(f"{__name__}.{module}")
     for declared in entry_points(group="identity.tables"):
         declared.load()

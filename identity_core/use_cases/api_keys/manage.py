@@ -1,4 +1,4 @@
-"""Create, update, rotate and revoke API keys. Every change leaves an audit line, for an admin key over HTTP and for the command line.
+"""Create, read, update, rotate and revoke API keys. Every change leaves an audit line, for an admin key over HTTP and for the command line.
 
 The text of a new key is shown once and stored nowhere. A key and its successor are one caller: they share what the old one created, its
 bucket and its audit trail (``ApiKey.lineage``). A revoked key stops working at once in this process, and within two seconds in the others.
@@ -6,7 +6,7 @@ bucket and its audit trail (``ApiKey.lineage``). A revoked key stops working at 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -23,7 +23,7 @@ from identity_core.errors import ApiKeyNotFound, InvalidDid, InvalidRequest, Ove
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import WritableKeyStore
 from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange, state_of
-from identity_core.wire import CreateApiKeyRequest, RotateApiKeyRequest, UpdateApiKeyRequest
+from identity_core.wire import CreateApiKeyRequest, ListApiKeysQuery, RotateApiKeyRequest, UpdateApiKeyRequest
 
 
 def scopes_from_request(said: CreateApiKeyRequest | UpdateApiKeyRequest) -> frozenset[str] | None:
@@ -261,3 +261,28 @@ class RevokeApiKey:
         )
         await self.record(context, key)
         return key
+
+
+@value_class
+class GetApiKey:
+    """One look-up."""
+
+    store: WritableKeyStore
+
+    async def __call__(self, key_id: str) -> ApiKey:
+        """The key. Raises ``ApiKeyNotFound``."""
+        key = await self.store.get(key_id)
+        if key is None:
+            raise ApiKeyNotFound(details={"id": key_id})
+        return key
+
+
+@value_class
+class ListApiKeys:
+    """One page."""
+
+    store: WritableKeyStore
+
+    async def __call__(self, query: ListApiKeysQuery, *, after: str | None) -> Sequence[ApiKey]:
+        """Keys in order of id, those after ``after`` first; one more than the limit where there is one."""
+        return await self.store.list(after=after, limit=query.limit + 1)

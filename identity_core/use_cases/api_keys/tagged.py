@@ -18,9 +18,8 @@ from identity_codec.values import value_class
 from identity_core.domain.activity import DONE, OPERATOR, REPLAYED, ApiKeyChanged, Event, RequestAttempt, RequestContext
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import ApiKeyNotFound, Overloaded, VersionConflict
-from identity_core.ports.api_keys import KeyTags
 from identity_core.ports.clock import Clock
-from identity_core.ports.key_store import WritableKeyStore
+from identity_core.ports.key_store import KeyTags, WritableKeyStore
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.record import Record

@@ -31,12 +31,11 @@ from identity_core.domain.dids.changes import Authorization
 from identity_core.domain.dids.evidence import RECOVERY_KEY
 from identity_core.errors import AuthFailed, InvalidRequest
 from identity_core.ports.activity import IdempotencyKeys, VerifierChallenges
-from identity_core.ports.api_keys import Usage
 from identity_core.ports.clock import Clock
+from identity_core.ports.key_store import Usage
 from identity_core.ports.repositories import ChallengeOfferRow, ChallengeUseRow, SpentChallenges
-from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.background import SOON_SECONDS, Repeating, StepSize, erasing_time
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.expiry import SOON_SECONDS, StepSize, erasing_time
 from identity_core.wire import GetDidAuthChallengeQuery
 
 USED: Final = "This challenge was used. Fetch another from /auth/challenge and sign it."

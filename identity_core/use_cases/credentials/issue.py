@@ -19,7 +19,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from identity_codec.structs import given
+from identity_codec import multikey
+from identity_codec.structs import UNSET, given
 from identity_codec.values import value_class
 from identity_core.domain.activity import CredentialIssued, RequestContext
 from identity_core.domain.credentials.credential import (
@@ -27,21 +28,58 @@ from identity_core.domain.credentials.credential import (
     CredentialStatus,
     canonical_values,
     check_signature,
+    parse_signature,
 )
-from identity_core.domain.member_times import optional_time
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.keys import PublicKey
+from identity_core.domain.inputs import optional_time
 from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import Conflict, InvalidCredential, SchemaNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
-from identity_core.ports.custodian import Custodian
+from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.suites import Prepared, ProofSuites, Signed
-from identity_core.use_cases.credentials.held_keys import newest_held_key
 from identity_core.use_cases.credentials.read import WRITE
 from identity_core.use_cases.credentials.sealed import CredentialSeal, ShownCredential
-from identity_core.use_cases.credentials.signature_checks import SignatureChecks
+from identity_core.use_cases.credentials.verify import SignatureChecks
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
 from identity_core.wire import ImportCredentialRequest, IssueCredentialRequest
+
+
+async def newest_held_key(
+    custodian: Custodian, document: DidDocument, wanted: str | None = None, *, kind: str = multikey.BLS12381G2
+) -> tuple[str, PublicKey]:
+    """The newest of the issuer's assertion keys of this type that the custodian has, under the key's own id (``CreateDid`` put it there),
+    or the one that is asked for. Raises ``InvalidCredential``."""
+    for key_id in reversed(assertion_keys(document, kind)):
+        if wanted not in (None, key_id):
+            continue
+        try:
+            held = await custodian.public_key(key_id)
+        except KeyNotHeld:
+            continue
+        return key_id, PublicKey.parse(kind, held)
+    raise InvalidCredential(
+        "The service holds no key of the issuer that signs credentials.",
+        details={
+            "reason": ("no" if wanted is None else "verificationMethod names no")
+            + f" {kind} assertionMethod key of the issuer that is held here: create it with storeSecrets,"
+            " or sign the credential elsewhere and import it"
+        },
+    )
+
+
+def assertion_keys(document: DidDocument, kind: str = multikey.BLS12381G2) -> list[str]:
+    """The ids of the keys of this type that sign credentials, in the order of the document. A key in its grace period is none: the issuer
+    who rotated it wants new credentials to be signed by its successor."""
+    found = []
+    for key_id in document.related(keys.ASSERTION_METHOD):
+        method = document.method(key_id)
+        if method is not None and method.type == kind and method.revoked is None:
+            found.append(key_id)
+    return found
 
 
 @value_class
@@ -156,3 +194,34 @@ class IssueCredential:
         if made is None:
             raise InvalidCredential(details={"reason": "no suite that is installed signs this credential"})
         return await self.intake.admit(*made, context)
+
+
+@value_class
+class ImportCredential:
+    """Raises what the intake raises; ``InvalidCredential`` also for a verification method that is no assertion key of the issuer.
+
+    A wallet keeps the secret of one of suite 2, which names the list of signed gaps that this service publishes for the issuer: the handle
+    that the issuer chose is the credential's alone from then on, and is revoked with it. ``Conflict`` where it is another's.
+    """
+
+    intake: CredentialIntake
+
+    async def __call__(self, new: ImportCredentialRequest, context: RequestContext) -> ShownCredential:
+        prepared = await self.intake.prepare(new, context)
+        document = prepared.state.document
+        method = document.method(new.verification_method)
+        if method is None or method.id not in assertion_keys(document):
+            raise InvalidCredential(
+                details={"reason": "the verification method is no Bls12381G2Key2020 assertionMethod key of the issuer"}
+            )
+        key = PublicKey.parse(method.type, method.multibase)
+        signed = Signed(method.id, key.raw, parse_signature(new.signature))
+        if new.bound is UNSET:
+            return await self.intake.admit(prepared, signed, context)
+        suite = self.intake.suites[2]
+        prepared, signed = suite.bind(new.bound, prepared, signed)
+        credential = await self.intake.checked(prepared, signed, context)
+        if await self.intake.credentials.get(credential.id) is not None:
+            raise Conflict("Another credential has this id.", details={"member": "id"})
+        await suite.enlist(credential, prepared, key)
+        return await self.intake.keep(credential, prepared, signed, context)

@@ -25,8 +25,7 @@ from identity_core.domain.delegations.delegation import AutonomyTable, Delegatio
 from identity_core.domain.dids.did import Did
 from identity_core.errors import AutonomyTooLow, CredentialNotFound, Forbidden, InvalidRequest, ScopeMismatch
 from identity_core.ports.clock import Clock
-from identity_core.ports.credentials import CredentialFilter, Credentials
-from identity_core.ports.delegations import DelegationFilter, Delegations
+from identity_core.ports.credentials import CredentialFilter, Credentials, DelegationFilter, Delegations
 from identity_core.ports.repositories import RowPosition
 from identity_core.use_cases.credentials.sealed import SealedCredentials, ShownCredential
 from identity_core.use_cases.dids.index import DidReader

@@ -20,11 +20,11 @@ from identity_codec.values import value_class
 from identity_core.domain.activity import DelegationChanged, Parties, RequestContext
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import FINAL
-from identity_core.domain.member_times import optional_time
+from identity_core.domain.inputs import optional_time
 from identity_core.errors import Conflict, Forbidden, InvalidRequest
 from identity_core.ports.clock import Clock
-from identity_core.ports.delegations import Delegations, IbctMember
-from identity_core.use_cases.delegations.read import WRITE, DelegationAccess, ShownDelegation
+from identity_core.ports.credentials import Delegations, IbctMember
+from identity_core.use_cases.delegations.read import SUSPEND, WRITE, DelegationAccess, ShownDelegation
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
 from identity_core.wire import RevokeDelegationRequest, RevokeIbctRequest
@@ -48,14 +48,15 @@ class _ChangeForNow:
         delegation_id: str,
         context: RequestContext,
     ) -> ShownDelegation:
-        now = self.clock.now()
-        shown = ShownDelegation.of(await self.access.find_own(delegation_id, context.caller), now)
+        now, scopes = self.clock.now(), context.caller.scopes or ()
+        scope = SUSPEND if kind == SUSPENDED and SUSPEND in scopes else WRITE
+        shown = ShownDelegation.of(await self.access.find_own(delegation_id, context.caller, scope), now)
         if shown.status in FINAL:
             raise Conflict(f"The delegation is {shown.status.value}, for good.", details={"status": shown.status.value})
         with context.keeping(lambda chain: chain and ShownDelegation.of(chain, now)):
             chain = await change(delegation_id, now)
         if chain is None:
-            return ShownDelegation.of(await self.access.find_own(delegation_id, context.caller), now)
+            return ShownDelegation.of(await self.access.find_own(delegation_id, context.caller, scope), now)
         await self.record(context, chain.leaf.event(kind), now)
         return ShownDelegation.of(chain, now)
 

@@ -26,7 +26,7 @@ from identity_core.domain.delegations.delegation import (
 )
 from identity_core.domain.delegations.ibct import check_holder_proof
 from identity_core.domain.dids.did import Did
-from identity_core.domain.member_times import member_time, optional_time
+from identity_core.domain.inputs import member_time, optional_time
 from identity_core.domain.proofs.predicate import MAX_SET_SIZE, PREDICATE_NAMES, PredicateType
 from identity_core.errors import Forbidden, InvalidRequest
 from identity_core.ports.clock import Clock

@@ -19,13 +19,15 @@ from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import Delegation, DelegationState
 from identity_core.errors import DelegationNotFound, Forbidden
 from identity_core.ports.clock import Clock
-from identity_core.ports.delegations import DelegationFilter, Delegations
+from identity_core.ports.credentials import DelegationFilter, Delegations
 from identity_core.ports.repositories import RowPosition
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.wire import ListDelegationsQuery
 
 READ: Final = "delegations:read"
 WRITE: Final = "delegations:write"
+SUSPEND: Final = "delegations:suspend"
+"""A part of ``WRITE`` that sessions of pages have, and no token and no API key."""
 
 
 @value_class
@@ -57,9 +59,9 @@ class DelegationAccess:
             raise DelegationNotFound
         return chain
 
-    async def find_own(self, delegation_id: str, caller: Caller) -> DelegationChain:
+    async def find_own(self, delegation_id: str, caller: Caller, scope: str = WRITE) -> DelegationChain:
         """The same for what only the holder or an operator may do. Raises ``Forbidden`` for an agent of the chain."""
-        chain = await self.find(delegation_id, caller, WRITE)
+        chain = await self.find(delegation_id, caller, scope)
         if caller.api_key is None and caller.acting != chain.leaf.holder:
             raise Forbidden("Only the holder may do this.")
         return chain

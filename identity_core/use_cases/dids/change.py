@@ -28,7 +28,7 @@ from identity_core.domain.dids.changes import (
 )
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import RECOVERY, Key, PublicKey
-from identity_core.domain.member_times import optional_time
+from identity_core.domain.inputs import optional_time
 from identity_core.errors import ConfirmationRequired, InvalidRequest
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.repositories import IndexedVersion

@@ -18,7 +18,7 @@ from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import Create, NewService, WitnessList
 from identity_core.domain.dids.document import MAX_KEYS, MAX_SERVICES, check_count
 from identity_core.domain.dids.keys import RECOVERY, Key, PublicKey
-from identity_core.domain.echo import TERM, echoed
+from identity_core.domain.inputs import TERM, echoed
 from identity_core.errors import DidExists, InvalidDid, InvalidDocument, InvalidRequest, VersionConflict
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from identity_codec.times import printed
 from identity_codec.values import value_class
-from identity_core.domain.dids import differences
+from identity_core.domain.dids import comparison
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log.service_log import check_not_retired
@@ -143,7 +143,7 @@ class DidReader:
         before = recorded.state
         versions = []
         for state in history.expired(before, now):
-            versions.append(IndexedVersion(state, None, differences.changes(before, state)))
+            versions.append(IndexedVersion(state, None, comparison.changes(before, state)))
             before = state
         return tuple(versions)
 
@@ -204,7 +204,7 @@ class CatchUp:
             except DidQuarantined:
                 withheld.add(line.did)
                 continue
-            versions.append(IndexedVersion(after, line.receipt, differences.changes(before, after)))
+            versions.append(IndexedVersion(after, line.receipt, comparison.changes(before, after)))
             states[line.did] = after
         return versions, withheld
 

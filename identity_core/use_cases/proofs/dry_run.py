@@ -13,8 +13,8 @@ from identity_core.domain.callers import Caller
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.errors import AnchoringDisabled, Forbidden, IbctReplayed, IdentityError, RequestInProgress
 from identity_core.ports.proofs import Precedent
-from identity_core.use_cases.proofs.asked import checked_request
 from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
+from identity_core.use_cases.proofs.prepare import checked_request
 from identity_core.use_cases.proofs.steps import ProofAttempt, check_capability, check_delegation
 from identity_core.wire import DelegatedProofCheckRequest
 

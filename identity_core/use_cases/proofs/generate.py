@@ -21,9 +21,9 @@ from identity_codec.structs import given
 from identity_codec.values import value_class
 from identity_core.domain.activity import DONE, REFUSED, EventRecord, RequestContext
 from identity_core.domain.delegations.delegation import AutonomyTable
-from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.proof import Context, Witness, capability_digest
 from identity_core.domain.proofs.stored import SALT_OCTETS, DelegatedProof, StoredProof
+from identity_core.domain.proofs.verification import Anchor
 from identity_core.errors import (
     IdentityError,
     InternalError,
@@ -38,9 +38,7 @@ from identity_core.ports.proofs import Anchoring, Earlier, Invocations, Lease, O
 from identity_core.ports.suites import ProofSuites
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.proofs.asked import ProofRequest
-from identity_core.use_cases.proofs.prepare import prepare, required
-from identity_core.use_cases.proofs.records import event_of, to_keep
+from identity_core.use_cases.proofs.prepare import ProofRequest, prepare, required
 from identity_core.use_cases.proofs.steps import (
     ProofAttempt,
     ProofPolicy,
@@ -48,6 +46,8 @@ from identity_core.use_cases.proofs.steps import (
     check_delegation,
     check_scope,
     consumption,
+    event_of,
+    to_keep,
 )
 from identity_core.use_cases.record import Record
 from identity_core.wire import DelegatedPresentationRequest

@@ -1,4 +1,4 @@
-"""The checks of generateDelegatedProof, and the proof itself: each a function that takes an attempt and gives it further on.
+"""The checks of generateDelegatedProof, the proof and its record: each a function that takes an attempt and gives it further on.
 
 Identity before content, and the signature before any look-up that could tell something: anyone who holds no token that the holder signed
 learns nothing about delegations and credentials. Everything but ``PreparedProof.holds`` is decided by what is public of the
@@ -16,8 +16,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from identity_codec import jcs, multikey
+from identity_codec.strict_json import JsonValue
 from identity_codec.structs import given, plain
 from identity_codec.values import value_class
+from identity_core.domain.activity import REFUSED, Event, Parties, ProofMade, Refused
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.delegations.action import Action
@@ -27,18 +29,20 @@ from identity_core.domain.delegations.ibct import Capability, invalid
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState
-from identity_core.domain.proofs.proof import MAX_NONCE_OCTETS
+from identity_core.domain.proofs.proof import MAX_NONCE_OCTETS, ZkProof
+from identity_core.domain.proofs.stored import StoredProof
+from identity_core.domain.proofs.verification import Anchor, AnchorStatus
 from identity_core.errors import (
     DidNotFound,
     Forbidden,
     IbctRevoked,
     InvalidRequest,
+    RequestInProgress,
     ScopeMismatch,
 )
 from identity_core.ports.proofs import Consumption, Disclosure, Invocation, Precedent
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.proofs.asked import AskedProof, Claim, ProofRequest
-from identity_core.use_cases.proofs.prepare import AskedOfAttribute, PreparedProof
+from identity_core.use_cases.proofs.prepare import AskedOfAttribute, AskedProof, Claim, PreparedProof, ProofRequest
 
 PROVE_SCOPE: Final = "zkp:prove"
 MARGIN: Final = timedelta(seconds=120)
@@ -225,3 +229,60 @@ def _disclosure(credential_id: str, asked: AskedOfAttribute, most: int, since: d
     of_credential = b"[%b,%b]" % (jcs.canonicalize_plain(credential_id), predicate)
     digests = [hashlib.sha256(octets).digest() for octets in (predicate, of_credential)]
     return Disclosure(credential_id, asked.attribute, digests[0], most, since, digests[1])
+
+
+MAX_TARGET: Final = 256
+"""Characters of a credential id that records repeat."""
+
+
+def event_of(attempt: ProofAttempt, outcome: str, code: str | None = None, proof: StoredProof | None = None) -> Event:
+    """No value of a predicate, no attribute. The timeline is the holder's and the agent's: a refusal is told there only once the
+    holder's signature was checked, so that no one writes into it who holds no token."""
+    asked, holder, agent = attempt.asked, str(attempt.holder), str(attempt.agent)
+    credential_ids = [part.credential_id[:MAX_TARGET] for part in asked.parts]
+    credential_id = credential_ids[0]
+    details: dict[str, JsonValue] = {"agent": agent, "credentialId": credential_id, "anchor": attempt.anchor}
+    names: list[JsonValue] = [{"attributeName": one.attribute_name, "type": one.type} for one in asked.predicates]
+    details |= names[0] if len(names) == 1 and isinstance(names[0], dict) else {"predicates": names}
+    if asked.is_joint:
+        # What a pseudonym is for tells where its holder goes: that there is one is enough.
+        same = sorted({name for together in asked.same for _, name in together})
+        details |= {"credentialIds": [*credential_ids], "same": [*same], "pseudonym": asked.pseudonym is not None}
+        details["issuers"] = [None if one is None else str(one.issuer) for one in attempt.credentials]
+    if proof is not None:
+        details |= {"proofId": proof.id, "delegationId": proof.delegation_id}
+        return ProofMade("proof.generated", holder, proof.parties, outcome, details=details, stored=proof)
+    parties = None
+    # That the first of two identical requests still runs is no event of anyone's.
+    if outcome == REFUSED and attempt.capability is not None and code != RequestInProgress.code:
+        delegation_id = None if attempt.chain is None else attempt.chain.leaf.id
+        parties = Parties(holder, agent, delegation_id=delegation_id, credential_id=credential_id)
+    return (Refused if outcome == REFUSED else ProofMade)("proof.refused", holder, parties, outcome, code, details)
+
+
+def to_keep(
+    attempt: ProofAttempt, proof: ZkProof, *, created_at: datetime, expires_at: datetime, salt: bytes, caller: Caller
+) -> StoredProof:
+    """The proof with what it is about. ``salt`` has ``SALT_OCTETS``."""
+    request, capability, prepared = attempt.request, attempt.capability, attempt.prepared
+    credential = prepared.credentials[0]
+    return StoredProof(
+        proof=proof,
+        delegation_id=attempt.chain.leaf.id,
+        holder=str(attempt.holder),
+        agent=str(attempt.agent),
+        credential_id=credential.id,
+        issuer=str(credential.issuer),
+        schema_id=credential.schema.id,
+        predicate={} if attempt.asked.is_joint else prepared.predicates[0][0].json,
+        salt=salt,
+        ibct_id=capability.id,
+        nonce=capability.nonce,
+        created_at=created_at,
+        expires_at=expires_at,
+        caller=caller.identity,
+        challenge=given(request.challenge, None),
+        domain=given(request.domain, None),
+        anchor=Anchor(AnchorStatus.PENDING) if attempt.anchor else None,
+        question=prepared.joint,
+    )

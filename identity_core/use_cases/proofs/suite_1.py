@@ -170,3 +170,17 @@ class NoSuite:
 
 
 MISSING: Final = "no installed extension has suite 2: install the one of bound credentials"
+
+
+class NoProver:
+    """The port ``ProofWorkers`` in an installation that has no prover: every call raises ``PluginUnavailable``."""
+
+    suite: Final = ""
+    predicate_types: Final = frozenset[str]()
+    extensions: Final = frozenset[str]()
+
+    async def ask(self, *asked: Any, **named: Any) -> NoReturn:
+        """Raises ``PluginUnavailable``."""
+        raise PluginUnavailable("No prover is installed.")
+
+    prove = read = verify = ask

@@ -34,13 +34,12 @@ from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import DelegationState
-from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.checks import Check, CheckCode, right, wrong
 from identity_core.domain.proofs.expected import ExpectedCredential, ExpectedQuestion
 from identity_core.domain.proofs.issuer_key import agent_key_of
 from identity_core.domain.proofs.proof import NEVER_PROVEN, PresentedProof, nonce_of
 from identity_core.domain.proofs.stored import StoredProof, read_value
-from identity_core.domain.proofs.verification import Expectation, ProofVerification
+from identity_core.domain.proofs.verification import Anchor, AnchorStatus, Expectation, ProofVerification
 from identity_core.errors import InvalidRequest, ProofNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import CredentialRecord, Proofs

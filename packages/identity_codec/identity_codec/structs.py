@@ -40,8 +40,8 @@ OBJECT: Final = ("minProperties", "maxProperties")
 NUMBER: Final = ("minimum", "maximum")
 KEYWORDS: Final = {
     *("type", "format", "description", "required", "properties", "items", "enum", "nullable", "additionalProperties"),
-    *("x-enum-varnames", "exclusiveMinimum", "default", "$ref", *TEXT, *ARRAY, *OBJECT, *NUMBER),
-    (LATER := "x-checked-later"),
+    *("x-enum-varnames", "exclusiveMinimum", "default", "title", "$ref", *TEXT, *ARRAY, *OBJECT, *NUMBER),
+    *((LATER := "x-checked-later"), (NOW := "x-checked-now")),
 }
 
 Schema = Mapping[str, Any]
@@ -74,8 +74,11 @@ def member_names(value: Struct) -> set[str]:
 
 
 def checked_now(schema: Schema) -> Schema:
-    """Return ``schema`` without the keywords that it leaves to a later check, which has an error code of its own."""
-    return {name: value for name, value in schema.items() if name not in schema[LATER]} if LATER in schema else schema
+    """Return ``schema`` as the service checks it.
+
+    ``x-checked-now`` has keywords that are stricter than in the document, ``x-checked-later`` names those of a later check, which has an
+    error code of its own."""
+    return {key: value for key, value in {**schema, **schema.get(NOW, {})}.items() if key not in schema.get(LATER, ())}
 
 
 def python_name(name: str) -> str:

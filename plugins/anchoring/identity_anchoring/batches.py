@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from identity_codec.values import value_class
-from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
+from identity_core.domain.proofs.verification import Anchor, AnchorStatus
 
 _NEXT: Mapping[AnchorStatus, frozenset[AnchorStatus]] = {
     AnchorStatus.PENDING: frozenset({AnchorStatus.CONFIRMED, AnchorStatus.FAILED, AnchorStatus.REVOKED}),

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from identity_anchoring.batches import Batch, BatchState, RevokedLeaf, Work
-from identity_core.extension.metrics import Gauge, Mode
+from identity_core.extension.declaration import Gauge, Mode
 
 log = logging.getLogger("identity")
 

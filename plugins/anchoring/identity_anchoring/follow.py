@@ -18,7 +18,7 @@ from identity_anchoring.figures import Figures
 from identity_anchoring.outbox import StoredOutbox
 from identity_codec.strict_json import JsonValue
 from identity_core.domain.activity import DONE, REFUSED, SERVICE, Event, RequestContext
-from identity_core.domain.proofs.anchor import AnchorStatus
+from identity_core.domain.proofs.verification import AnchorStatus
 from identity_core.errors import IdentityError
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction

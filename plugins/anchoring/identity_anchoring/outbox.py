@@ -27,7 +27,7 @@ from identity_anchoring.batches import (
 from identity_anchoring.leaves import LEAVES
 from identity_codec.times import micros, moment
 from identity_core.database import Database, Transaction
-from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
+from identity_core.domain.proofs.verification import Anchor, AnchorStatus
 from identity_core.store.proofs import anchors_of
 from identity_core.store.records import Repository, Table
 from identity_tlog.anchored import AnchoredCheckpoint, AnchorPath

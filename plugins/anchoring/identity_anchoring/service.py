@@ -15,8 +15,8 @@ from identity_anchoring.outbox import StoredOutbox
 from identity_anchoring.worker import AnchorWorker
 from identity_core.database import Transaction
 from identity_core.domain.activity import Event, EventRecord, ProofMade, StatusChanged
-from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.stored import MAX_SYNC_WAIT_MS, StoredProof
+from identity_core.domain.proofs.verification import Anchor, AnchorStatus
 from identity_core.errors import AnchoringDisabled, IdentityError
 from identity_core.ports.proofs import Anchoring
 from identity_core.use_cases.background import awaited

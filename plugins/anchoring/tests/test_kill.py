@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 from identity_anchoring.outbox import StoredOutbox
 
-from identity_core.domain.proofs.anchor import proof_commitment
 from identity_core.domain.proofs.stored import StoredProof
+from identity_core.domain.proofs.verification import proof_commitment
 from identity_core.store import Store
 from identity_tlog.anchored import AnchorPath
 from tests import servers
@@ -35,7 +35,7 @@ ROUNDS = int(os.environ.get("IDENTITY_ROUNDS") or 2)
 PROOFS = 120
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)])
 def url(request: pytest.FixtureRequest) -> str | None:
     if request.param == "sqlite":
         return None

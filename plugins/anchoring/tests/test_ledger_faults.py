@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from identity_ledger_evm.contract import call
 
-from identity_core.domain.proofs.anchor import Anchor, AnchorStatus, proof_commitment
 from identity_core.domain.proofs.stored import StoredProof
+from identity_core.domain.proofs.verification import Anchor, AnchorStatus, proof_commitment
 from tests.anchoring import Anchorage, tell
 from tests.anvil_server import AnvilServer, anvil_program
 from tests.evm_site import Site, SystemClock, make_site

@@ -10,8 +10,8 @@ from identity_anchoring import follow
 from identity_anchoring.batches import LeaseLost
 from identity_records.audit import audit_of
 
-from identity_core.domain.proofs.anchor import Anchor, AnchorStatus, proof_commitment
 from identity_core.domain.proofs.stored import StoredProof
+from identity_core.domain.proofs.verification import Anchor, AnchorStatus, proof_commitment
 from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchorTransaction
 from identity_tlog.anchored import AnchorPath

@@ -13,7 +13,7 @@ from identity_anchoring.batches import LeaseLost, Sealing
 from identity_ledger_memory import MemoryLedger
 from identity_records.audit import audit_of
 
-from identity_core.domain.proofs.anchor import Anchor, AnchorStatus, proof_commitment
+from identity_core.domain.proofs.verification import Anchor, AnchorStatus, proof_commitment
 from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchorTransaction
 from identity_tlog.anchored import AnchorPath, checkpoint_commitment

@@ -1,6 +1,5 @@
-"""What a holder's wallet does for a credential on its own secret, at home: ``request`` and ``accept``. What the issuer does stands in
-``credential_offer``; messages go by file, and neither the issuer nor a service sees the secret.
-"""
+"""The holder's commands, without a service, for a credential on the wallet's own secret: ``request`` and ``accept``. Those of the issuer
+are in ``credential_offer``; messages go by file, and neither the issuer nor a service sees the secret."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from identity_codec import multikey
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_commands.credential_offline import issuer_options, read_schema, schema_option
 from identity_commands.json_input import input_argument, name_of, read_json
-from identity_commands.public_keys import KeyFinder, given, in_document, in_log
+from identity_commands.public_keys import KeyFinder, in_document, in_log, key_of_option
 from identity_commands.remote import keys_option
 from identity_commands.secret_input import private_record, read_record
 from identity_commands.wallet import AUTHENTICATION, Wallet
@@ -124,7 +123,7 @@ def accept(
 
 
 def read_held(held: Path, did: str) -> dict[str, Any]:
-    """What the holder's file holds; one that is not there, or not this DID's, ends the command."""
+    """Return what the holder's file holds; one that is not there, or not this DID's, ends the command."""
     return read_record(held, "holder's file", HELD, did)
 
 
@@ -134,7 +133,7 @@ def _issuer_key(key: str | None, document: Any, log: Any, now: datetime) -> KeyF
         misused("whose key is it?", "give one of --issuer-key, --issuer-document and --issuer-log")
     with failing(ValueError, "the issuer's key", "give it as it is published", status=2):
         if key is not None:
-            return given(key)
+            return key_of_option(key)
         return in_log(log.read(), now) if document is None else in_document(document, now)
 
 

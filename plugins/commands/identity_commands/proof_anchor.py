@@ -8,7 +8,7 @@ from typing import Any
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.strict_json import JsonValue
 from identity_commands.proof_import import NotARecord, read_zk_proof
-from identity_core.domain.proofs.anchor import proof_commitment
+from identity_core.domain.proofs.verification import proof_commitment
 from identity_core.errors import IdentityError, ProofInvalid
 from identity_core.settings import Settings, SettingsError, StartError
 from identity_tlog.anchored import AnchorPath
@@ -20,7 +20,7 @@ class LedgerUnreachable(Exception):
 
 
 def check_anchor(record: JsonValue, settings: Settings | None) -> dict[str, JsonValue] | None:
-    """What the anchor in a ``ProofRecord`` says, after its path was followed; None where it has none. With settings the ledger is
+    """Return what the anchor in a ``ProofRecord`` says, after its path was followed; None where it has none. With settings the ledger is
     asked as well.
 
     Raises ``ProofInvalid`` when the path does not lead from this proof to the root or the ledger has another story, ``LedgerUnreachable``.

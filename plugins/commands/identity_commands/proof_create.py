@@ -18,6 +18,7 @@ from identity_commands.json_input import load_json, name_of, predicate_value, re
 from identity_commands.proof_home import AskedAtHome, WalletCredential, agreed, asked_of
 from identity_commands.proof_question import question_option
 from identity_commands.proof_verify import installed_prover
+from identity_commands.public_keys import raw_key
 from identity_commands.remote import keys_option
 from identity_commands.wallet import Wallet
 from identity_core.cli.options import Whole, configured, several
@@ -72,7 +73,7 @@ def create(
     """
     from identity_bound_credentials.domain.presentation import last_expiry, proof_day
 
-    from identity_core.domain.proofs.proof import WitnessInvalid
+    from identity_core.domain.proofs.proof import Context, WitnessInvalid
 
     now = datetime.now(UTC).replace(microsecond=0)
     record = read_held(held, Wallet.open(wallet).did)
@@ -81,7 +82,8 @@ def create(
     expires = min(now + timedelta(minutes=minutes), last_expiry(proof_day(now)))
     try:
         asked = asked_of(record, body, held, status=bool(gaps))
-        text = _proved(prover, asked, gaps, list_key, _context(audience, challenge, now, expires))
+        context = Context(audience, challenge.encode(), now, expires, str(uuid.uuid4()), None, None)
+        text = _proved(prover, asked, gaps, list_key, context)
     except WitnessInvalid:
         remedy = "bring the file back from your copy, and fetch the gap again"
         fail("credential, secret and gap do not belong together", str(held), remedy)
@@ -125,19 +127,13 @@ def _prover() -> PresentingProver:
 
 
 def _body(credential_id: str | None, predicates: tuple[tuple[str, str, str], ...], question: Any) -> Mapping[str, Any]:
-    """What is asked, as a request has it. Ends the command where it is said twice, or not at all."""
+    """Return what is asked, as a request has it. Ends the command where it is said twice, or not at all."""
     if (credential_id is None) == (question is None) or (question is not None and predicates):
         misused("what is asked?", "give --credential, with --predicate or without, or --question alone")
     if question is not None:
         return read_json(question)
     members = [{"attributeName": name, "type": kind, "value": predicate_value(text)} for name, kind, text in predicates]
     return {"credentialId": credential_id, "predicates": members}
-
-
-def _context(audience: str, challenge: str, now: datetime, expires: datetime) -> Context:
-    from identity_core.domain.proofs.proof import Context
-
-    return Context(audience, challenge.encode(), now, expires, str(uuid.uuid4()), None, None)
 
 
 def _witness(held: WalletCredential) -> BoundWitness:
@@ -196,7 +192,4 @@ def _gap(file: Any) -> tuple[str, StatusEpoch, GapWitness]:
 
 def _key(text: str) -> bytes:
     with failing(ValueError, "the key", "give a Bls12381G2Key2020 multikey", status=2):
-        kind, raw = multikey.decode_public(text)
-        if kind != multikey.BLS12381G2:
-            raise ValueError("the key is not one that signs credentials")
-        return raw
+        return raw_key(text, multikey.BLS12381G2)

@@ -21,9 +21,9 @@ from identity_core.cli.options import of_installation, opened_part, refuse_absen
 from identity_core.cli.output import Command, failing, show
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
-from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ReceivedProof, ZkProof
 from identity_core.domain.proofs.stored import IMPORTED, SALT_OCTETS, ProofRevocation, StoredProof
+from identity_core.domain.proofs.verification import Anchor, AnchorStatus
 from identity_core.errors import ProofInvalid
 from identity_core.settings import Settings
 

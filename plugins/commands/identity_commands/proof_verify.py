@@ -18,7 +18,15 @@ from identity_commands.credential_offline import issuer_options, read_schema
 from identity_commands.json_input import MAX_FILE_OCTETS, input_argument, name_of, predicate_value, read_json
 from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
 from identity_commands.proof_question import proven, question_from_json, question_of, question_option
-from identity_commands.public_keys import KeyFinder, Unchecked, agents_key, given, in_document, in_log, resolved_at
+from identity_commands.public_keys import (
+    KeyFinder,
+    Unchecked,
+    agents_key,
+    in_document,
+    in_log,
+    key_of_option,
+    resolved_at,
+)
 from identity_core.cli.options import Whole, installed_plugins, of_installation, refuse_absent, several
 from identity_core.cli.output import Command, fail, fail_start, show
 from identity_core.domain.proofs.checks import BOUND, BoundPart, verdict_of
@@ -28,7 +36,7 @@ from identity_core.ports.prover import Prover
 from identity_core.settings import Settings, StartError
 
 SOURCES: Final[dict[str, Callable[[Any, datetime], KeyFinder]]] = {
-    "issuer_key": lambda key, _: given(key),
+    "issuer_key": lambda key, _: key_of_option(key),
     "issuer_document": in_document,
     "issuer_log": lambda log, now: in_log(log.read(), now),
     "url": resolved_at,
@@ -51,8 +59,9 @@ def verify_octets(
     now: datetime,
     ledger: Settings | None = None,
 ) -> dict[str, JsonValue]:
-    """What the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it; the anchor of a record is checked too, on the
-    ledger of the settings ``ledger`` where they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and what ``find_key`` raises."""
+    """Return what the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it; the anchor of a record is checked
+    too, on the ledger of the settings ``ledger`` where they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and what
+    ``find_key`` raises."""
     from identity_bound_credentials.domain.check import check_presentation
 
     from identity_core.use_cases.proofs.check import ReceivedProof, check
@@ -84,7 +93,7 @@ def verify_octets(
 
 
 def _presentation(prover: Prover, text: str) -> PresentedPresentation | None:
-    """What a proof of suite 2 says of itself; None for any other text."""
+    """Return what a proof of suite 2 says of itself; None for any other text."""
     if not isinstance(prover, PresentingProver):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Where a check takes public keys from: the command line, a document, a log, or a service that resolves.
+"""The sources of public keys for a check: the command line, a document, a log, or a service that resolves.
 
 For `identity proof verify` the issuer's, for `identity ibct verify` the holder's.
 """
@@ -28,9 +28,9 @@ class Unchecked(Exception):
     """The issuer's key could not be had; the message says why."""
 
 
-def given(text: str) -> KeyFinder:
+def key_of_option(text: str) -> KeyFinder:
     """The key of a ``Bls12381G2Key2020`` multikey, whatever the proof names. Raises ``ValueError`` for a text that is none."""
-    raw = _raw(text, multikey.BLS12381G2)
+    raw = raw_key(text, multikey.BLS12381G2)
     return lambda _: raw
 
 
@@ -101,7 +101,7 @@ def holder_keys(did: str, now: datetime, *, keys: Sequence[str], document: Any, 
     if sum((bool(keys), document is not None, url is not None)) != 1:
         raise ValueError("give one of --key, --document and --resolve")
     if keys:
-        return [_raw(key, multikey.ED25519) for key in keys]
+        return [raw_key(key, multikey.ED25519) for key in keys]
     if document is not None:
         return authentication_keys(_json(document), did, now)
     from identity_commands.remote import session
@@ -111,7 +111,8 @@ def holder_keys(did: str, now: datetime, *, keys: Sequence[str], document: Any, 
 
 
 def authentication_keys(value: Any, did: str, now: datetime) -> list[bytes]:
-    """Of a DID document, bare or in a resolution. Raises ``ValueError`` for one of another DID, or that has no such key."""
+    """Return the keys of a DID document, bare or in a resolution. Raises ``ValueError`` for one of another DID, or that has no such
+    key."""
     document = _document(value)
     if document["id"] != did:
         raise ValueError("it is not the DID document of the token's invoker")
@@ -130,7 +131,8 @@ def authentication_keys(value: Any, did: str, now: datetime) -> list[bytes]:
     return found
 
 
-def _raw(text: str, kind: str) -> bytes:
+def raw_key(text: str, kind: str) -> bytes:
+    """Return the raw key of a multikey of this type. Raises ``ValueError``: for a multikey of another type."""
     found, raw = multikey.decode_public(text)
     if found != kind:
         raise ValueError(f"not a multikey of the type {kind}")

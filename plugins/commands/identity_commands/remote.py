@@ -1,4 +1,4 @@
-"""What the commands that call a running service share: where it is, and in whose name they call.
+"""The options and calls of the commands that call a running service.
 
 A command that sends one operation and prints the answer is a call of ``add_command``: operationId, options, text.
 """
@@ -27,7 +27,7 @@ from identity_commands.profiles import (
     profile_option,
     signed_in,
 )
-from identity_commands.remedies import as_options, given, remedy
+from identity_commands.remedies import as_options, refused_values, remedy
 from identity_commands.secret_input import secret_option
 from identity_commands.wallet import Wallet
 from identity_core.cli.options import FILE, Whole, all_of
@@ -112,7 +112,7 @@ def explained(error: Exception, url: str) -> tuple[str, str, str]:
         case ServiceError():
             details = dict(error.details)
             where, explanation = f"{url}, request {details.pop('requestId', '-')}", details.pop("docUrl", None)
-            where += as_options("; " * bool(given(details)) + given(details))
+            where += as_options("; " * bool(refused_values(details)) + refused_values(details))
             then = as_options(remedy(error.code, error.status, error.message, details))
             if isinstance(explanation, str) and explanation.startswith("/"):
                 then += f"; more at {url.rstrip('/')}{explanation}"

@@ -18,7 +18,7 @@ from identity_codec import times
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log import birth
+from identity_core.domain.dids.log import chain
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.log.chain import Chain, fold
 from identity_core.domain.dids.state import DidState, LogInvalid, UnknownLogMethod
@@ -93,9 +93,9 @@ class UnnamedKey:
 
 
 def unnamed_keys(lines: Sequence[bytes]) -> tuple[UnnamedKey, ...] | None:
-    """Those of a valid log; None for a log without ``strictEvidence``, whose entries do not show what was asked for."""
+    """Return those keys of a valid log; None for a log without ``strictEvidence``, whose entries do not show what was asked for."""
     first = entries.parse(lines[0]).parameters.get("change")
-    if not isinstance(first, dict) or not birth.rules(first).strict_evidence:
+    if not isinstance(first, dict) or not chain.read_rules(first).strict_evidence:
         return None
     changes = (entries.parse(line).parameters["change"] for line in lines)
     return tuple(

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from click.testing import CliRunner
 from identity_commands.proof_verify import verify_octets
-from identity_commands.public_keys import given
+from identity_commands.public_keys import key_of_option
 from identity_kit.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer, context, statement
 
 from identity_bbs.bls12381 import select
@@ -56,7 +56,7 @@ def proof():
 def test_every_form_of_a_file(proof, form):
     prover = TransparentProver()
     octets = json.dumps(form(as_json(proved(prover)))).encode()
-    body = verify_octets(octets, prover=prover, find_key=given(KEY), expectation=NOTHING, now=NOW)
+    body = verify_octets(octets, prover=prover, find_key=key_of_option(KEY), expectation=NOTHING, now=NOW)
     assert body["verified"] is True
     assert body["predicates"][0] == {"attributeName": "score", "type": "gte", "value": 100}
     assert "audience" in body["unchecked"]
@@ -79,7 +79,7 @@ def test_every_form_of_a_file(proof, form):
 )
 def test_what_is_no_proof(octets):
     with pytest.raises(ProofInvalid):
-        verify_octets(octets, prover=TransparentProver(), find_key=given(KEY), expectation=NOTHING, now=NOW)
+        verify_octets(octets, prover=TransparentProver(), find_key=key_of_option(KEY), expectation=NOTHING, now=NOW)
 
 
 def test_members_that_are_there_are_checked():
@@ -88,7 +88,7 @@ def test_members_that_are_there_are_checked():
     for change in ({"publicSignals": []}, {"predicateType": "gte"}, {"proofId": "proof-2"}, {"predicateType": ""}):
         octets = json.dumps({**whole, **change}).encode()
         with pytest.raises(ProofInvalid):
-            verify_octets(octets, prover=prover, find_key=given(KEY), expectation=NOTHING, now=NOW)
+            verify_octets(octets, prover=prover, find_key=key_of_option(KEY), expectation=NOTHING, now=NOW)
 
 
 def run(proof, *arguments, key=KEY, signature_only=True):

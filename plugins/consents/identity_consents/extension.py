@@ -10,7 +10,7 @@ from identity_consents.store import TABLE, StoredConsentReplies
 from identity_core.database import Database
 from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.plugin import hookimpl
-from identity_core.use_cases.expiry import ForgetRows
+from identity_core.use_cases.background import ForgetRows
 
 
 @contextlib.asynccontextmanager

@@ -16,7 +16,7 @@ from identity_core.extension.choice import purge_tables, read_store, tables_of
 from identity_core.extension.order import in_order
 from identity_core.settings import Settings
 from identity_core.store import Store
-from identity_core.use_cases.expiry import FIRST, ForgetRows
+from identity_core.use_cases.background import FIRST, ForgetRows
 from tests.rooms import MovableClock
 from tests.unit.extension.test_choice import settings
 from tests.unit.extension.test_extensions import source

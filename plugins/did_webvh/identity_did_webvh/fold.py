@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from identity_codec.values import replace
-from identity_core.domain.dids import evolution, past
+from identity_core.domain.dids import comparison, evolution
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Create, Deactivate, NewService, Recover
 from identity_core.domain.dids.did import Did
@@ -215,7 +215,7 @@ def _recovered(before: DidState, document: DidDocument, at: datetime) -> int | N
 
 def _restores(before: DidState, version_id: int, document: DidDocument, at: datetime) -> bool:
     """Whether the document is that of the version and one new key."""
-    base = past.restorable(before, version_id, at).document
+    base = comparison.restorable(before, version_id, at).document
     kept = [method for method in document.methods if base.method(method.id) is not None]
     new = [method for method in document.methods if base.method(method.id) is None]
     if kept != list(base.methods) or len(new) != 1 or new[0].revoked is not None:

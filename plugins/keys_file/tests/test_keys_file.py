@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import io
 import logging
 import os
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from identity_keys_file import FileKeys, identity_provide_key_store
 from identity_keys_file.__main__ import entry, main
 from identity_keys_file.entries import FileInvalid, parse_file
-from identity_kit.conformance.key_store import KeyStoreConformance, run
+from identity_kit.conformance.key_store import KeyStoreConformance
 
 from identity_core.domain.callers import digest_of, is_minted, mint
 
@@ -129,34 +130,34 @@ def test_no_content_does_more_than_be_refused(octets):
 def test_a_missing_file_has_no_keys_and_may_come_later(tmp_path):
     path = tmp_path / "keys.toml"
     keys = store(path)
-    assert run(keys.find(DIGEST)) is None
+    assert asyncio.run(keys.find(DIGEST)) is None
     write(path, GOOD)
-    assert run(keys.find(DIGEST)).id == "file.ci"
+    assert asyncio.run(keys.find(DIGEST)).id == "file.ci"
 
 
 def test_a_change_is_seen_at_the_next_look_up(file):
     keys = store(file)
-    assert run(keys.find(DIGEST)).burst is None
+    assert asyncio.run(keys.find(DIGEST)).burst is None
     write(file, GOOD + "burst = 3\n")
-    assert run(keys.find(DIGEST)).burst == 3
+    assert asyncio.run(keys.find(DIGEST)).burst == 3
     write(file, "")
-    assert run(keys.find(DIGEST)) is None
+    assert asyncio.run(keys.find(DIGEST)) is None
 
 
 def test_a_deleted_file_has_no_keys(file):
     keys = store(file)
     file.unlink()
-    assert run(keys.find(DIGEST)) is None
+    assert asyncio.run(keys.find(DIGEST)) is None
 
 
 def test_a_file_that_breaks_keeps_the_last_good_keys_and_says_so_once(file, caplog):
     keys = store(file)
     write(file, "[keys")
     for _ in range(3):
-        assert run(keys.find(DIGEST)) is not None
+        assert asyncio.run(keys.find(DIGEST)) is not None
     assert len(caplog.records) == 1
     write(file, GOOD + "burst = 3\n")
-    assert run(keys.find(DIGEST)).burst == 3
+    assert asyncio.run(keys.find(DIGEST)).burst == 3
 
 
 def test_a_file_for_everybody_is_reported(file, caplog):
@@ -183,7 +184,7 @@ def test_the_command_makes_an_entry_that_the_store_reads(tmp_path):
     assert is_minted(text)
     assert text not in output.getvalue()
     write(tmp_path / "keys.toml", output.getvalue())
-    found = run(store(tmp_path / "keys.toml").find(digest_of(text)))
+    found = asyncio.run(store(tmp_path / "keys.toml").find(digest_of(text)))
     assert (found.name, found.scopes, found.created_at) == ("ci", frozenset({"dids:create"}), NOW)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from identity_keys_sql import SqlKeys, build, identity_provide_key_store
 from identity_keys_sql.record import from_record, read_row, to_record
-from identity_kit.conformance.key_store import WritableKeyStoreConformance, key, run
+from identity_kit.conformance.key_store import WritableKeyStoreConformance, key
 
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import PluginUnavailable
@@ -34,7 +34,7 @@ def open_store(directory, url: str | None = None) -> SqlKeys:
 def store(tmp_path):
     opened = open_store(tmp_path)
     yield opened
-    run(opened.close())
+    asyncio.run(opened.close())
 
 
 class TestSqlite(WritableKeyStoreConformance):
@@ -42,7 +42,7 @@ class TestSqlite(WritableKeyStoreConformance):
     def store(self, tmp_path):
         opened = open_store(tmp_path)
         yield opened
-        run(opened.close())
+        asyncio.run(opened.close())
 
 
 class TestPostgresql(WritableKeyStoreConformance):
@@ -50,30 +50,30 @@ class TestPostgresql(WritableKeyStoreConformance):
     def store(self, tmp_path, postgres_url):  # noqa: F811
         opened = open_store(tmp_path, postgres_url)
         yield opened
-        run(opened.close())
+        asyncio.run(opened.close())
 
 
 def test_keys_survive_a_restart(tmp_path):
     first = open_store(tmp_path)
-    run(first.create(key("kept")))
-    run(first.close())
+    asyncio.run(first.create(key("kept")))
+    asyncio.run(first.close())
     second = open_store(tmp_path)
-    assert run(second.get("key_kept")) == key("kept")
-    run(second.close())
+    assert asyncio.run(second.get("key_kept")) == key("kept")
+    asyncio.run(second.close())
 
 
 def test_two_processes_see_one_truth(tmp_path):
     one, other = open_store(tmp_path), open_store(tmp_path)
-    run(one.create(key("shared")))
-    assert run(other.find(key("shared").digest)) == key("shared")
-    run(one.close())
-    run(other.close())
+    asyncio.run(one.create(key("shared")))
+    assert asyncio.run(other.find(key("shared").digest)) == key("shared")
+    asyncio.run(one.close())
+    asyncio.run(other.close())
 
 
 def test_the_text_of_a_key_is_nowhere_in_the_files(tmp_path):
     opened = open_store(tmp_path)
-    run(opened.create(key("hidden")))
-    run(opened.close())
+    asyncio.run(opened.create(key("hidden")))
+    asyncio.run(opened.close())
     for file in tmp_path.iterdir():
         assert b"the text of hidden" not in file.read_bytes(), file.name
 
@@ -83,16 +83,16 @@ def test_a_broken_database_is_no_refusal(tmp_path):
     with sqlite3.connect(tmp_path / "keys.sqlite") as connection:
         connection.execute("DROP TABLE keys_api_keys")
     with pytest.raises(Exception) as failed:
-        run(opened.find("0" * 64))
+        asyncio.run(opened.find("0" * 64))
     assert not isinstance(failed.value, KeyError)
-    run(opened.close())
+    asyncio.run(opened.close())
 
 
 def test_a_closed_database_is_unavailable(tmp_path):
     opened = open_store(tmp_path)
-    run(opened.close())
+    asyncio.run(opened.close())
     with pytest.raises(PluginUnavailable):
-        run(opened.create(key("late")))
+        asyncio.run(opened.create(key("late")))
 
 
 TIMES = st.datetimes(timezones=st.just(UTC), min_value=datetime(1970, 1, 1), max_value=datetime(9000, 1, 1))
@@ -128,7 +128,7 @@ def test_64_writers(store):
         await asyncio.gather(*(store.create(key(f"{n:02}")) for n in range(64)))
         return await store.list(after=None, limit=100)
 
-    assert [each.id for each in run(scenario())] == [f"key_{n:02}" for n in range(64)]
+    assert [each.id for each in asyncio.run(scenario())] == [f"key_{n:02}" for n in range(64)]
 
 
 def test_the_hook_provides_sql():

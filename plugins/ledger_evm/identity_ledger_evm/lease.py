@@ -1,4 +1,4 @@
-"""Who talks to the chain: one process at a time among those that share a database.
+"""The lease of the process that calls the chain: one at a time among those that share a database.
 
 The lease runs by the wall clock, so it can be held by two for a moment when clocks differ; the second fence is that every
 write below asks for it again, that a nonce stands in one row, and that the contract records nothing twice.
@@ -25,12 +25,6 @@ def take(transaction: Transaction, holder: str, now: int) -> bool:
     most = now + 10 * LEASE_MICROSECONDS
     row = {"holder": holder, "until": now + LEASE_MICROSECONDS, "now": now, "most": most}
     return transaction.execute(_TAKE, row).rowcount == 1
-
-
-def require(transaction: Transaction, holder: str, now: int) -> None:
-    """Renews the lease inside somebody's job. Raises ``LeaseLost``."""
-    if not take(transaction, holder, now):
-        raise LeaseLost
 
 
 def release(transaction: Transaction, holder: str) -> None:

@@ -90,7 +90,7 @@ class EvmLedger:
                 async with asyncio.timeout(seconds):
                     found = await decided
                     if found is not None:
-                        return _told(did, found)
+                        return _require_recorded(did, found)
         except asyncio.CancelledError:
             # Queued at once, and no one is left to wait for it: an append that no one wants is not sent.
             self._database.write(lambda transaction: appends.withdraw(transaction, number), durable=False)
@@ -110,7 +110,7 @@ class EvmLedger:
         for found in await self._read(appends.decided):
             if found.id == number:
                 await self._write(lambda transaction: appends.forget(transaction, number), details, durable=False)
-                return _told(item.did, found)
+                return _require_recorded(item.did, found)
         sent = await self._read(lambda transaction: appends.last_hash(transaction, number))
         if sent is not None:
             details["transactionHash"] = sent.hex()
@@ -146,7 +146,7 @@ class EvmLedger:
         return await self._status("revocation", leaf)
 
     async def find_transaction(self, transaction_hash: bytes) -> Outgoing | None:
-        """What became of a transaction that this ledger signed, by any hash that it ever had."""
+        """Return what became of a transaction that this ledger signed, by any hash that it ever had."""
         return await self._read(lambda transaction: outgoing.by_hash(transaction, transaction_hash))
 
     async def close(self) -> None:
@@ -196,7 +196,7 @@ class EvmLedger:
             raise LedgerUnavailable(details=details) from error
 
 
-def _told(did: str, found: appends.Decided) -> Receipt:
+def _require_recorded(did: str, found: appends.Decided) -> Receipt:
     if found.receipt is not None:
         return found.receipt
     if found.state == "refused":

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 
-from identity_core.database import DatabaseError
+from identity_core.database import DatabaseError, Transaction
 from identity_ledger_evm import index, lease
 from identity_ledger_evm.chain import Chain
 from identity_ledger_evm.dispatcher import Dispatcher
@@ -21,12 +21,17 @@ from identity_ledger_evm.sender import Sender
 from identity_ledger_evm.station import Station
 from identity_ledger_evm.waiters import Waiters
 from identity_ledger_evm.watcher import Watcher
-from identity_ledger_evm.work import has_work
 
 QUICK_SECONDS = 0.005
 # Without work of our own: how often to look whether the chain took something back, or another writer added something.
 IDLE_SECONDS = 2.0
 ALARM_SECONDS = 60.0
+
+_WORK = """
+SELECT EXISTS (SELECT 1 FROM evm_appends WHERE state = 'waiting')
+OR EXISTS (SELECT 1 FROM evm_anchors WHERE state = 'waiting')
+OR EXISTS (SELECT 1 FROM evm_transactions WHERE state IN ('submitted', 'mined'))
+"""
 
 
 class NeverRead(Exception):
@@ -71,9 +76,8 @@ class Worker:
         await self._station.database.write(lambda transaction: lease.release(transaction, holder), durable=False)
 
     async def prepare(self) -> None:
-        """What has to be done before the ledger can be read: is it the chain that was meant, and what does it have that
-        the index has not? Raises ``WrongChain``; ``NeverRead`` where a node is away and nothing of the chain is here. Where something is, a
-        node that is away is for later."""
+        """Check that the chain is the one that was meant, and read what the index lacks. Raises ``WrongChain``; ``NeverRead``: when the
+        node does not answer and nothing of the chain is in the index. A node that is away later is an error of single calls."""
         async with Node(self._rpc_url, self._station.settings.rpc_seconds) as node:
             chain = Chain(node, self._station.contract)
             watcher = Watcher(self._station, chain, self._logger)
@@ -84,7 +88,7 @@ class Worker:
                 await asyncio.sleep(QUICK_SECONDS)
 
     async def _read_up_to_now(self, chain: Chain, watcher: Watcher) -> bool:
-        """Whether the index was read, now or before."""
+        """Return whether the index was read, now or before."""
         was_read = await self._station.database.read(index.was_read)
         try:
             await verify(self._station, chain)
@@ -178,3 +182,8 @@ class Worker:
     def _say_how_it_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is not None:
             self._logger.error("the task that talks to the chain broke", exc_info=task.exception())
+
+
+def has_work(transaction: Transaction) -> bool:
+    """Return whether something waits or is open."""
+    return bool(transaction.execute(_WORK).fetchone()[0])

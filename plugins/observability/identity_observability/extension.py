@@ -10,8 +10,7 @@ import sys
 from collections.abc import AsyncIterator
 
 from identity_core import __version__
-from identity_core.extension.declaration import Contribution, Extension, Kernel
-from identity_core.extension.metrics import RenderedMetrics
+from identity_core.extension.declaration import Contribution, Extension, Kernel, RenderedMetrics
 from identity_core.plugin import hookimpl
 from identity_core.settings import Settings
 from identity_core.tracing import Tracing

@@ -12,7 +12,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry
 from prometheus_client import Gauge as PrometheusGauge
 
-from identity_core.extension.metrics import Gauge
+from identity_core.extension.declaration import Gauge
 
 PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from identity_observability.metrics import Metrics
 
 from identity_core.api.access_log import limiter_gauges, plugin_gauges
-from identity_core.extension.metrics import Gauge
+from identity_core.extension.declaration import Gauge
 from identity_core.plugin.choose import InUse
 from identity_core.plugin.processes.pool import WorkerTable
 from identity_core.plugin.sockets import LEDGER

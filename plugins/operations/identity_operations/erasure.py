@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Final
 
@@ -13,9 +13,8 @@ from identity_codec.values import value_class
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.errors import InvalidRequest
 from identity_core.ports.clock import Clock
-from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.background import FIRST, SOON_SECONDS, Repeating, StepSize, erasing_time
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.expiry import FIRST, SOON_SECONDS, StepSize, erasing_time
 from identity_core.use_cases.record import Record
 from identity_operations.kinds import KINDS
 from identity_operations.retention import StoredRecords
@@ -44,11 +43,8 @@ class SweepRecords(Repeating):
         """One step of each kind. Comes back soon while there is more."""
         now, more = erasing_time(self.clock), False
         for kind, kept in self.kept.items():
-            more |= await self.sizes[kind].step(partial(self._forget, kind, now - kept))
+            more |= await self.sizes[kind].step(partial(self.records.forget, kind, now - kept))
         return SOON_SECONDS if more else self.interval_seconds
-
-    async def _forget(self, kind: str, until: datetime, limit: int) -> int:
-        return await self.records.forget(kind, until, limit=limit)
 
 
 @value_class

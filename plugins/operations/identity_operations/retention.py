@@ -25,7 +25,7 @@ class StoredRecords(Repository):
         super().__init__(database)
         self.rules = {rule.kind: rule for rule in rules}
 
-    async def forget(self, kind: str, until: datetime, *, limit: int) -> int:
+    async def forget(self, kind: str, until: datetime, limit: int) -> int:
         """Erase at most ``limit`` records that had passed their time by ``until``, the oldest first. Return how many there were."""
         rule, wanted = self.rules[kind], {"until": micros(until), "before": first_at(until), "limit": limit}
         which = of_first(kind, f"{_decided(rule)}{rule.expired}")[self._database.dialect]

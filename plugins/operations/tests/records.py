@@ -6,7 +6,7 @@ from identity_operations.retention import StoredRecords
 from identity_records.extension import TIMELINE, VERIFICATIONS
 
 from identity_core.store import Store
-from identity_core.store.retention import RULES
+from identity_core.store.proofs import RULES
 
 
 def stored(store: Store) -> StoredRecords:

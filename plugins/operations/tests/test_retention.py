@@ -24,7 +24,7 @@ from identity_core.domain.proofs.expected import KeptCredential, KeptQuestion
 from identity_core.ports.credentials import CredentialFilter, RegisteredSchema
 from identity_core.ports.retention import ERASED_HOLDER
 from identity_core.store import Store
-from identity_core.use_cases.expiry import FEWEST, FIRST, HELD_SECONDS, MOST, SOON_SECONDS
+from identity_core.use_cases.background import FEWEST, FIRST, HELD_SECONDS, MOST, SOON_SECONDS
 from plugins.operations.tests.records import stored
 from tests.anchoring import add_proofs, some_proof
 from tests.credentials import HOLDER, ISSUER, NOW, a_credential, a_schema
@@ -203,7 +203,7 @@ class Slow:
     def monotonic(self) -> float:
         return self.now
 
-    async def forget(self, kind: str, until: datetime, *, limit: int) -> int:
+    async def forget(self, kind: str, until: datetime, limit: int) -> int:
         self.limits.append(limit)
         self.now += limit * self.seconds
         return limit
@@ -225,7 +225,7 @@ def test_steps_are_as_long_as_the_writer_may_be_held(seconds: float, last: int) 
 class SlowProofs(Slow):
     """Proofs take long, and all else no time."""
 
-    async def forget(self, kind: str, until: datetime, *, limit: int) -> int:
+    async def forget(self, kind: str, until: datetime, limit: int) -> int:
         return await super().forget(kind, until, limit=limit) if kind == "proofs" else limit
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 
-from identity_core.throttle.token_bucket import BucketDebit, Decision, TokenBucketStorage
+from identity_core.throttle.memory import BucketDebit, Decision, TokenBucketStorage
 
 _MICROSECONDS = 1_000_000
 _NOW = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"

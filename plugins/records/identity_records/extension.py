@@ -8,8 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from typing import Final
 
-from identity_core.extension.declaration import Contribution, Extension, Kernel
-from identity_core.extension.metrics import Gauge
+from identity_core.extension.declaration import Contribution, Extension, Gauge, Kernel
 from identity_core.plugin import hookimpl
 from identity_core.ports.activity import EventSink
 from identity_core.ports.retention import RetentionRule

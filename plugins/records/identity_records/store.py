@@ -15,9 +15,8 @@ from identity_codec.values import value_class
 from identity_core.database import Transaction
 from identity_core.domain.activity import EVERY_EVENT, REFUSED, ApiKeyChanged, DidChanged, Event, EventRecord, Parties
 from identity_core.domain.callers import Caller
-from identity_core.domain.proofs.anchor import Anchor
 from identity_core.domain.proofs.checks import BoundPart, compared_of
-from identity_core.domain.proofs.verification import ProofVerification, issuer_of
+from identity_core.domain.proofs.verification import Anchor, ProofVerification, issuer_of
 from identity_core.store.proofs import anchors_of
 from identity_core.store.records import Repository, Table, bounds, row_id
 from identity_records.queries import (

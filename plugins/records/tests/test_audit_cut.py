@@ -16,7 +16,7 @@ from identity_records.use_cases.audit import ANEW_SECONDS, NEXT_SECONDS, CheckAu
 
 from identity_core.errors import StorageMismatch
 from identity_core.store import Store
-from identity_core.use_cases.expiry import FEWEST, HELD_SECONDS, SOON_SECONDS
+from identity_core.use_cases.background import FEWEST, HELD_SECONDS, SOON_SECONDS
 from tests.events import AuditRow, event_of, from_line, insert_rows
 from tests.rooms import MovableClock
 

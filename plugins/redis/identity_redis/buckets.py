@@ -17,7 +17,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError
 
-from identity_core.throttle.token_bucket import BucketDebit, Decision, TokenBucketStorage
+from identity_core.throttle.memory import BucketDebit, Decision, TokenBucketStorage
 
 ANSWER_SECONDS = 0.05
 # A connection may need a TLS handshake across a continent. No one waits that long for a decision (``fallback``).

@@ -37,9 +37,11 @@ from identity_ui.session import Sessions
 JSON_FIRST: Final = ("application/json", "text/html")
 VERSIONS: Final = 20
 _TRANSACTION: Final = re.compile(r"[0-9a-f]{64}")
-_WORDS: Final = 256
+_PROOF: Final = re.compile(r"(urn:uuid:)?[0-9a-fA-F-]{36}", re.ASCII)
 # What a verifier may say beside the proof: the name of the form's field → the member of the request.
 _EXPECTED: Final = {"challenge": "challenge", "domain": "domain", "issuer": "issuerDid"}
+_REQUIRED: Final = {"holder": "holder", "validity": "credentialValidity", "status": "credentialStatus"}
+_QUESTION: Final = ("attribute", "relation", "value")
 # How a proof may have been passed on: alone, or as the member ``proof`` of the answer that made it.
 _MEMBERS: Final = ("proof", "publicSignals", "predicateType", "proofId")
 
@@ -76,10 +78,12 @@ class PublicPages:
         if _TRANSACTION.fullmatch(transaction):
             return to(f"/ui/transaction/{transaction}")
         if text.startswith(("{", "c2sp.org/")):
-            return to("/ui/verify")
-        if text and len(text) <= _WORDS:
+            return to("/ui/verify" if text[0] == "{" else "/ui/check-log")
+        if _PROOF.fullmatch(text):
             return to(f"/ui/proof/{quote(text, safe=':')}")
-        return await self.front(request)
+        if not text:
+            return await self.front(request)
+        return page("error.html", request, status=404, **await self._who(request), error=NotFound(), explanation=None)
 
     async def did(self, request: Request) -> Answer:
         """The document of a version or a time, what that version changed, where it stands in the log, and the newest versions."""
@@ -124,24 +128,19 @@ class PublicPages:
         name = request.path["transaction"]
         if self.ledger is None or not _TRANSACTION.fullmatch(name):
             raise TransactionNotFound
-        found = await ask(
-            self.ledger.get_ledger_transaction, "getLedgerTransaction", request, path={"transactionHash": name}
-        )
+        handler, path = self.ledger.get_ledger_transaction, {"transactionHash": name}
+        found = await ask(handler, "getLedgerTransaction", request, path=path)
         wanted = GetLedgerInclusionProofQuery(transaction=name)
         inclusion = await ask(self.ledger.get_ledger_inclusion_proof, "getLedgerInclusionProof", request, query=wanted)
         levels, root = path_to_root(inclusion)
-        return page(
-            "transaction.html",
-            request,
-            **await self._who(request),
-            found=found,
-            inclusion=inclusion,
-            levels=levels,
-            root=root,
-        )
+        shown = await self._who(request) | {"found": found, "inclusion": inclusion, "levels": levels, "root": root}
+        return page("transaction.html", request, **shown)
 
     async def verify(self, request: Request) -> Answer:
         return page("verify.html", request, **await self._who(request), given=_shown({}), found=None, refusal=None)
+
+    async def check_log(self, request: Request) -> Answer:
+        return page("check_log.html", request, **await self._who(request))
 
     async def verified(self, request: Request) -> Answer:
         """The verdict below the form, as for a stranger: whoever is signed in leaves no trace of what was pasted."""
@@ -150,9 +149,8 @@ class PublicPages:
         found, refusal = None, None
         try:
             value = _pasted(given)
-            found = await ask(
-                self.proofs.verify_proof, "verifyProof", request, body=_typed(value), body_octets=orjson.dumps(value)
-            )
+            sent = {"body": _typed(value), "body_octets": orjson.dumps(value)}
+            found = await ask(self.proofs.verify_proof, "verifyProof", request, **sent)
         except IdentityError as error:
             if error.status >= 500:
                 raise
@@ -186,7 +184,7 @@ def _second(text: str | None) -> str | None:
 
 def _shown(fields: Mapping[str, str]) -> dict[str, str]:
     """The fields of the form as it shows them again."""
-    return {name: fields.get(name, "") for name in ("proof", "predicates", *_EXPECTED)}
+    return {name: fields.get(name, "") for name in ("proof", *_QUESTION, "predicates", *_EXPECTED, *_REQUIRED)}
 
 
 def _predicate(line: str) -> dict[str, Any]:
@@ -209,8 +207,11 @@ def _pasted(given: Mapping[str, str]) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidRequest("A proof is a JSON object with the member proof.")
     wish = {name: value[name] for name in _MEMBERS if name in value}
-    if predicates := [_predicate(line) for line in given["predicates"].splitlines() if line.strip()]:
+    question = " ".join(given[name].strip() for name in _QUESTION) if given["attribute"].strip() else ""
+    if predicates := [_predicate(line) for line in (question, *given["predicates"].splitlines()) if line.strip()]:
         wish["predicates"] = predicates
+    if requires := [member for field, member in _REQUIRED.items() if given[field]]:
+        wish["requires"] = requires
     return wish | {member: given[field] for field, member in _EXPECTED.items() if given[field]}
 
 

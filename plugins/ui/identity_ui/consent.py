@@ -1,7 +1,7 @@
 """Consent: an agent's request, read by the holder in words, and approved by a delegation of its own and tokens that the page signs.
 
 The service carries no requests. An agent gives its holder a JSON object (``AgentRequest``), pasted or behind the ``#`` of a link to this
-page, where it reaches no server unless she has it read; what she approved she hands back the same way, or the page sends it where the
+page, which sends it to be read at once; what she approved she hands back the same way, or the page sends it where the
 request says that the agent fetches it (``reply``, the extension ``consents``). Each approval makes a delegation for
 exactly these actions, as often as there are tokens and as long as they are good, so that stopping it stops what was approved.
 """
@@ -23,6 +23,7 @@ from identity_ui.operations import ask
 from identity_ui.render import page
 from identity_ui.session import Session, Sessions
 
+NOTHING: Final[dict[str, Any]] = {"text": "", "found": None, "fitting": (), "refusal": None}
 CREDENTIALS: Final = 200
 """How many of her credentials are looked through for one that has the attributes."""
 
@@ -36,7 +37,7 @@ class ConsentPages:
     consents: HolderConsents
 
     async def form(self, request: Request, session: Session) -> Answer:
-        return _page(request, session)
+        return page("consent.html", request, signed_in=session.target, **NOTHING)
 
     async def read(self, request: Request, session: Session) -> Answer:
         """The request in words, with the credentials of hers that could answer it."""
@@ -47,8 +48,10 @@ class ConsentPages:
             if found.reply:
                 self._require_asked(found, session)
         except IdentityError as error:
-            return _page(request, session, status=422, text=text, refusal=error)
-        return _page(request, session, text=text, found=found, fitting=await self._fitting(request, session, found))
+            shown = NOTHING | {"text": text, "refusal": error}
+            return page("consent.html", request, status=422, signed_in=session.target, **shown)
+        shown = NOTHING | {"text": text, "found": found, "fitting": await self._fitting(request, session, found)}
+        return page("consent.html", request, signed_in=session.target, **shown)
 
     def _require_asked(self, found: AgentRequest, session: Session) -> None:
         """Raises ``InvalidRequest`` for the request of another agent, or to another holder."""
@@ -68,29 +71,6 @@ class ConsentPages:
 
     async def _fitting(self, request: Request, session: Session, found: AgentRequest) -> list[Mapping[str, Any]]:
         query = ListCredentialsQuery(limit=CREDENTIALS, holder_did=str(session.did), status="active")
-        listed = await ask(
-            self.credentials.list_credentials, "listCredentials", request, query=query, caller=session.caller
-        )
+        handler = self.credentials.list_credentials
+        listed = await ask(handler, "listCredentials", request, query=query, caller=session.caller)
         return [one for one in listed["items"] if found.attributes <= {*one["attributeNames"]}]
-
-
-def _page(
-    request: Request,
-    session: Session,
-    *,
-    status: int = 200,
-    text: str = "",
-    found: AgentRequest | None = None,
-    fitting: list[Mapping[str, Any]] | None = None,
-    refusal: IdentityError | None = None,
-) -> Answer:
-    return page(
-        "consent.html",
-        request,
-        status=status,
-        signed_in=str(session.did),
-        text=text,
-        found=found,
-        fitting=fitting or [],
-        refusal=refusal,
-    )

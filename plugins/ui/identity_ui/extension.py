@@ -23,8 +23,7 @@ from identity_core.api.dids import DidHandlers
 from identity_core.api.proofs import ProofHandlers
 from identity_core.api.security import Gate
 from identity_core.api.service import ServiceHandlers
-from identity_core.extension.declaration import Contribution, Extension, Kernel, PeoplePages
-from identity_core.extension.metrics import render_metrics
+from identity_core.extension.declaration import Contribution, Extension, Kernel, PeoplePages, render_metrics
 from identity_core.extension.opening import InstallationState
 from identity_core.plugin import hookimpl
 from identity_core.ports.custodian import Custodian

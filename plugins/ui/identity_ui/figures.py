@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Final
 
 from identity_codec.values import value_class
@@ -42,6 +42,14 @@ class Rate:
     faults: float = 0
     seconds: float = 0
     buckets: dict[float, float] = field(default_factory=dict)
+
+    def combined(self, other: Rate, sign: int) -> Rate:
+        """Return the sum of both, or the difference if ``sign`` is -1."""
+        limits = self.buckets.keys() | other.buckets.keys()
+        buckets = {limit: self.buckets.get(limit, 0.0) + sign * other.buckets.get(limit, 0.0) for limit in limits}
+        own, others = astuple(self)[:4], astuple(other)[:4]
+        count, refused, faults, seconds = (one + sign * each for one, each in zip(own, others, strict=True))
+        return Rate(count, refused, faults, seconds, buckets)
 
     @property
     def mean(self) -> float:

@@ -1,12 +1,16 @@
-"""What a holder sees when she is signed in. Every page reads; what changes something is signed in the page and sent to the API."""
+"""Pages of a DID that signed in. They read and can stop agents; every other change is signed in the page and sent to the API."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final, Literal
 
 from identity_records.handlers import RecordsHandlers
-from identity_records.wire import GetDashboardTimelineQuery
+from identity_records.wire import GetDashboardTimelineQuery, ListVerificationHistoryQuery
 
 from identity_codec.values import value_class
 from identity_core.api.credentials import CredentialHandlers
@@ -14,32 +18,35 @@ from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.proofs import ProofHandlers
 from identity_core.api.request import Answer, Handler, Request
-from identity_core.errors import ProofNotFound
+from identity_core.errors import IdentityError, ProofNotFound
 from identity_core.wire import ListCredentialsQuery, ListDelegationsQuery, ResolveDidQuery
 from identity_ui.consent import ConsentPages
 from identity_ui.operations import ask
+from identity_ui.presentation import sentence
 from identity_ui.render import page, to
 from identity_ui.session import Session, Sessions
 
 ROWS: Final = 25
-CARDS: Final = 50
-"""How many delegations the agents' cards are made of; a holder with more sees them on the page of delegations."""
+LATEST: Final = 8
+"""Rows of the timeline on the page Home."""
 
 STOPS: Final = 200
-"""How many delegations of a status are stopped at once; where there are more the button is there again."""
+"""Delegations that a page reads, and of a status that a stop suspends at once."""
 
 MAX_ID: Final = 256
 """Characters of the id of a proof, as the document has it."""
 
 STOPPABLE: Final[tuple[Literal["active", "scheduled"], ...]] = ("active", "scheduled")
-PLACES: Final = ("home", "agents", "consent", "delegations", "proofs", "credentials", "keys", "export")
+STATUSES: Final = ("active", "suspended", "revoked")
+ENDED: Final = ("expired", "revoked")
+PLACES: Final = ("home", "agents", "consent", "activity", "credentials", "keys", "issued", "results")
 
 Show = Callable[[Request, Session], Awaitable[Answer]]
 
 
 @value_class
 class HolderPages:
-    """Home, Agents, Consent, Delegations, Proofs, Credentials, Keys, Export, Recover; no Consent without the extension ``consents``."""
+    """Pages of a DID that signed in; no Consent without the extension ``consents``."""
 
     dids: DidHandlers
     delegations: DelegationHandlers
@@ -72,101 +79,132 @@ class HolderPages:
         """For who holds a recovery key, signed in or not."""
         return page("recover.html", request, signed_in=await self.sessions.did(request))
 
-    async def export(self, request: Request, session: Session) -> Answer:
-        """Gathered in the page, by her key."""
-        return page("export.html", request, signed_in=str(session.did))
-
     async def sign_out(self, request: Request) -> Answer:
         await self.sessions.end(request)
         return to("/ui")
 
     async def home(self, request: Request, session: Session) -> Answer:
-        """What was done in her name, newest first."""
-        return await self._timeline("home.html", request, session, kind=None)
+        """Return the agents that may act, and the newest rows of the timeline."""
+        rows, _ = await self._rows(request, session, GetDashboardTimelineQuery(limit=LATEST))
+        own = await self._delegations(request, session, holder_did=session.target)
+        last = next((row for row in rows if row["kind"] == "proof.generated"), None)
+        counts = Counter(one["status"] for one in own["items"])
+        return page("home.html", request, signed_in=session.target, rows=rows, counts=counts, last=last)
 
-    async def proof_list(self, request: Request, session: Session) -> Answer:
-        """Proofs that were made, refused, verified and revoked."""
-        return await self._timeline("proofs.html", request, session, kind="proof")
+    async def activity(self, request: Request, session: Session) -> Answer:
+        """Return the timeline, of one kind if the query names it."""
+        kind = request.query.get("kind") or None
+        query = GetDashboardTimelineQuery(kind=kind, limit=ROWS, cursor=request.query.get("cursor"))
+        rows, cursor = await self._rows(request, session, query)
+        return page("activity.html", request, signed_in=session.target, rows=rows, cursor=cursor, kind=kind)
 
     async def proof(self, request: Request, session: Session) -> Answer:
         path = {"proofId": request.path["proof"]}
         if len(path["proofId"]) > MAX_ID:
             raise ProofNotFound
-        found = await ask(self.proofs.get_proof, "getProof", request, path=path, caller=session.caller)
-        return page("proof.html", request, signed_in=str(session.did), proof=found)
+        found = await self._proof(request, session, path["proofId"])
+        item = {"kind": "proof.generated", "outcome": "", "code": None, "actor": None, **found}
+        said = sentence(item, session.target, facts_of(found))
+        return page("proof.html", request, signed_in=session.target, proof=found, said=said)
 
     async def agents(self, request: Request, session: Session) -> Answer:
-        """A card for each agent that holds a delegation of hers."""
-        found = await self._delegations(request, session, limit=CARDS, own=True)
-        stoppable: list[str] = []
-        for status in STOPPABLE:
-            of_status = await self._delegations(request, session, limit=STOPS, own=True, status=status)
-            stoppable += [one["id"] for one in of_status["items"]]
-        return page(
-            "agents.html",
-            request,
-            signed_in=str(session.did),
-            cards=agent_cards(found["items"]),
-            stoppable=stoppable,
-            more=found["nextCursor"] is not None,
-        )
+        """Return a card for each delegation: those of hers that can be used, that ended, or that others gave her."""
+        state = request.query.get("state", "acting")
+        party = "agent_did" if state == "given" else "holder_did"
+        found = await self._delegations(request, session, cursor=request.query.get("cursor"), **{party: session.target})
+        shown = [one for one in found["items"] if state == "given" or (one["status"] in ENDED) is (state == "ended")]
+        values = {"shown": shown, "cursor": found["nextCursor"], "state": state, "narrowed": narrowed}
+        stoppable = [one for one in shown if one["status"] in STOPPABLE and state == "acting"]
+        return page("agents.html", request, signed_in=session.target, stoppable=stoppable, **values)
 
-    async def delegation_list(self, request: Request, session: Session) -> Answer:
-        found = await self._delegations(request, session, limit=ROWS, own=False)
-        return page("delegations.html", request, signed_in=str(session.did), found=found, narrowed=narrowed)
+    async def new_agent(self, request: Request, session: Session) -> Answer:
+        """Return the form of a delegation, with the attributes of her credentials and their types."""
+        found = await self._credentials(request, session, holder_did=session.target, status="active")
+        schemas = {one["schemaId"] for one in found["items"]}
+        handler, read = self.credentials.get_credential_schema, partial(ask, operation_id="getCredentialSchema")
+        read_all = (read(handler, request=request, path={"schemaId": one}, caller=session.caller) for one in schemas)
+        kinds = {each["name"]: each["type"] for one in await asyncio.gather(*read_all) for each in one["attributes"]}
+        return page("agent_new.html", request, signed_in=session.target, credentials=found["items"], kinds=kinds)
+
+    async def stop(self, request: Request, session: Session) -> Answer:
+        """Suspend one delegation of hers, or all that are active or scheduled. A refusal of one does not keep the others from it."""
+        self.sessions.require_change(request)
+        ids = [request.body.get("id", "")]
+        if request.body.get("all"):
+            listed = [
+                await self._delegations(request, session, holder_did=session.target, status=one) for one in STOPPABLE
+            ]
+            ids = [one["id"] for found in listed for one in found["items"]]
+        stopped, refusals = list[str](), list[IdentityError]()
+        for each in ids:
+            try:
+                handler, path = self.delegations.suspend_delegation, {"delegationId": each}
+                await ask(handler, "suspendDelegation", request, path=path, caller=session.caller)
+                stopped.append(each)
+            except IdentityError as error:
+                refusals.append(error)
+        if stopped:
+            await self.sessions.record_stop(session, request, stopped)
+        if refusals:
+            raise refusals[0]
+        return to("/ui/agents")
 
     async def credential_list(self, request: Request, session: Session) -> Answer:
-        query = ListCredentialsQuery(limit=ROWS, cursor=request.query.get("cursor"))
+        found = await self._credentials(request, session, holder_did=session.target)
+        return page("credentials.html", request, signed_in=session.target, found=found)
+
+    async def issued(self, request: Request, session: Session) -> Answer:
+        """Return the credentials that she issued, of one status if the query names it."""
+        status = request.query.get("status") if request.query.get("status") in STATUSES else None
+        found = await self._credentials(request, session, issuer_did=session.target, status=status)
+        return page("issued.html", request, signed_in=session.target, found=found, chosen=status)
+
+    async def results(self, request: Request, session: Session) -> Answer:
+        """Return the verifications of hers."""
+        query, handlers = ListVerificationHistoryQuery(limit=ROWS, cursor=request.query.get("cursor")), self.records
         found = await ask(
-            self.credentials.list_credentials, "listCredentials", request, query=query, caller=session.caller
+            handlers.list_verification_history, "listVerificationHistory", request, query=query, caller=session.caller
         )
-        return page("credentials.html", request, signed_in=str(session.did), found=found)
+        return page("results.html", request, signed_in=session.target, found=found)
 
     async def keys(self, request: Request, session: Session) -> Answer:
         """Her keys, as her document names them now."""
-        path = {"did": str(session.did)}
+        path = {"did": session.target}
         found = await ask(self.dids.resolve_did, "resolveDid", request, path=path, query=ResolveDidQuery())
-        return page(
-            "keys.html", request, signed_in=str(session.did), document=found["didDocument"], session_key=session.key
-        )
+        document = found["didDocument"]
+        return page("keys.html", request, signed_in=session.target, document=document, session_key=session.key)
 
-    async def _timeline(self, template: str, request: Request, session: Session, *, kind: str | None) -> Answer:
-        query = GetDashboardTimelineQuery(kind=kind, limit=ROWS, cursor=request.query.get("cursor"))
-        found = await ask(
-            self.records.get_dashboard_timeline, "getDashboardTimeline", request, query=query, caller=session.caller
-        )
-        return page(template, request, signed_in=str(session.did), found=found)
+    async def _rows(
+        self, request: Request, session: Session, query: GetDashboardTimelineQuery
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        """Return the rows of the timeline with their sentences, and the cursor of the next page."""
+        handler = self.records.get_dashboard_timeline
+        found = await ask(handler, "getDashboardTimeline", request, query=query, caller=session.caller)
+        named = {one["proofId"] for one in found["items"] if one["proofId"] and one["kind"] != "proof.refused"}
+        proofs = dict[str, dict[str, Any]]()
+        for each in named:
+            # A row outlives a proof that was erased, and its sentence then has fewer facts.
+            with contextlib.suppress(ProofNotFound):
+                proofs[each] = facts_of(await self._proof(request, session, each))
+        rows = [one | {"said": sentence(one, session.target, proofs.get(one["proofId"], {}))} for one in found["items"]]
+        return [row for row in rows if row["said"]], found["nextCursor"]
 
-    async def _delegations(
-        self,
-        request: Request,
-        session: Session,
-        *,
-        limit: int,
-        own: bool,
-        status: Literal["active", "scheduled"] | None = None,
-    ) -> Mapping[str, Any]:
-        query = ListDelegationsQuery(
-            limit=limit,
-            cursor=request.query.get("cursor") if status is None else None,
-            holder_did=str(session.did) if own else None,
-            status=status,
-        )
-        return await ask(
-            self.delegations.list_delegations, "listDelegations", request, query=query, caller=session.caller
-        )
+    async def _proof(self, request: Request, session: Session, proof_id: str) -> Mapping[str, Any]:
+        return await ask(self.proofs.get_proof, "getProof", request, path={"proofId": proof_id}, caller=session.caller)
+
+    async def _credentials(self, request: Request, session: Session, **query: Any) -> Mapping[str, Any]:
+        wanted = ListCredentialsQuery(limit=ROWS, cursor=request.query.get("cursor"), **query)
+        handler = self.credentials.list_credentials
+        return await ask(handler, "listCredentials", request, query=wanted, caller=session.caller)
+
+    async def _delegations(self, request: Request, session: Session, **query: Any) -> Mapping[str, Any]:
+        wanted, handler = ListDelegationsQuery(limit=STOPS, **query), self.delegations.list_delegations
+        return await ask(handler, "listDelegations", request, query=wanted, caller=session.caller)
 
 
-def agent_cards(delegations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One card an agent, in the order of its newest delegation: ``{agent, delegations, stoppable}``, the last the ids of what a stop
-    suspends."""
-    cards: dict[str, dict[str, Any]] = {}
-    for one in delegations:
-        card = cards.setdefault(one["agentDid"], {"agent": one["agentDid"], "delegations": [], "stoppable": []})
-        card["delegations"].append(one)
-        if one["status"] in STOPPABLE:
-            card["stoppable"].append(one["id"])
-    return list(cards.values())
+def facts_of(proof: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a sentence says of a ProofRecord."""
+    return {"question": proof["predicates"], "verifier": proof["domain"]}
 
 
 def narrowed(delegation: Mapping[str, Any]) -> dict[str, Any]:

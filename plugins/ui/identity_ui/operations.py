@@ -10,35 +10,16 @@ import orjson
 
 from identity_codec.structs import encode
 from identity_core.api.request import NOTHING, Handler, Request
-from identity_core.domain.callers import Caller
 
 JSON_ALONE = {"accept": "application/json"}
 
 
-async def ask(
-    handler: Handler,
-    operation_id: str,
-    request: Request,
-    *,
-    path: Mapping[str, str] = NOTHING,
-    query: Any = NOTHING,
-    body: Any = None,
-    body_octets: bytes = b"",
-    caller: Caller | None = None,
-) -> Mapping[str, Any]:
-    """The JSON of what ``handler`` answers, with the names of the document. ``request`` is the page's, for its id. Raises what the handler
-    raises; a deactivated DID is an answer, with ``error``."""
-    found = await answer_bytes(
-        handler,
-        operation_id,
-        request,
-        path=path,
-        query=query,
-        body=body,
-        body_octets=body_octets,
-        caller=caller,
-        headers=JSON_ALONE,
-    )
+async def ask(handler: Handler, operation_id: str, request: Request, **given: Any) -> Mapping[str, Any]:
+    """Return the JSON that ``handler`` answers, with the names of the document; ``given`` are members of ``Request``.
+
+    ``request`` is the page's, for its id. Raises what the handler raises; a deactivated DID is an answer, with ``error``.
+    """
+    found = await answer_bytes(handler, operation_id, request, headers=JSON_ALONE, **given)
     return cast("Mapping[str, Any]", orjson.loads(found))
 
 

@@ -61,7 +61,7 @@ class OperatorHandlers:
 
 @value_class
 class OperatorPages:
-    """Overview, DIDs, Ledger, Verifications, API keys, Plugins, Panels, Audit, Settings, Doctor."""
+    """Pages of an administrator."""
 
     asks: OperatorHandlers
     installation: InstallationState
@@ -87,7 +87,6 @@ class OperatorPages:
             "/verifications": self.verifications,
             "/api-keys": self.api_keys,
             "/plugins": self.plugins,
-            "/panels": self.panels,
             "/audit": self.audit,
             "/settings": self.settings,
             "/doctor": self.doctor,
@@ -119,13 +118,8 @@ class OperatorPages:
     async def dids(self, request: Request, session: OperatorSession) -> Answer:
         """The newest changes of all DIDs, and the DIDs that this key made."""
         changes, older = await self._changes(request)
-        owned = await ask(
-            self.asks.dids.list_dids,
-            "listDids",
-            request,
-            query=ListDidsQuery(limit=ROWS, cursor=request.query.get("cursor")),
-            caller=session.caller,
-        )
+        query, handler = ListDidsQuery(limit=ROWS, cursor=request.query.get("cursor")), self.asks.dids.list_dids
+        owned = await ask(handler, "listDids", request, query=query, caller=session.caller)
         return self._page("operator_dids.html", request, session, changes=changes, older=older, owned=owned)
 
     async def _changes(self, request: Request) -> tuple[list[Any], int]:
@@ -145,59 +139,39 @@ class OperatorPages:
         text = await _note(self.asks.ledger, request)
         note = Note.parse(text)
         key = await ask(self.asks.ledger.get_ledger_key, "getLedgerKey", request)
-        return self._page(
-            "operator_ledger.html",
-            request,
-            session,
-            checkpoint=Checkpoint.parse(note.text),
-            note=text.decode(),
-            key=key,
-            witnesses=self.installation.witnesses(),
-        )
+        shown = {"checkpoint": Checkpoint.parse(note.text), "note": text.decode(), "key": key}
+        witnesses = self.installation.witnesses()
+        return self._page("operator_ledger.html", request, session, witnesses=witnesses, **shown)
 
     async def verifications(self, request: Request, session: OperatorSession) -> Answer:
-        query = ListVerificationHistoryQuery(limit=ROWS, cursor=request.query.get("cursor"))
-        handlers = self.asks.records
-        found = await ask(
-            handlers.list_verification_history, "listVerificationHistory", request, query=query, caller=session.caller
-        )
-        counts = await ask(
-            handlers.get_verification_stats,
-            "getVerificationStats",
-            request,
-            query=GetVerificationStatsQuery(),
-            caller=session.caller,
-        )
+        history = ListVerificationHistoryQuery(limit=ROWS, cursor=request.query.get("cursor"))
+        records, stats, caller = self.asks.records, GetVerificationStatsQuery(), session.caller
+        listed, counted = records.list_verification_history, records.get_verification_stats
+        found = await ask(listed, "listVerificationHistory", request, query=history, caller=caller)
+        counts = await ask(counted, "getVerificationStats", request, query=stats, caller=caller)
         return self._page("operator_verifications.html", request, session, found=found, counts=counts)
 
     async def api_keys(self, request: Request, session: OperatorSession) -> Answer:
         query = ListApiKeysQuery(limit=ROWS, cursor=request.query.get("cursor"))
         found = await ask(self.asks.api_keys.list_api_keys, "listApiKeys", request, query=query, caller=session.caller)
-        return self._page(
-            "operator_keys.html", request, session, found=found, own=session.key.id, now=printed(datetime.now(UTC))
-        )
+        now, own = printed(datetime.now(UTC)), session.key.id
+        return self._page("operator_keys.html", request, session, found=found, own=own, now=now)
 
     async def plugins(self, request: Request, session: OperatorSession) -> Answer:
         ready = await self._ready(request, session)
-        return self._page("operator_plugins.html", request, session, installed=self.installation.plugins(), ready=ready)
-
-    async def panels(self, request: Request, session: OperatorSession) -> Answer:
-        """What plugins show."""
-        panels = await shown_panels(self.installation.panels)
-        return self._page("operator_panels.html", request, session, panels=panels)
+        panels, installed = await shown_panels(self.installation.panels), self.installation.plugins()
+        return self._page("operator_plugins.html", request, session, installed=installed, ready=ready, panels=panels)
 
     async def audit(self, request: Request, session: OperatorSession) -> Answer:
         """The newest lines, and how far the chain was followed."""
         checked = await self.chain()
         end = _number(request, "before", checked.total or checked.verified)
         query = ListAuditLinesQuery(after=max(end - ROWS, 0), limit=ROWS)
-        found = await ask(
-            self.asks.records.list_audit_lines, "listAuditLines", request, query=query, caller=session.caller
-        )
+        handler = self.asks.records.list_audit_lines
+        found = await ask(handler, "listAuditLines", request, query=query, caller=session.caller)
         lines = [_line(one) for one in found["items"] if one["sequence"] <= end][::-1]
-        return self._page(
-            "operator_audit.html", request, session, checked=checked, lines=lines, older=max(end - ROWS, 0)
-        )
+        older = max(end - ROWS, 0)
+        return self._page("operator_audit.html", request, session, checked=checked, lines=lines, older=older)
 
     async def settings(self, request: Request, session: OperatorSession) -> Answer:
         return self._page("operator_settings.html", request, session, rows=self.installation.settings())
@@ -206,9 +180,8 @@ class OperatorPages:
         """Each dependency, and of what is not well the reason and what to do."""
         ready = await self._ready(request, session)
         failed = [one for one in self.installation.plugins() if one.state in ("failed", "shut off")]
-        return self._page(
-            "operator_doctor.html", request, session, ready=ready, reasons=self.installation.reasons(), failed=failed
-        )
+        reasons = self.installation.reasons()
+        return self._page("operator_doctor.html", request, session, ready=ready, reasons=reasons, failed=failed)
 
     def _page(self, template: str, request: Request, session: OperatorSession, **values: Any) -> Answer:
         return page(template, request, operator=session.key.name, **values)

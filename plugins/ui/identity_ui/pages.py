@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from identity_core.api.errors import explanation_of
@@ -10,10 +11,18 @@ from identity_core.errors import IdentityError
 from identity_ui.anybody import PublicPages
 from identity_ui.holder import HolderPages
 from identity_ui.operator import OperatorPages
-from identity_ui.render import CONSENT, page, static_pages
+from identity_ui.render import CONSENT, page, static_pages, to
 
 FAULTS: Final = 500
 """Statuses from here on are not the reader's fault."""
+
+
+MOVED: Final = {"/ui/delegations": "/ui/agents", "/ui/proofs": "/ui/activity?kind=proof", "/ui/export": "/ui/keys"}
+"""Paths of earlier versions."""
+
+
+async def _moved(place: str, request: Request) -> Answer:
+    return to(place)
 
 
 def ui_pages(public: PublicPages, holder: HolderPages, operator: OperatorPages) -> dict[str, Handler]:
@@ -24,20 +33,23 @@ def ui_pages(public: PublicPages, holder: HolderPages, operator: OperatorPages) 
         "/ui/did/{did}": public.did,
         "/ui/transaction/{transaction}": public.transaction,
         "/ui/verify": public.verify,
+        "/ui/check-log": public.check_log,
         "/ui/sign-in": holder.sign_in,
         "/ui/home": holder.signed_in(holder.home),
         "/ui/agents": holder.signed_in(holder.agents),
-        "/ui/delegations": holder.signed_in(holder.delegation_list),
-        "/ui/proofs": holder.signed_in(holder.proof_list),
+        "/ui/agents/new": holder.signed_in(holder.new_agent),
+        "/ui/activity": holder.signed_in(holder.activity),
         "/ui/proof/{proof}": holder.signed_in(holder.proof),
         "/ui/credentials": holder.signed_in(holder.credential_list),
         "/ui/keys": holder.signed_in(holder.keys),
-        "/ui/export": holder.signed_in(holder.export),
+        "/ui/issued": holder.signed_in(holder.issued),
+        "/ui/results": holder.signed_in(holder.results),
         "/ui/recover": holder.recover,
     } | operator.pages()
     if holder.consent is not None:
         shown[CONSENT] = holder.signed_in(holder.consent.form)
-    return {"/": public.root} | {path: explained(handler) for path, handler in shown.items()} | static_pages()
+    moved = {path: partial(_moved, place) for path, place in MOVED.items()}
+    return moved | {"/": public.root} | {path: explained(handler) for path, handler in shown.items()} | static_pages()
 
 
 def ui_forms(public: PublicPages, holder: HolderPages, operator: OperatorPages) -> dict[str, PageForm]:
@@ -48,6 +60,7 @@ def ui_forms(public: PublicPages, holder: HolderPages, operator: OperatorPages) 
         consent[f"{CONSENT}/reply"] = PageForm(holder.consent.reply)
     return consent | {
         "/ui/verify": PageForm(explained(public.verified)),
+        "/ui/agents/stop": PageForm(explained(holder.signed_in(holder.stop))),
         "/ui/session": PageForm(holder.sessions.begin),
         "/ui/sign-out": PageForm(explained(holder.sign_out)),
         "/ui/operator/session": PageForm(explained(operator.begin)),

@@ -23,6 +23,7 @@ from identity_core.api.request import NO_STORE, Answer, Handler, Request
 from identity_core.domain.delegations.action import Grant, literal_of
 from identity_core.domain.proofs.predicate import PREDICATE_NAMES
 from identity_ui.catalogues import HERE, TEMPLATES, language_of, translations
+from identity_ui.presentation import check_text, parts_of
 
 CONSENT: Final = "/ui/consent"
 """The path of the page that shows an agent's request; part of ``HIDDEN`` without the extension ``consents``."""
@@ -45,7 +46,7 @@ _WEIGHT: Final = re.compile(r"[qQ]=(?:1(?:\.0{0,3})?|0\.(?!0*$)[0-9]{1,3})")
 # What the verify page imports; those below client/ are the TypeScript client's, as openapi.clients compiles them.
 _OF_CLIENT: Final = ("changes", "codec", "entry", "log", "webvh", "working")
 MODULES: Final = ("checking.js", "notes.js", "places.js", *(f"client/{name}.js" for name in _OF_CLIENT))
-_SCRIPTS: Final = ("htmx.js", "hx-csp.js", "signing.js", "keys.js", "plots.js", "uplot.js", *MODULES)
+_SCRIPTS: Final = ("htmx.js", "hx-csp.js", "ui.js", "signing.js", "keys.js", "plots.js", "uplot.js", *MODULES)
 STATIC: Final = (
     dict.fromkeys(_SCRIPTS, "text/javascript; charset=utf-8")
     | dict.fromkeys(("ui.css", "uplot.css"), "text/css; charset=utf-8")
@@ -66,6 +67,7 @@ def page(
     language, nonce = language_of(request.header("accept-language")), secrets.token_urlsafe(16)
     here = request.raw_path.decode("latin-1").partition("?")[0]
     loaded = {"nonce": nonce, "versions": static_versions(), "modules": MODULES, "here": here, "hidden": HIDDEN}
+    loaded |= {"host": request.header("host") or "", "request_id": request.request_id}
     text = (
         _environment(language)
         .get_template(template)
@@ -95,7 +97,8 @@ def _environment(language: str) -> Environment:
     )
     environment.policies["ext.i18n.trimmed"] = True
     environment.install_gettext_translations(translations(language), newstyle=True)  # type: ignore[attr-defined]
-    environment.filters |= {"readable": readable, "granted": granted}
+    environment.filters |= {"readable": readable, "granted": granted, "parts": parts_of, "check_text": check_text}
+    environment.filters |= {"short": short, "type_name": type_name}
     return environment
 
 
@@ -107,6 +110,18 @@ def with_visible_directions(value: Any) -> Any:
 def readable(value: Mapping[str, Any]) -> str:
     """JSON for people: indented, with the characters that it holds. Not for octets that somebody signs."""
     return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def short(did: str) -> str:
+    """Return a DID as people recognize it: method, first and last four characters."""
+    method, _, rest = did.rpartition(":")
+    return did if len(rest) < 14 else f"{method}:{rest[:4]}…{rest[-4:]}"
+
+
+def type_name(schema_id: str) -> str:
+    """Return the last word of the identifier of a credential type."""
+    words = [word for word in re.split("[/:#]", schema_id) if word and not word.isdigit()]
+    return words[-1] if words else schema_id
 
 
 def granted(action: str) -> Mapping[str, JsonValue] | None:

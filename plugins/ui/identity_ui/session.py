@@ -1,18 +1,21 @@
 """A holder's session: a cookie that lets the pages read in her name, and nothing else.
 
 It begins with a DIDAuth signature whose challenge is bound to the purpose ``read`` and to a body that says ``dashboard``, so no signature
-for an operation begins a session, and none for a session is good for an operation that reads. It has the scopes that read and no other,
-operations never see a cookie, and each change takes a signature of its own that the page makes. It ends after half an hour without a
-page, after twelve hours, with the key that signed or with its DID, and when she signs out.
+for an operation begins a session, and none for a session is good for an operation that reads. It has the scopes that read
+and the one that stops agents. Operations never see a cookie, and every other change takes a signature of its own that the page makes. It
+ends after half an hour without a page, after twelve hours, with the key that signed or with its DID, and at sign-out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Final
 
+from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
+from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids import state as history
@@ -24,8 +27,10 @@ from identity_core.use_cases.auth.challenge import AuthenticateDid
 from identity_core.use_cases.dids.index import DidReader
 from identity_ui.cookies import CookieSessions
 
-SCOPES: Final = frozenset({"audit:read", "credentials:read", "delegations:read", "zkp:verify"})
-"""What a page may ask for. ``zkp:verify`` is that of getProof; the pages verify as strangers do."""
+SCOPES: Final = frozenset({"audit:read", "credentials:read", "delegations:read", "delegations:suspend", "zkp:verify"})
+"""The scopes of a page. No token, API key or program can have ``delegations:suspend``.
+
+``zkp:verify`` is that of getProof; the pages verify as strangers do."""
 
 
 def body_of(did: Did) -> dict[str, str]:
@@ -89,6 +94,12 @@ class Sessions(CookieSessions):
             return None
         self._renew(request, said)
         return session
+
+    async def record_stop(self, session: Session, request: Request, delegations: Sequence[str]) -> None:
+        """Write an audit line that names the session which stopped ``delegations``."""
+        context = RequestContext("stopAgents", session.caller, request.request_id)
+        details: dict[str, JsonValue] = {"session": session.id, "delegations": [*delegations]}
+        await self.record(context, Event(target=session.target, details=details), self.clock.now())
 
     async def did(self, request: Request) -> str | None:
         """Who is signed in."""

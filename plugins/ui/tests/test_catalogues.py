@@ -45,4 +45,4 @@ def test_the_reader_chooses_the_language(accepted: str | None, language: str) ->
 
 def test_english_stands_in_the_templates() -> None:
     assert type(translations("en")) is gettext.NullTranslations
-    assert translations("de").gettext("Stop everything") == "Alles anhalten"
+    assert translations("de").gettext("Stop all agents") == "Alle Agenten anhalten"

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from identity_ui.holder import agent_cards, narrowed
+from identity_ui.holder import narrowed
 
 WIDE: dict[str, Any] = {
     "id": "1",
@@ -44,8 +44,3 @@ def test_a_limit_that_is_used_up_leaves_none(used: int) -> None:
 def test_one_that_has_not_begun_begins_when_it_would_have() -> None:
     assert narrowed(WIDE | {"status": "scheduled", "purpose": "wine"})["notBefore"] == "2026-01-01T00:00:00Z"
     assert narrowed(WIDE | {"status": "scheduled", "purpose": "wine"})["purpose"] == "wine"
-
-
-def test_a_card_stops_what_has_not_begun_as_well() -> None:
-    given = [WIDE, WIDE | {"id": "2", "status": "scheduled"}, WIDE | {"id": "3", "status": "revoked"}]
-    assert [card["stoppable"] for card in agent_cards(given)] == [["1", "2"]]

@@ -14,6 +14,7 @@ from identity_ui.session import SCOPES, Sessions, body_of
 
 from identity_codec import ed25519, multikey
 from identity_core.api.request import Request
+from identity_core.domain.callers import KNOWN, OF_CLIENTS, OF_DIDS
 from identity_core.domain.dids import challenge
 from identity_core.errors import Forbidden, StorageMismatch
 from identity_core.use_cases.record import Record
@@ -104,6 +105,7 @@ def test_it_reads_and_does_nothing_else(tmp_path: Path) -> None:
         assert caller.authorization is None
         for scope in SCOPES:
             caller.require_scope(scope)
+        assert "delegations:suspend" not in KNOWN | OF_CLIENTS | OF_DIDS
         for scope in ("delegations:write", "credentials:write", "zkp:prove", "dids:operate"):
             with pytest.raises(Forbidden):
                 caller.require_scope(scope)

@@ -16,7 +16,7 @@ import orjson
 from identity_codec.strict_json import JsonValue
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did, check_uri
-from identity_core.domain.echo import URI, echoed
+from identity_core.domain.inputs import URI, echoed
 from identity_core.errors import DidUrlNotFound, FeatureNotSupported, InvalidDidUrl, InvalidDocument, InvalidRequest
 
 MAX_DID_URL: Final = 2048

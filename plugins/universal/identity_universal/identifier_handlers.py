@@ -49,9 +49,10 @@ _FORMS: Final[dict[str, AnswerForm]] = {
     DEREFERENCING: AnswerForm("other", DEREFERENCING),
     **{media: AnswerForm("document", media, media) for media in (DID, BARE, LD_JSON, LD)},
     # Clients that are older than the media types above ask for JSON and read a result.
-    JSON: AnswerForm("result", W3C, JSON),
+    JSON: AnswerForm("result", JSON, JSON),
 }
-_OFFERED: Final = tuple(_FORMS)
+# JSON stands first, as in the document: a client that lists it beside ``*/*`` gets it under that name.
+_OFFERED: Final = (JSON, *_FORMS)
 # Those that clients send as they are. Who takes anything and reads JSON (ACA-Py, by aiohttp) knows it by a media type that ends in json.
 _USUAL: Final = {"": _RESULT, "*/*": _PROFILED, **_FORMS, _PROFILED.media: _PROFILED}
 # The key of an answer in the cache. The result of a DID has the bytes of the answer of resolveDid, so both keep it once.
@@ -122,7 +123,7 @@ class IdentifierHandlers:
         if form.shape == "other":
             body = dereferencing(raw(found.resolution.version.state.document.octets), found.resolution)
         return caching.resolution(
-            found.resolution, form.media, duration, _asked(found), self.clock.now(), shape=form.shape, body=body
+            found.resolution, form.media, duration, _resolve_query(found), self.clock.now(), shape=form.shape, body=body
         )
 
     def _special(self, request: Request, found: Dereferenced, form: AnswerForm) -> Answer | None:
@@ -132,7 +133,7 @@ class IdentifierHandlers:
             selected = found.url.version_id is not None or found.url.version_time is not None
             return caching.gone(request, resolution, W3C, selected=selected, form=W3C)
         is_document = found.endpoint is not None or form.alone is not None
-        asked, now = _asked(found), self.clock.now()
+        asked, now = _resolve_query(found), self.clock.now()
         kept = ("Cache-Control", caching.cache_control(resolution, asked, now, is_document=is_document))
         if found.endpoint is not None:
             return Answer(303, b"", "text/uri-list", [("Location", found.endpoint), kept])
@@ -162,7 +163,7 @@ def _asking(versions: ResolveDidQuery) -> ResolveIdentifierQuery:
     return ResolveIdentifierQuery(version_id=versions.version_id, version_time=versions.version_time)
 
 
-def _asked(found: Dereferenced) -> ResolveDidQuery:
+def _resolve_query(found: Dereferenced) -> ResolveDidQuery:
     """The version that was asked for, which decides how long an answer holds."""
     return ResolveDidQuery(version_id=found.url.version_id, version_time=found.url.version_time)
 

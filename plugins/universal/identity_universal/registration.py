@@ -79,7 +79,7 @@ class RegisterDid:
             if not public_keys:
                 raise InvalidRequest("The keys of the job are missing.", details={"member": "secret"})
         else:
-            body = self._asked(query, document, options)
+            body = self._signed_body(query, document, options)
             own = present(options.client_secret_mode, False)
             if own and not public_keys:
                 return KeysWanted(RegistrationJob(plain(typed_body(body, CreateDidRequest)), None, digest(documents)))
@@ -96,7 +96,7 @@ class RegisterDid:
                 raise
         return await self.create(typed_body(body, CreateDidRequest), context)
 
-    def _asked(
+    def _signed_body(
         self, query: RegisterDidQuery, document: Mapping[str, Any], options: RegistrationOptions
     ) -> dict[str, Any]:
         templates, stored = present(options.request_verification_method, ()), present(options.store_secrets, False)

@@ -110,7 +110,7 @@ def registered(result: Created) -> Answer:
     version, did = result.version, str(result.version.state.did)
     if version.receipt is None:
         raise InternalError
-    shown = tuple(_shown(did, key) for key in result.keys if key.secret is not None)
+    shown = tuple(_registered_key(did, key) for key in result.keys if key.secret is not None)
     state = wire.RegistrationDidState(
         state="finished",
         did=did,
@@ -152,7 +152,7 @@ def deactivated(done: DeactivatedDid) -> Answer:
     return _finished(state, done, wire.RegisteredDocumentMetadata(deactivated=True))
 
 
-def _shown(did: str, key: Key) -> wire.RegisteredKey:
+def _registered_key(did: str, key: Key) -> wire.RegisteredKey:
     return wire.RegisteredKey(
         id=f"{did}#{key.public}",
         type=key.type,

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.echo import DID, TERM, echoed
+from identity_core.domain.inputs import DID, TERM, echoed
 from identity_core.errors import InvalidDocument, InvalidRequest
 
 SET: Final = "setDidDocument"

@@ -10,10 +10,10 @@ from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.plugin import hookimpl
 from identity_core.ports.credentials import CopyStatus
 from identity_core.ports.custodian import Custodian
+from identity_core.use_cases.background import ForgetRows
 from identity_core.use_cases.credentials.read import CredentialAccess
 from identity_core.use_cases.credentials.schemas import GetCredentialSchema
 from identity_core.use_cases.credentials.sealed import SealedCredentials
-from identity_core.use_cases.expiry import ForgetRows
 from identity_core.use_cases.record import Record
 from identity_wallets.domain.claims import FORMAT
 from identity_wallets.domain.grants import PRE_AUTHORIZED, WalletGrants

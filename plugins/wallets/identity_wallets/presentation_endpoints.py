@@ -1,4 +1,4 @@
-"""What wallets of OpenID ask of a verifier (OpenID4VP 1.0): the signed request object, and where a presentation is posted to.
+"""The endpoints of the verifier for wallets of OpenID (OpenID4VP 1.0): the signed request object, and the answer.
 
 Pages beside the document, as ``issuance_endpoints.py`` has them. Who has the link may present; who made the request reads what came.
 """
@@ -42,12 +42,12 @@ class PresentationEndpoints:
 
     @property
     def pages(self) -> dict[str, Handler]:
-        """What GET serves, by path."""
+        """Return what GET serves, by path."""
         return {REQUESTS + "{request}": self.request_object}
 
     @property
     def forms(self) -> dict[str, PageForm]:
-        """What POST takes, by path."""
+        """Return what POST takes, by path."""
         return {RESPONSE: PageForm(self.response, PRESENT, MAX_BODY)}
 
     async def request_object(self, request: Request) -> Answer:
@@ -63,10 +63,10 @@ class PresentationEndpoints:
             raise found
         form, request_id = form_members(request.body_octets), request.path["request"]
         if "response" in form:
-            return _done(await self.accept.encrypted(request_id, form["response"]))
+            return _redirect_answer(await self.accept.encrypted(request_id, form["response"]))
         if "error" in form:
-            return _done(await self.accept.decline(request_id, form.get("state")))
-        return _done(await self.accept(request_id, form.get("state"), read_token(form.get("vp_token"))))
+            return _redirect_answer(await self.accept.decline(request_id, form.get("state")))
+        return _redirect_answer(await self.accept(request_id, form.get("state"), read_token(form.get("vp_token"))))
 
 
 def read_token(text: str | None) -> Any:
@@ -77,6 +77,6 @@ def read_token(text: str | None) -> Any:
         raise OauthRefusal("invalid_request", f"vp_token is no JSON that can be read: {error.reason}.") from None
 
 
-def _done(redirect: str | None) -> Answer:
+def _redirect_answer(redirect: str | None) -> Answer:
     body = {} if redirect is None else {"redirect_uri": redirect}
     return Answer(200, body, headers=[NO_STORE])

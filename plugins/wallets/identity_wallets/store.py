@@ -7,12 +7,23 @@ from datetime import datetime
 from typing import Any, Final
 
 from identity_codec.times import micros
+from identity_codec.values import value_class
 from identity_core.database import Transaction
 from identity_core.errors import Overloaded
 from identity_core.store.records import Repository, Table, delete_first
-from identity_wallets.ports import StoredPresentation
 
 LIVE_PER_OWNER: Final = 4_096
+
+
+@value_class
+class StoredPresentation:
+    """A request of ``owner`` (``Caller.owner``) and its answer, None while there is none. The caller of the store seals both."""
+
+    owner: str
+    request: bytes
+    expires_at: datetime
+    answer: bytes | None = None
+
 
 _REQUESTS = Table("presentation_requests", StoredPresentation, extra=("digest",))
 _COUNT = """
@@ -26,20 +37,25 @@ _FORGET = delete_first("presentation_requests", "expires_at <= :until ORDER BY e
 
 
 class StoredPresentations(Repository):
-    """The port ``Presentations`` on the table."""
+    """Requests by their id, which is not stored."""
 
     async def add(self, request_id: str, stored: StoredPresentation, now: datetime) -> None:
+        """Store a request, not durably. Raises ``Overloaded``: when far too many of this owner are live."""
         row = _REQUESTS.write(stored, digest=_digest(request_id)) | {"now": micros(now), "most": LIVE_PER_OWNER}
         await self._database.write(lambda transaction: _add(transaction, row), durable=False)
 
     async def find(self, request_id: str) -> StoredPresentation | None:
+        """Return what is stored of a request, or None."""
         rows = await self._database.look_up(_FIND, {"digest": _digest(request_id)})
         return _REQUESTS.read(rows[0]) if rows else None
 
     async def answer(self, request_id: str, answer: bytes, now: datetime) -> bool:
+        """Store the answer by one guarded statement, durable on return: exactly one of many callers gets True, and none from the end of the
+        request on."""
         return await self._change(_ANSWER, {"digest": _digest(request_id), "answer": answer, "now": micros(now)}) == 1
 
     async def forget(self, until: datetime, *, limit: int) -> int:
+        """Delete at most ``limit`` requests that had expired by then. Return how many there were."""
         return await self._forget(_FORGET, {"until": micros(until), "limit": limit})
 
 

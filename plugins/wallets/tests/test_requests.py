@@ -14,7 +14,7 @@ from identity_wallets.domain.presentation import (
     WantedClaim,
     WantedCredential,
 )
-from identity_wallets.ports import StoredPresentation
+from identity_wallets.store import StoredPresentation
 from identity_wallets.use_cases.requests import KeptRequests
 
 from identity_codec import sealing

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 from identity_wallets import store as presentations
-from identity_wallets.ports import StoredPresentation
-from identity_wallets.store import StoredPresentations
+from identity_wallets.store import StoredPresentation, StoredPresentations
 from identity_wallets.use_cases.requests import KEPT_AFTER_END
 
 from identity_core.errors import Overloaded
 from identity_core.store import Store
-from identity_core.use_cases.expiry import FIRST, ForgetRows
+from identity_core.use_cases.background import FIRST, ForgetRows
 from tests.rooms import MovableClock
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 
 from tests.attack.delegated.scene import Scene
 from tests.attack.page_requests import FORM, begin, cookie_of, page
+from tests.attack.stranger import PREFIX
 
 
 def test_a_pasted_proof_holds_and_a_changed_one_does_not(scene: Scene) -> None:
@@ -19,11 +20,11 @@ def test_a_pasted_proof_holds_and_a_changed_one_does_not(scene: Scene) -> None:
         sent = urlencode({"proof": json.dumps(pasted)}).encode()
         answer = scene.target.wire.call("POST", "/ui/verify", sent, FORM)
         assert answer.status == 200
-        assert ("Genuine, but not bound to your request" in answer.body.decode()) is holds
-        assert ("is at least" in answer.body.decode()) is holds
+        assert ("Genuine, but nothing ties it to you" in answer.body.decode()) is holds
+        assert ("It says: <b><bdi>age</bdi> is at least" in answer.body.decode()) is holds
     wrong = urlencode({"proof": json.dumps(made), "issuer": scene.agent.did}).encode()
     answer = scene.target.wire.call("POST", "/ui/verify", wrong, FORM)
-    assert "Invalid: do not rely on this proof" in answer.body.decode()
+    assert "Do not rely on it." in answer.body.decode()
 
 
 def test_a_proof_is_shown_to_its_holder_and_agent_alone_without_any_value(scene: Scene) -> None:
@@ -31,9 +32,9 @@ def test_a_proof_is_shown_to_its_holder_and_agent_alone_without_any_value(scene:
     path = f"/ui/proof/{quote(made['proofId'], safe=':')}"
     shown = page(scene.target, path, cookie_of(begin(scene.holder)))
     assert shown.status == 200
-    assert "<strong><bdi>age</bdi></strong>" in shown.body.decode()
+    assert "<b><bdi>age</bdi> is at least" in shown.body.decode()
     home = page(scene.target, "/ui/home", cookie_of(begin(scene.holder))).body.decode()
-    assert "An agent obtained a proof about you." in home
+    assert " proved " in home
     assert path in home
     credentials = page(scene.target, "/ui/credentials", cookie_of(begin(scene.holder))).body.decode()
     assert scene.credential_id in credentials
@@ -42,4 +43,30 @@ def test_a_proof_is_shown_to_its_holder_and_agent_alone_without_any_value(scene:
     refused = page(scene.target, path, cookie_of(begin(mallory)))
     assert refused.status == 404
     assert refused.body.count(b"PROOF_NOT_FOUND") == 1
-    assert scene.delegation_id not in page(scene.target, "/ui/delegations", cookie_of(begin(mallory))).body.decode()
+    assert scene.delegation_id not in page(scene.target, "/ui/agents", cookie_of(begin(mallory))).body.decode()
+
+
+def test_a_session_stops_its_own_agents_and_changes_nothing_else(scene: Scene) -> None:
+    """A stolen cookie can stop agents of this holder, and the audit log names the session."""
+    wire, hana = scene.target.wire, cookie_of(begin(scene.holder))
+    mallory = cookie_of(begin(scene.target.stranger.holder()))
+    form = urlencode({"id": scene.delegation_id}).encode()
+    refused = wire.call("POST", "/ui/agents/stop", form, FORM | {"Cookie": mallory})
+    assert refused.status == 404
+    assert wire.call("POST", "/ui/agents/stop", form, FORM).headers["location"].startswith("/ui/sign-in")
+    assert (
+        wire.call("POST", "/ui/agents/stop", form, FORM | {"Cookie": hana, "Sec-Fetch-Site": "cross-site"}).status
+        == 403
+    )
+    assert scene.ask().status == 201
+    stopped = wire.call("POST", "/ui/agents/stop", form, FORM | {"Cookie": hana})
+    assert (stopped.status, stopped.headers["location"]) == (303, "/ui/agents")
+    assert scene.ask().outcome == (403, "DELEGATION_NOT_ACTIVE")
+    for path in ("resume", "revoke"):
+        address = f"{PREFIX}/delegations/{scene.delegation_id}/{path}"
+        assert wire.call("POST", address, None, {"Cookie": hana}).status == 401
+    key = {"X-API-Key": scene.target.stranger.api_key}
+    lines = [json.loads(one["line"]) for one in wire.call("GET", f"{PREFIX}/audit?limit=200", None, key).json["items"]]
+    (line,) = [one for one in lines if one["operation"] == "stopAgents" and one["target"] == scene.holder.did]
+    assert line["details"]["delegations"] == [scene.delegation_id]
+    assert len(line["details"]["session"]) > 16

@@ -21,12 +21,13 @@ from identity_core.errors import ApiKeyNotFound, AuthRequired, Forbidden, Invali
 from identity_core.use_cases.api_keys.manage import (
     ChangeStored,
     CreateApiKey,
+    GetApiKey,
+    ListApiKeys,
     RecordKeyChange,
     RevokeApiKey,
     RotateApiKey,
     UpdateApiKey,
 )
-from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.record import Record
 from tests.events import Rows

@@ -13,8 +13,8 @@ from identity_core.api.security import Gate
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import AuthFailed, Overloaded, RateLimited
+from identity_core.throttle.memory import Decision
 from identity_core.throttle.policy import BucketEmpty, Limit
-from identity_core.throttle.token_bucket import Decision
 from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateApiKey
 from tests.unit.use_cases.api_keys.memory_keys import MemoryKeys, MovingClock
 

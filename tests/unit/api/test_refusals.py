@@ -15,7 +15,7 @@ from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DelegationNotFound, Forbidden, LedgerUnavailable, Overloaded, QuotaExceeded
-from identity_core.ports.api_keys import Charge
+from identity_core.ports.key_store import Charge
 from identity_core.use_cases.record import Record
 from tests.events import AuditRow, Rows
 from tests.operations import known

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.api.routes import Routes, percent_decode
+from identity_core.api.contract import Routes, percent_decode
 from identity_core.errors import IdentityError, InvalidDid, InvalidRequest, NotFound
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.database import DatabaseUnavailable, drivers, look_at, open_database
+from identity_core.database import DatabaseUnavailable, interface, look_at, open_database
 
 
 @pytest.fixture(autouse=True)
 def _unloaded() -> None:
-    drivers.load_driver.cache_clear()
+    interface.load_driver.cache_clear()
 
 
 def test_url_without_a_driver_is_unavailable(tmp_path: Path) -> None:

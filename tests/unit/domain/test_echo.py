@@ -16,7 +16,7 @@ from identity_core.domain import callers as key_text
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did
-from identity_core.domain.echo import DID, NOT_SHOWN, PUBLIC_KEY, TERM, URI, echoed
+from identity_core.domain.inputs import DID, NOT_SHOWN, PUBLIC_KEY, TERM, URI, echoed
 from identity_core.errors import IdentityError, InvalidDid
 
 TOKEN = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJkaWQ6aWRzOngifQ.c2lnbmF0dXJl"

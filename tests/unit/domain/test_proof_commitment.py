@@ -8,8 +8,8 @@ from dataclasses import replace
 from identity_codec import jcs
 from identity_codec.structs import plain
 from identity_core.api.proofs import zk_proof
-from identity_core.domain.proofs.anchor import proof_commitment
 from identity_core.domain.proofs.proof import ZkProof
+from identity_core.domain.proofs.verification import proof_commitment
 from identity_tlog.anchored import checkpoint_commitment
 
 PROOF = ZkProof("envelope", ("a", "b"), "gte", "4f0c1b8e-6f1a-4c52-9a0e-3d3a1d7c9b21")

@@ -10,7 +10,7 @@ import pytest
 from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import BIRTH, Controller, Life
 
-from identity_core.domain.dids import differences, evidence
+from identity_core.domain.dids import comparison, evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,
@@ -78,7 +78,7 @@ def test_the_document_is_that_of_the_version_and_what_joined_since_is_gone() -> 
     assert multibases(after)[:-1] == multibases(robbed.good)
     assert robbed.theirs.public not in multibases(after)
     assert (after.version_id, after.operation, after.restored) == (7, history.RECOVERED, 2)
-    assert differences.changes(robbed.states[-2], after)[0] == "versionRestored 2"
+    assert comparison.changes(robbed.states[-2], after)[0] == "versionRestored 2"
     # In line: the log is one chain, for who has nothing but the log too.
     checked = verify(b"\n".join(robbed.entries))
     assert (checked.versions, checked.document) == (7, after.document.to_json())

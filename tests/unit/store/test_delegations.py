@@ -15,7 +15,7 @@ from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import Delegation, Suspension
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DelegationInvalid
-from identity_core.ports.delegations import DelegationFilter
+from identity_core.ports.credentials import DelegationFilter
 from identity_core.ports.repositories import RowPosition
 from identity_core.store import Store
 from identity_core.store.delegations import ibct_digest

@@ -24,8 +24,7 @@ from identity_transparency.tree import TransparencyTree
 from identity_core.bootstrap import SystemClock
 from identity_core.database import migrate, open_sqlite
 from identity_core.domain.dids.document import DidDocument
-from identity_core.ports.credentials import CredentialFilter
-from identity_core.ports.delegations import DelegationFilter
+from identity_core.ports.credentials import CredentialFilter, DelegationFilter
 from identity_core.ports.ledger import NewestEntry
 from tests import servers
 from tests.events import audit_rows, open_store

@@ -18,10 +18,10 @@ import pytest
 from identity_core.database import DatabaseError
 from identity_core.domain.activity import Parties, ProofMade
 from identity_core.domain.credentials.credential import CredentialStatus
-from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.expected import KeptCredential, KeptQuestion
 from identity_core.domain.proofs.proof import ZkProof
 from identity_core.domain.proofs.stored import DelegatedProof, ProofRevocation, StoredProof
+from identity_core.domain.proofs.verification import Anchor, AnchorStatus
 from identity_core.errors import (
     CredentialNotFound,
     CredentialRevoked,

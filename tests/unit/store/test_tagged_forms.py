@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from identity_records.audit import ChainHead, KeyedHead, encode_cut
 
 from identity_core.domain.callers import ApiKey
-from identity_core.store.api_key_tags import key_octets
+from identity_core.store.row_mac import key_octets
 
 
 def test_a_key_that_an_earlier_version_tagged_stays_one() -> None:

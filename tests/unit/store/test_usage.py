@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from identity_core.errors import QuotaExceeded
-from identity_core.ports.api_keys import KEPT, Charge
+from identity_core.ports.key_store import KEPT, Charge
 from identity_core.store import Store
 from identity_core.store.requests import COUNTED_AHEAD, SHARE_AHEAD
 

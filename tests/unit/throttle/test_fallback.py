@@ -7,8 +7,7 @@ import pytest
 
 from identity_core.throttle import fallback
 from identity_core.throttle.fallback import FallbackStorage
-from identity_core.throttle.memory import TokenBucketMemoryStorage
-from identity_core.throttle.token_bucket import TokenBucketStorage
+from identity_core.throttle.memory import TokenBucketMemoryStorage, TokenBucketStorage
 from tests.unit.throttle.promises import Ticking, run
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import RateLimited
-from identity_core.throttle.memory import TokenBucketMemoryStorage
+from identity_core.throttle.memory import Decision, TokenBucketMemoryStorage
 from identity_core.throttle.policy import (
     BucketEmpty,
     Limit,
@@ -21,7 +21,6 @@ from identity_core.throttle.policy import (
     limit_fields,
     parse_proxies,
 )
-from identity_core.throttle.token_bucket import Decision
 from tests.unit.throttle.promises import Ticking, run
 
 

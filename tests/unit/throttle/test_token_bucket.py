@@ -9,9 +9,8 @@ from limits import RateLimitItemPerMinute, RateLimitItemPerSecond
 from limits.aio.storage import MemoryStorage
 from limits.storage import storage_from_string
 
-from identity_core.throttle.memory import TokenBucketMemoryStorage
+from identity_core.throttle.memory import BucketDebit, TokenBucketMemoryStorage
 from identity_core.throttle.policy import TokenBucketRateLimiter
-from identity_core.throttle.token_bucket import BucketDebit
 from tests.unit.throttle.promises import Ticking, run
 
 

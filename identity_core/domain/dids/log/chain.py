@@ -8,24 +8,90 @@ the documents.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from identity_codec import times
 from identity_codec.values import replace, value_class
-from identity_core.domain.dids import evidence, evolution, past
+from identity_core.domain.dids import comparison, evidence, evolution
 from identity_core.domain.dids import state as history
-from identity_core.domain.dids.changes import Change, Create, Deactivate
-from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.changes import Change, Create, Deactivate, SetStrictEvidence, has_step
+from identity_core.domain.dids.did import SERVICE_CONTEXTS, Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log import birth, change_json, log_keys
+from identity_core.domain.dids.log import change_json, log_keys
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
 from identity_core.domain.dids.log.log_keys import LogKeys
-from identity_core.domain.dids.state import DidState, LogInvalid, authentication_keys
+from identity_core.domain.dids.state import (
+    MAX_RECOVERY_WINDOW,
+    RECOVERY_WINDOW,
+    DidState,
+    LogInvalid,
+    authentication_keys,
+)
 from identity_core.errors import IdentityError, InvalidDid, InvalidDocument
+
+_STRICT_GRACE: Final = "strictGrace"
+STRICT_EVIDENCE: Final = "strictEvidence"
+_RECOVERY_WINDOW: Final = "recoveryWindow"
+MEMBERS: Final = frozenset({_STRICT_GRACE, STRICT_EVIDENCE, _RECOVERY_WINDOW})
+_SECOND: Final = timedelta(seconds=1)
+
+
+def initial_rules(rules: Rules, change: Change) -> Rules:
+    """The rules under which the DID of ``change`` begins: those of the method, where it says nothing itself."""
+    if not isinstance(change, Create):
+        return rules
+    evidence, window = change.strict_evidence, change.recovery_window
+    if evidence is None and window is None:
+        return rules
+    return replace(
+        rules,
+        strict_evidence=rules.strict_evidence if evidence is None else evidence,
+        recovery_window=rules.recovery_window if window is None else window,
+    )
+
+
+def rule_members(born: Rules | DidState) -> dict[str, Any]:
+    """The members that say these rules."""
+    members: dict[str, Any] = {}
+    if not born.strict_grace:
+        members[_STRICT_GRACE] = False
+    if born.strict_evidence:
+        members[STRICT_EVIDENCE] = True
+    if born.recovery_window != RECOVERY_WINDOW:
+        members[_RECOVERY_WINDOW] = born.recovery_window // _SECOND
+    return members
+
+
+def begun_members(change: Change) -> dict[str, Any]:
+    """Return the members of an entry after the first that state a rule: ``strictEvidence: true`` of the one that begins it."""
+    return {STRICT_EVIDENCE: True} if has_step(change, SetStrictEvidence) else {}
+
+
+def check_begun(members: Mapping[str, Any], change: Change) -> None:
+    """Raises ``LogInvalid`` unless the members of an entry after the first are those of ``begun_members``."""
+    found = {name: members[name] for name in MEMBERS if name in members}
+    # JSON's 1 is no true, which Python's == does not tell.
+    if found != begun_members(change) or any(value is not True for value in found.values()):
+        raise LogInvalid("An entry after the first states no rule of its log, but that strictEvidence begins.")
+
+
+def read_rules(members: Mapping[str, Any], contexts: Collection[str] = SERVICE_CONTEXTS) -> Rules:
+    """The rules that the members of a first entry say, whose document lists ``contexts``. How long a grace period may be was decided when
+    an entry was drafted; settings change, logs do not. Raises ``LogInvalid`` for members that ``rule_members`` would not have written."""
+    seconds = members.get(_RECOVERY_WINDOW, RECOVERY_WINDOW // _SECOND)
+    if type(seconds) is not int or not 0 <= seconds <= MAX_RECOVERY_WINDOW // _SECOND:
+        raise LogInvalid("recoveryWindow is not a number of seconds, of 30 days at most.")
+    window = seconds * _SECOND
+    strict_grace, strict_evidence = _STRICT_GRACE not in members, STRICT_EVIDENCE in members
+    found = Rules(timedelta.max, strict_grace, strict_evidence, window, contexts=contexts)
+    if rule_members(found) != {name: members[name] for name in MEMBERS if name in members}:
+        raise LogInvalid("The first entry says the rules of its log in another form.")
+    return found
+
 
 MAX_ENTRY: Final = 16 * 1024
 _PROOF_ROOM: Final = 640
@@ -34,7 +100,7 @@ _POSSESSION_ROOM: Final = 256
 CONTROLLER: Final = "controller"
 SERVICE: Final = "service"
 _POSSESSION: Final = "possession"
-_OURS: Final = birth.MEMBERS | {"proofBy", _POSSESSION}
+_OURS: Final = MEMBERS | {"proofBy", _POSSESSION}
 
 
 @value_class
@@ -89,13 +155,13 @@ class Chain:
         ``InvalidDocument`` for a ``signer`` that may not sign or an entry that grows beyond 16 KiB."""
         did = Did(f"did:{self.method}:{PLACEHOLDER}", self.method, PLACEHOLDER) if state is None else state.did
         change = evidence.kept(state, change)
-        after = evolution.evolve(state, change, at, rules=birth.wished(self.rules, change), did=did)
+        after = evolution.evolve(state, change, at, rules=initial_rules(self.rules, change), did=did)
         before, said_keys = state or after, log_keys.drafted(state, change, next_keys)
         after = log_keys.keyed(state, change, after, said_keys)
         if signer not in log_keys.may_sign(state, said_keys or log_keys.standing(before)):
             raise InvalidDocument("This key may not sign entries of the DID.", details={"key": signer[:64]})
         said = change_json.write(change) | {"proofBy": _proof_by(before, signer, at)}
-        said |= birth.said(after) if state is None else birth.begun(change)
+        said |= rule_members(after) if state is None else begun_members(change)
         if before.proven_keys is None:
             said[_POSSESSION] = True
         parameters = self._parameters(change, said_keys) | {"change": said}
@@ -110,7 +176,7 @@ class Chain:
         offered = evidence.possessions(change)
         if len(octets) > MAX_ENTRY - _PROOF_ROOM - _POSSESSION_ROOM * len(offered):
             raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})
-        proofs = evidence.require_possession(str(did), past.known_before(state, after), document, offered)
+        proofs = evidence.require_possession(str(did), comparison.known_before(state, after), document, offered)
         proven = _proven(after, document, proofs)
         after = replace(after, did=did, document=document, entry_hash=entries.multihash(octets), proven_keys=proven)
         return DraftedEntry.of(body, after, signer, proofs)
@@ -147,7 +213,7 @@ class Chain:
         if scid != did.identifier or entry.number != 1:
             raise LogInvalid("The first entry does not name its own DID and keys.")
         change = self._change(entry, document.did, document, said_keys)
-        rules = birth.rules(entry.parameters["change"], document.contexts)
+        rules = read_rules(entry.parameters["change"], document.contexts)
         after = evolution.evolve(None, change, entry.time, rules=rules, did=did)
         after = log_keys.keyed(None, change, after, said_keys)
         entries.check_first_hash(entry, scid)
@@ -177,7 +243,7 @@ class Chain:
         told = {name: said[name] for name in said if name not in _OURS}
         change = change_json.read(told, did, document, () if said_keys is None else said_keys.update_keys)
         if not isinstance(change, Create):
-            birth.check_begun(said, change)
+            check_begun(said, change)
         expected = self._parameters(change, said_keys) | {"change": said}
         if isinstance(change, Create):
             expected["scid"] = entry.parameters["scid"]
@@ -200,7 +266,7 @@ class Chain:
         signer = entries.check_proof(proof, entry.body, signers)
         begins, proofs = _POSSESSION in entry.parameters["change"], entries.read_possessions(proof)
         if begins or before.proven_keys is not None:
-            evidence.require_possession(str(after.did), past.known_before(state, after), after.document, proofs)
+            evidence.require_possession(str(after.did), comparison.known_before(state, after), after.document, proofs)
             after = replace(after, proven_keys=_proven(after, after.document, proofs))
         if (begins and before.proven_keys is not None) or (proofs and after.proven_keys is None):
             raise LogInvalid("Proofs of possession are asked for from one entry of the log on, and not before.")

@@ -54,7 +54,7 @@ class Inequality(NamedTuple):
 
 @value_class
 class NormalForm:
-    """What is to be shown about attributes. ``classes`` hold slots that are equal."""
+    """The goals that a proof shows about attributes. ``classes`` hold slots that are equal."""
 
     goals: tuple[PartGoal, ...]
     alternatives: tuple[Alternative, ...]
@@ -141,7 +141,7 @@ def _of_part(part: int, credential: AskedCredential) -> tuple[list[PartGoal], li
             slot, message = _slot_and_message(header, predicate)
             goal = goals.get(slot)
             if isinstance(goal, MemberOf):
-                goals[slot] = _without(goal, message)
+                goals[slot] = _without_message(goal, message)
             elif isinstance(goal, Equals) and goal.message == message:
                 raise unsupported("no value can satisfy the predicates together")
             elif goal is None or goal.admits(message):
@@ -159,7 +159,7 @@ def _order(message: Message) -> tuple[int, bytes]:
     return (message, b"") if isinstance(message, int) else (0, message)
 
 
-def _without(goal: MemberOf, message: Message) -> Goal:
+def _without_message(goal: MemberOf, message: Message) -> Goal:
     left = tuple(each for each in goal.messages if each != message)
     return MemberOf(goal.slot, left) if len(left) > 1 else Equals(goal.slot, left[0])
 

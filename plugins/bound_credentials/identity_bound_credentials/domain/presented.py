@@ -76,14 +76,14 @@ class PresentedPresentation:
 
     @property
     def is_of_one_credential(self) -> bool:
-        """Whether its predicates are all of one credential and all hold: of alternatives, or of several credentials, a list of predicates
-        would say what is not proven."""
+        """Return whether its predicates are all of one credential and all hold: of alternatives, or of several credentials, a list of
+        predicates would say what is not proven."""
         question = self.question
         return len(question.credentials) == 1 and not question.either and not question.same and not question.pseudonym
 
     @property
     def joint(self) -> KeptQuestion | None:
-        """What is shown of the question where a list of predicates would say too little."""
+        """Return what is shown of the question where a list of predicates would say too little."""
         return None if self.is_of_one_credential else self._kept_question
 
     @property
@@ -112,7 +112,7 @@ class PresentedPresentation:
 
     @property
     def schema_ids(self) -> tuple[str, ...]:
-        """Of each credential."""
+        """Return the schema id of each credential."""
         return tuple(credential.header.schema.id for credential in self.question.credentials)
 
     def is_of(self, definitions: Sequence[CredentialSchema]) -> bool:
@@ -132,7 +132,7 @@ class PresentedPresentation:
 
     def as_made(self, text: str) -> str:
         """The proof that says this as whoever made it left it: without the agent's signature where it names an agent's key."""
-        return text if self.bound.agent_key is None else base64url_encode(_canonical(_read(text)[0]))
+        return text if self.bound.agent_key is None else base64url_encode(jcs.canonicalize(_read(text)[0]))
 
     def awaits_agent(self, text: str) -> bool:
         """Return whether the proof ``text``, which says this, names an agent's key and lacks the agent's signature."""
@@ -170,13 +170,13 @@ def handed_over(
         raise _refused("the proof is for another audience")
     if challenge is not None and bound.context.nonce != challenge:
         raise _refused("the proof is for another challenge")
-    return _with_signature(envelope, sign(bound.agent_message(sha256(_canonical(envelope)).digest())))
+    return _with_signature(envelope, sign(bound.agent_message(sha256(jcs.canonicalize(envelope)).digest())))
 
 
 def sign_as_agent(text: str, sign: Callable[[bytes], bytes]) -> str:
     """As ``handed_over``, whichever key the envelope names. Raises ``ProofInvalid`` for what is no envelope or names no agent."""
     envelope, bound = _read(text)
-    return _with_signature(envelope, sign(bound.agent_message(sha256(_canonical(envelope)).digest())))
+    return _with_signature(envelope, sign(bound.agent_message(sha256(jcs.canonicalize(envelope)).digest())))
 
 
 def _read(text: str) -> tuple[dict[str, Any], PresentationContext]:
@@ -192,13 +192,9 @@ def _read(text: str) -> tuple[dict[str, Any], PresentationContext]:
     return envelope | {"agent": {"key": envelope["agent"]["key"], "signature": None}}, bound
 
 
-def _canonical(envelope: dict[str, Any]) -> bytes:
-    return jcs.canonicalize(envelope)
-
-
 def _with_signature(envelope: dict[str, Any], signature: bytes) -> str:
     agent = envelope["agent"] | {"signature": base64url_encode(signature)}
-    text = base64url_encode(_canonical(envelope | {"agent": agent}))
+    text = base64url_encode(jcs.canonicalize(envelope | {"agent": agent}))
     if len(text) > MAX_ENVELOPE_CHARACTERS:
         raise _refused("the envelope is too long")
     return text

@@ -41,7 +41,7 @@ from identity_core.errors import Conflict, InvalidCredential
 from identity_core.ports.custodian import Custodian, HolderCustodian, KeepingCustodian
 from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.suites import Prepared, Signed
-from identity_core.use_cases.credentials.held_keys import newest_held_key
+from identity_core.use_cases.credentials.issue import newest_held_key
 from identity_core.wire import ImportedBinding
 
 GAP_PERIOD: Final = 86_400

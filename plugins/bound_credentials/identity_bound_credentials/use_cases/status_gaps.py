@@ -36,7 +36,7 @@ from identity_core.errors import (
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.credentials.held_keys import newest_held_key
+from identity_core.use_cases.credentials.issue import newest_held_key
 from identity_core.use_cases.dids.index import DidReader
 
 LEADS: Final = {3_600: timedelta(minutes=10), 86_400: timedelta(hours=1)}
@@ -166,7 +166,7 @@ class PublishStatusGaps(Repeating):
         await self.gaps.publish(manifest, shards, version)
 
     async def _signatures(self, epoch: StatusEpoch, ends: Sequence[int], known: dict[Gap, bytes]) -> list[bytes]:
-        """Of every gap; those that the edition before has as well are taken from there."""
+        """Return the signature of every gap; those that the edition before has too are taken from there."""
         header, signatures = epoch.header, list[bytes]()
         for index, gap in enumerate(pairwise(ends)):
             signature = known.get(Gap(*gap))

@@ -33,7 +33,7 @@ from identity_core.domain.proofs.proof import Context, ReceivedProof, Witness, Z
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_core.ports.prover import ProofWorkers
-from identity_core.use_cases.credentials.signature_checks import SignatureChecks
+from identity_core.use_cases.credentials.verify import SignatureChecks
 from identity_core.use_cases.proofs.suite_1 import check_known, compared
 from identity_core.wire import HolderConsent
 

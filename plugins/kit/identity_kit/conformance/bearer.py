@@ -1,4 +1,4 @@
-"""The promises of a verifier of bearer tokens, as tests (``ports/bearer.py``).
+"""The promises of a verifier of bearer tokens, as tests (``ports/key_store.py``).
 
 An author subclasses ``BearerConformance`` with two fixtures::
 
@@ -21,7 +21,7 @@ import pytest
 from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.errors import AuthFailed
-from identity_core.ports.bearer import BearerVerifier
+from identity_core.ports.key_store import BearerVerifier
 
 FOREIGN_TOKENS = (
     "",
@@ -51,17 +51,7 @@ class Tokens:
 
 
 class BearerConformance:
-    """What every verifier promises: three answers, and nothing else."""
-
-    @pytest.fixture
-    def verify(self) -> BearerVerifier:
-        """The verifier to examine."""
-        raise NotImplementedError("give the fixture 'verify'")
-
-    @pytest.fixture
-    def tokens(self) -> Tokens:
-        """Tokens that it knows."""
-        raise NotImplementedError("give the fixture 'tokens'")
+    """The promises of every verifier: three answers, and nothing else."""
 
     def test_a_good_token_has_a_caller(self, verify: BearerVerifier, tokens: Tokens) -> None:
         """A valid token gives a ``Caller`` who is somebody, twice the same."""

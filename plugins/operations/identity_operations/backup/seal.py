@@ -66,7 +66,7 @@ class SealedWriter:
         if key.is_passphrase:
             costs = {"operations": key.operations, "memoryBytes": key.memory_bytes}
             header = {"seal": "passphrase", "salt": base64_encode(salt), **costs}
-        box = sealing.seal(_master(key, header), self._key, _KEY_PURPOSE + _stated(header), random=random)
+        box = sealing.seal(_master(key, header), self._key, _KEY_PURPOSE + jcs.canonicalize(header), random=random)
         target.write(MAGIC + jcs.canonicalize(header | {"key": base64_encode(box)}) + b"\n")
 
     def write(self, octets: bytes) -> None:
@@ -97,7 +97,7 @@ class SealedReader:
         header = _header(source.readline(MOST_HEADER + 1))
         try:
             box = base64_decode(header.pop("key"))
-            self._key = sealing.unseal(_master(key, header), box, _KEY_PURPOSE + _stated(header))
+            self._key = sealing.unseal(_master(key, header), box, _KEY_PURPOSE + jcs.canonicalize(header))
         except (sealing.BoxInvalid, Malformed) as error:
             raise BackupInvalid("the key is not the one that it was sealed under, or its head was changed") from error
         self._source = source
@@ -155,10 +155,6 @@ def _header(line: bytes) -> dict[str, Any]:
         } if not rest and 1 <= operations <= MOST_OPERATIONS and 8192 <= memory <= MOST_MEMORY_BYTES:
             return dict(header)
     raise BackupInvalid("its head is not that of a backup")
-
-
-def _stated(header: dict[str, Any]) -> bytes:
-    return jcs.canonicalize(header)
 
 
 def _master(key: OperatorKey, header: dict[str, Any]) -> bytes:

@@ -12,7 +12,6 @@ import dataclasses
 import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -24,7 +23,7 @@ from identity_core.cli.options import of_installation
 from identity_core.cli.output import Command, show, working
 from identity_core.cli.serve import LOOPBACK
 from identity_core.database import DatabaseError, DatabaseUnavailable
-from identity_core.database.drivers import BUCKETS, driver_of
+from identity_core.database.interface import BUCKETS, driver_of
 from identity_core.extension.installation import SHOWN, Diagnosis, InstallationCheck, ok, stopped, warn, wrong
 from identity_core.plugin.sockets import EXTEND_HOOK
 from identity_core.settings import Settings, StartError, buckets_of
@@ -214,8 +213,7 @@ def _api_keys(settings: Settings) -> Iterator[Diagnosis]:
         return
     from identity_operations.examination.storage import look_at_keys
 
-    with tempfile.TemporaryDirectory() as scratch:
-        found = asyncio.run(look_at_keys(settings, Path(scratch)))
+    found = asyncio.run(look_at_keys(settings))
     if found.faults:
         says = f"{len(found.faults)} API keys are refused or gone: {'; '.join(found.faults[:SHOWN])}"
         remedy = "put the right key store back; or `identity keys accept` where you put this one there yourself"

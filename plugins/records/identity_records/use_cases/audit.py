@@ -26,8 +26,7 @@ from identity_core.domain.activity import SERVICE, Event, EventRecord, RequestCo
 from identity_core.domain.callers import Caller
 from identity_core.errors import Forbidden, StorageMismatch
 from identity_core.ports.clock import Clock
-from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.expiry import SOON_SECONDS, StepSize, erasing_time
+from identity_core.use_cases.background import SOON_SECONDS, Repeating, StepSize, erasing_time
 from identity_records.audit import AuditLines, ChainedLine, ChainHead
 from identity_records.chain import CUT, ChainBroken, check_kept, check_reached, cut_details, follow
 from identity_records.use_cases.visibility import SCOPE

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
-from identity_core.domain.member_times import optional_time
+from identity_core.domain.inputs import optional_time
 from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline, TimelineRow
 from identity_records.use_cases.visibility import Visibility

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
-from identity_core.domain.member_times import optional_time
+from identity_core.domain.inputs import optional_time
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Proofs
 from identity_core.use_cases.proofs.stored import ProofAccess

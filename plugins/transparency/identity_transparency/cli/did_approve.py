@@ -21,7 +21,6 @@ from identity_did_webvh import approvals as witness
 from identity_did_webvh import log as webvh
 
 from identity_codec import ed25519, multikey, times
-from identity_codec.values import value_class
 from identity_core.cli.options import FILE_THERE, of_installation, opened_part, refuse_absent
 from identity_core.cli.output import Command, fail, fail_start, on_one_line, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
@@ -56,20 +55,20 @@ def approve(file: Any, folder: Path, witness_file: Path | None, send: bool, url:
     # Of two at once the second sees what the first has approved.
     with contextlib.closing(FileLock(folder / "approved.lock")) as lock:
         lock.acquire()
-        made = _made(file, folder, None if witness_file is None else witness_file.read_bytes())
+        did, made, own = _approve_newest(file, folder, None if witness_file is None else witness_file.read_bytes())
     if send:
         # What was approved and not received is approved again, and the service has it once.
         with session(url) as opened:
-            answer = opened.call("POST", f"/dids/{quote(str(made.did), safe='')}/approvals", body=made.own)
+            answer = opened.call("POST", f"/dids/{quote(str(did), safe='')}/approvals", body=own)
         show(answer if prints_json() else on_one_line(answer), text=approvals_text)
     elif prints_json():
-        show(json.loads(made.file))
+        show(json.loads(made))
     else:
-        click.echo(made.file, nl=False)
+        click.echo(made, nl=False)
 
 
 def approvals_text(found: dict[str, Any]) -> str:
-    """What is published of a log, and which versions wait for whom."""
+    """Return what is published of a log, and which versions wait for whom."""
     lines = [f"{found['did']}\npublished as far as version {found['publishedVersions']} of {found['versions']}"]
     for one in found["waiting"]:
         lines.append(f"{one['versionId']} waits: {len(one['approvedBy'])} of {one['threshold']} have approved")
@@ -77,17 +76,9 @@ def approvals_text(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-@value_class
-class Approval:
-    """The new did-witness.json of a DID, and the approval of this witness alone as a request sends it."""
-
-    did: Did
-    file: bytes
-    own: dict[str, Any]
-
-
-def _made(file: Any, folder: Path, witness_file: bytes | None) -> Approval:
-    """The approval of the newest version; it is remembered when this returns."""
+def _approve_newest(file: Any, folder: Path, witness_file: bytes | None) -> tuple[Did, bytes, dict[str, Any]]:
+    """Approve the newest version, and return the DID, its new did-witness.json, and this approval alone as a request sends it. The approval
+    is stored when this returns."""
     pair, now = ed25519.generate(own_seed(folder / "did-witness.key")), datetime.now(UTC)
     key = multikey.encode_public(multikey.ED25519, pair.public)
     click.echo(f"witness did:key:{key}", err=True)
@@ -107,7 +98,7 @@ def _made(file: Any, folder: Path, witness_file: bytes | None) -> Approval:
         fail(f"nothing is approved: {error}", f"{name_of(file)}, {json.dumps(error.details)}", "look at this log")
     with durable_draft(folder / STATE, json.dumps(before | {head.scid: head.version_id}).encode()) as draft:
         draft.replace(folder / STATE)
-    return Approval(head.did, made, own | {"proof": own["proof"][0]})
+    return head.did, made, own | {"proof": own["proof"][0]}
 
 
 def _approved(path: Path) -> dict[str, str]:

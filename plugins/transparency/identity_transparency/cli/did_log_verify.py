@@ -15,7 +15,7 @@ from identity_commands.log_policy import read_policy, verifier_key
 
 from identity_core.cli.options import FILE_THERE, counted
 from identity_core.cli.output import Command, fail, failing, show
-from identity_core.domain.member_times import member_time
+from identity_core.domain.inputs import member_time
 from identity_tlog.tree import Malformed, Refuted
 from identity_transparency.cli.sources import key_option, service_did_option
 from identity_transparency.cli.trust import (

@@ -113,7 +113,7 @@ def verify(subject: str | None, key_text: str | None, policy: Path | None, withi
         remedy, said = "do not trust this history; the signer of the checkpoint can be held to it", list[LogLeaf]()
         with failing((Malformed, Refuted, IdentityError), where, remedy, what="the history is not proven"):
             if given["history"] is not None:
-                kept = _kept(given["history"], did)
+                kept = _read_history(given["history"], did)
             elif given["log_file"] is not None:
                 kept = _from_proofs(did, given["log_file"], given["proofs"])
             elif did is not None and http is not None:
@@ -192,7 +192,7 @@ def _text(body: dict[str, Any]) -> str:
     )
 
 
-def _kept(path: Path, did: str | None) -> LoggedHistory:
+def _read_history(path: Path, did: str | None) -> LoggedHistory:
     kept = LoggedHistory.parse(path.read_bytes())
     if did not in (None, kept.did):
         raise Refuted(f"the file is the history of {kept.did}")

@@ -27,7 +27,7 @@ from identity_transparency.cli.sources import (
     anchored_option,
     held_option,
     key_option,
-    opened,
+    open_source,
     service_did_option,
     service_history_option,
     settings_of,
@@ -84,7 +84,7 @@ def audit(
     wrong; each finding has a kind and a place. A checkpoint that you kept (--held) is what shows a log that was cut or written anew.
     """
     started, later = time.monotonic(), kept_history(service_history)
-    with opened(**where) as source:
+    with open_source(**where) as source:
         first: list[LogFault] = []
         trusted, checkpoint = _checkpoint(source, (key_text, service_did, later), first)
         kept = kept_checkpoints(held, anchored, trusted.keys)
@@ -207,7 +207,7 @@ def _retired(
 
 
 def _proven(later: LoggedHistory, trusted: TrustedLog) -> dict[str, int]:
-    """What the service log in ``later`` retires, as its own checkpoint proves; ends the command where it does not."""
+    """Return what the service log in ``later`` retires, as its own checkpoint proves; ends the command where it does not."""
     place = "--service-history"
     signed = opened_checkpoint(later.checkpoint, trusted, place)
     with failing((Malformed, Refuted, LogInvalid), place, "do not trust it", what="the service log is not proven"):
@@ -254,7 +254,7 @@ def export(target: Path, **where: Any) -> None:
 
     What is there is kept, so that a second export fetches only what is new. The checkpoint is written last.
     """
-    with opened(**where) as source:
+    with open_source(**where) as source:
         note = source.note()
         size = unverified(note).size
         levels: list[int | None] = [None, *range(levels_of(size))]

@@ -24,7 +24,7 @@ from identity_transparency.cli.sources import (
     LogSource,
     Missing,
     key_option,
-    opened,
+    open_source,
     service_did_option,
     service_history_option,
     source_options,
@@ -86,7 +86,7 @@ def checkpoint(
     **where: Any,
 ) -> None:
     """Fetch the signed checkpoint, verify it, have it cosigned, keep it."""
-    with opened(**where) as source:
+    with open_source(**where) as source:
         note = source.note()
         log = trusted_log(source, note, key_text, service_did, kept_history(service_history))
         found = opened_checkpoint(note, log, source.place).checkpoint

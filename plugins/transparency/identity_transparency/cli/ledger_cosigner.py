@@ -44,7 +44,7 @@ STATE: Final = "witness.json"
 
 @value_class
 class CosigningKey:
-    """What a witness signs with, and the key to check it with."""
+    """The key pair of a witness, and the verifier key of its cosignatures."""
 
     key: VerifierKey
     pair: Ed25519KeyPair | MlDsaKeyPair
@@ -105,7 +105,7 @@ class Cosigner:
         submission = Submission.parse(octets)
         # Compared, signed and written in one turn: no checkpoint can come in between, and times follow the sizes.
         with self._turn:
-            held, logs = self._held(), self._logs()
+            held, logs = self._stored_notes(), self._logs()
             latest = {origin: _checkpoint_of(note) for origin, note in held.items()}
             checkpoint = accept(submission, logs, latest)
             seconds = int(self._clock())
@@ -121,13 +121,13 @@ class Cosigner:
         """The last cosigned checkpoint of the log whose origin has this SHA-256 in lower-case hex; None where there is none. Raises
         ``OSError`` where the state cannot be read."""
         with self._turn:
-            for origin, note in self._held().items():
+            for origin, note in self._stored_notes().items():
                 if hashlib.sha256(origin.encode()).hexdigest() == origin_hash:
                     # One that an earlier version kept has no signatures: it counts, and cannot be shown.
                     return note if b"\n\n" in note else None
         return None
 
-    def _held(self) -> dict[str, bytes]:
+    def _stored_notes(self) -> dict[str, bytes]:
         if self._notes is None:
             self._notes = _read(self._state)
         return self._notes

@@ -24,8 +24,6 @@ from identity_transparency.rotation import (
 )
 
 LOG: Final = "log"
-TOKEN: Final = "token"  # noqa: S105  (the name of a key)
-SEAL: Final = "seal"
 T = TypeVar("T")
 
 
@@ -36,25 +34,10 @@ def rotate_own_key(settings: Settings, key_id: str, *, compromised: bool, **of_l
         return
     if any(of_log.values()):
         misused("these options are for the log key", "identity keys rotate log …")
-    if key_id == SEAL:
-        _reseal(settings, compromised=compromised)
-    else:
-        _replace(settings, key_id, compromised=compromised)
-
-
-def _replace(settings: Settings, use: str, *, compromised: bool) -> None:
-    """Replaces the key of this use and shows what was done."""
-    opening = token_key_replacement if use == TOKEN else checkpoint_key_replacement
+    opening, text = _REPLACEMENTS[key_id]
     with _open_beside(settings, opening) as (runner, replace):
         done = runner.run(replace(compromised=compromised))
-    show({"key": use} | dataclasses.asdict(done), text=_token_text if use == TOKEN else _checkpoint_text)
-
-
-def _reseal(settings: Settings, *, compromised: bool) -> None:
-    """Has everything sealed anew and shows what was done."""
-    with _open_beside(settings, seal_rotation) as (runner, rotate):
-        done = runner.run(rotate(compromised=compromised))
-    show({"key": SEAL} | dataclasses.asdict(done), text=_resealed)
+    show({"key": key_id} | dataclasses.asdict(done), text=text)
 
 
 def _resealed(done: dict[str, Any]) -> str:
@@ -91,6 +74,13 @@ def _checkpoint_text(done: dict[str, Any]) -> str:
     )
 
 
+_REPLACEMENTS: Final[dict[str, tuple[Callable[[Settings], Any], Callable[[dict[str, Any]], str]]]] = {
+    "token": (token_key_replacement, _token_text),
+    "checkpoint": (checkpoint_key_replacement, _checkpoint_text),
+    "seal": (seal_rotation, _resealed),
+}
+
+
 def _rotate_log_key(
     settings: Settings,
     *,
@@ -100,7 +90,7 @@ def _rotate_log_key(
     finish: bool,
     hand_on_per_second: float | None,
 ) -> None:
-    """Rotates it and shows what was done."""
+    """Rotate the log key and show what was done."""
     if finish and (key_file is not None or next_hash is not None):
         misused("--finish begins no rotation", "leave --key-file and --next-hash out")
     if next_hash is not None and re.fullmatch(HASH, next_hash) is None:

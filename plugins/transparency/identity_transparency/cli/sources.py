@@ -1,4 +1,4 @@
-"""Where a log is read from: a service, a directory that `identity ledger export` wrote, or this installation; and what it is held to.
+"""The sources of a log: a service, a directory that `identity ledger export` wrote, or this installation; and what it is held to.
 
 A source gives a checkpoint and tiles, of which every proof is made. The log is held to its key and to earlier checkpoints.
 """
@@ -212,11 +212,11 @@ LogSource = UrlSource | FolderSource | LocalSource
 
 
 source_options = all_of(folder_option, url_option, data_dir_option, database_url_option, config_option)
-"""The options that ``opened`` takes."""
+"""The options that ``open_source`` takes."""
 
 
 @contextlib.contextmanager
-def opened(
+def open_source(
     *, folder: Path | None, url: str | None, config: Path | None, data_dir: Path | None, database_url: str | None
 ) -> Iterator[LogSource]:
     """The source that the options name; without any, this installation."""
@@ -235,7 +235,7 @@ def opened(
 
 
 def settings_of(*, config: Path | None, data_dir: Path | None, database_url: str | None, **_: Any) -> Settings:
-    """The settings of this installation, of the options that ``opened`` takes."""
+    """The settings of this installation, of the options that ``open_source`` takes."""
     return configured(config, {"data_dir": data_dir, "database_url": database_url})
 
 
@@ -280,5 +280,5 @@ def fetched_growth(http: Client | None, first: int, second: int) -> list[bytes]:
 
 
 def unverified(note: bytes) -> Checkpoint:
-    """What a note says, no matter who signed it. Raises ``Malformed``."""
+    """Return what a note says, no matter who signed it. Raises ``Malformed``."""
     return Checkpoint.parse(note.decode().rpartition("\n\n")[0] + "\n")

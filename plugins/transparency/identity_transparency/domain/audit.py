@@ -79,32 +79,34 @@ class Audit:
         start = tile.number * TILE_BYTES
         own = bytes(self._levels[level - 1][start : start + tile.width * HASH_BYTES])
         if octets != own:
-            self._found("tile", f"tile {tile.path}", "it is not what the tiles below it make")
+            self._report("tile", f"tile {tile.path}", "it is not what the tiles below it make")
 
     def missing(self, tile: Tile, reason: str) -> None:
         """A tile or a bundle could not be had."""
-        self._found("missing", f"tile {tile.path}", reason)
+        self._report("missing", f"tile {tile.path}", reason)
 
     def close(self) -> None:
-        """What only the whole tells: the root, and what has become of the checkpoints that were kept."""
+        """Report what only the whole shows: the root, and what has become of the checkpoints that were kept."""
         signed = self._checkpoint
         sound = self.size == signed.size and self._frontier.root == signed.root
         for sequence, says in self._doubtful:
             if sound:
-                self._found(
+                self._report(
                     "tile", f"entry {sequence}", "the tile over it holds another hash; the entry is what was signed"
                 )
             else:
-                self._found("entry", f"entry {sequence}", says)
+                self._report("entry", f"entry {sequence}", says)
         if self.size < signed.size:
-            self._found("missing-tail", f"entry {self.size + 1}", f"the checkpoint covers {signed.size} entries")
+            self._report("missing-tail", f"entry {self.size + 1}", f"the checkpoint covers {signed.size} entries")
         elif not sound and not self.findings:
-            self._found("root", f"checkpoint of {signed.size}", "entries and tiles agree, and were not what was signed")
+            self._report(
+                "root", f"checkpoint of {signed.size}", "entries and tiles agree, and were not what was signed"
+            )
         elif not sound:
-            self._found("root", f"checkpoint of {signed.size}", "its root is not that of the entries")
+            self._report("root", f"checkpoint of {signed.size}", "its root is not that of the entries")
         for one in self._held:
             says = f"a kept checkpoint covers {one.size} entries, the log has {self.size}"
-            self._found("missing-tail", f"entry {self.size + 1}", says)
+            self._report("missing-tail", f"entry {self.size + 1}", says)
 
     def _check_held(self, hashes: Sequence[bytes]) -> None:
         """Compares the kept checkpoints that end within the bundle."""
@@ -113,7 +115,7 @@ class Audit:
             root = self._frontier.appended(hashes[: held.size - self.size]).root
             if root != held.root:
                 says = "a kept checkpoint signs another beginning of the log: the signer of both has forked it"
-                self._found("fork", f"checkpoint of {held.size}", says)
+                self._report("fork", f"checkpoint of {held.size}", says)
 
     def _keep(self, root: bytes) -> None:
         """Builds the levels above as far as they are full."""
@@ -131,17 +133,17 @@ class Audit:
         try:
             head = read_head(leaf)
         except Malformed as error:
-            self._found("form", f"entry {place}", str(error))
+            self._report("form", f"entry {place}", str(error))
             return
         before, self._before = self._before, head
         if head.sequence != place:
-            self._found("order", f"entry {place}", f"it says that it is entry {head.sequence}")
+            self._report("order", f"entry {place}", f"it says that it is entry {head.sequence}")
         elif before is not None and (head.block < before.block or head.recorded <= before.recorded):
-            self._found("order", f"entry {place}", "its block or its time is before that of the entry before it")
+            self._report("order", f"entry {place}", "its block or its time is before that of the entry before it")
         version = self._versions.get(head.did, 0) + 1
         if head.version != version:
             did = head.did.decode("utf-8", "replace")
-            self._found("order", f"entry {place}", f"it is version {head.version} of {did}, expected was {version}")
+            self._report("order", f"entry {place}", f"it is version {head.version} of {did}, expected was {version}")
         self._versions[head.did] = head.version
         if head.did.startswith(_GAP_LISTS):
             self._read_gap_list(place, head.did, leaf[head.entry_at :])
@@ -151,31 +153,33 @@ class Audit:
         try:
             record = GapRecord.parse(entry)
         except StatusListRefused as error:
-            self._found("form", f"entry {place}", str(error))
+            self._report("form", f"entry {place}", str(error))
             return
         if gap_record.subject(record.list_id).encode() != subject:
-            self._found("contradiction", f"entry {place}", "it is recorded under another list's name")
+            self._report("contradiction", f"entry {place}", "it is recorded under another list's name")
         known = self._editions.get((record.list_id, record.epoch), 0)
         if record.edition <= known:
             says = f"it is edition {record.edition} of epoch {record.epoch} of list {record.list_id}, of which edition {known} was recorded"
-            self._found("contradiction", f"entry {place}", says)
+            self._report("contradiction", f"entry {place}", says)
         self._editions[record.list_id, record.epoch] = max(known, record.edition)
 
     def _compare(self, start: int, leaves: Sequence[bytes], hashes: Sequence[bytes], tile: bytes) -> None:
         served = [tile[at : at + HASH_BYTES] for at in range(0, len(tile), HASH_BYTES)]
         if len(served) != len(hashes):
             says = f"the tile has {len(served)} hashes for {len(hashes)} entries"
-            self._found("tile", f"tile {start // WIDTH} of level 0", says)
+            self._report("tile", f"tile {start // WIDTH} of level 0", says)
             return
         wrong = [place for place, (own, other) in enumerate(zip(hashes, served, strict=True)) if own != other]
         moved = _moved(leaves, hashes, served, wrong[:MOST_MOVED])
         for place in wrong:
             says = "it is not what was logged there"
             if place in moved:
-                self._found("moved", f"entry {start + place + 1}", f"it was logged as entry {start + moved[place] + 1}")
+                self._report(
+                    "moved", f"entry {start + place + 1}", f"it was logged as entry {start + moved[place] + 1}"
+                )
             self._doubtful.append((start + place + 1, says))
 
-    def _found(self, kind: str, where: str, says: str) -> None:
+    def _report(self, kind: str, where: str, says: str) -> None:
         if len(self.findings) < MOST_FINDINGS:
             self.findings.append(LogFault(kind, where, says))
 
@@ -183,7 +187,7 @@ class Audit:
 def _moved(
     leaves: Sequence[bytes], hashes: Sequence[bytes], served: Sequence[bytes], wrong: Sequence[int]
 ) -> dict[int, int]:
-    """Where entries of a bundle were logged that now stand elsewhere in it, also when their places, blocks and times were
+    """Return where entries of a bundle were logged that now stand elsewhere in it, also when their places, blocks and times were
     exchanged to hide it."""
     places = {served[place]: place for place in wrong}
     moved = {place: places[hashes[place]] for place in wrong if hashes[place] in places}

@@ -74,7 +74,7 @@ class ReadCheckpointKeys:
                 self._lines, self._listed = known, listed
         return listed or await first_key(self.custodian, self.origin)
 
-    async def opened(self) -> CheckpointKeys:
+    async def with_first_key(self) -> CheckpointKeys:
         """The same, with the first key made at the first start, and never again once another took its place."""
         if await public_key(self.custodian, CHECKPOINT) is None:
             self._did = await self.service.service_did() or await find_service(self.ledger, self.custodian)
@@ -107,7 +107,8 @@ class ReadCheckpointKeys:
 
 @value_class
 class SignSuccession:
-    """What the old and the new key of the log ``origin`` sign about their replacement; the new one alone about a compromised one."""
+    """The note that the old and the new key of the log ``origin`` sign about their replacement; the new one alone about a compromised
+    one."""
 
     custodian: Custodian
     origin: str

@@ -26,8 +26,8 @@ MOST_LISTED: Final = 16
 
 @value_class
 class ReplacedKey:
-    """What was done: ``multikey``, with this ``number``, signs instead of ``replaces``. ``destroyed`` are the numbers of keys of before
-    that left the custodian."""
+    """The result of a replacement: ``multikey``, with this ``number``, signs instead of ``replaces``. ``destroyed`` are the numbers of
+    keys of before that left the custodian."""
 
     service_did: str
     number: int
@@ -63,9 +63,9 @@ class ReplaceServiceKey:
         did = await log.begun()
         before = newest(log.history.replaced, self.use)
         number = max(self.first, 1 if before is None else before.number) + 1
-        old, new = [await self._made(each) for each in (number - 1, number)]
+        old, new = [await self._generate(each) for each in (number - 1, number)]
         for ahead in range(number + 1, number + 1 + self.ahead):
-            await self._made(ahead)
+            await self._generate(ahead)
         size = (await log.writer.ledger.head()).sequence
         wanted = Replacement(self.use, number, new, old, size, compromised, log.writer.clock.now())
         wanted = replace(wanted, succession=await self.succession(wanted))
@@ -74,7 +74,7 @@ class ReplaceServiceKey:
         await self.sleep(2 * FRESH_SECONDS)
         return ReplacedKey(str(did), number, new, old, size, compromised, await self._destroy_past())
 
-    async def _made(self, number: int) -> str:
+    async def _generate(self, number: int) -> str:
         name = self.name_of(number)
         return await self.log.writer.signer.custodian.generate(name, multikey.ED25519, did="-", purpose=self.use)
 
@@ -103,4 +103,4 @@ def _added(one: Replacement) -> JsonValue:
 
 
 async def no_succession(_: Replacement) -> None:
-    """Of keys whose signatures no one keeps."""
+    """Return no note, because the signatures of these keys are not stored."""

@@ -284,25 +284,39 @@
     }));
   }
 
+  // The value of a question as the type of its attribute has it; of an unknown attribute what looks like a whole number is one.
+  function valueOf(form) {
+    const kind = JSON.parse(form.dataset.kinds)[form.elements.attribute.value.trim()];
+    const one = (text) => (kind === "boolean" ? text === "true" : kind === "integer" || (!kind && /^-?\d{1,15}$/.test(text)) ? Number(text) : text);
+    const text = form.elements.value.value.trim();
+    return form.elements.relation.value === "set_member" ? text.split(",").map((part) => one(part.trim())) : one(text);
+  }
+
   const create = document.querySelector("#create-delegation");
   if (create) {
     create.addEventListener("submit", (event) => {
       event.preventDefault();
       doing(async () => {
-        const field = (name) => create.querySelector(`#${name}`).value.trim();
+        const field = (name) => create.elements[name].value.trim();
+        const free = field("choice") === "free", lines = field("actions");
         const body = {
           holderDid: signedIn(),
           agentDid: field("agent"),
-          actions: field("actions").split(/\s+/),
           autonomyLevel: Number(field("autonomy")),
           expiresAt: inSeconds(Date.now() + Number(field("days")) * 86400e3),
         };
+        if (lines) body.actions = lines.split(/\s+/);
+        else if (free) body.actions = [`zkp.prove.${encodeURIComponent(field("attribute")).replace(/[.!'()*~]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`).replaceAll("%2F", "/")}.${field("relation")}`];
+        else body.predicates = [{ attributeName: field("attribute"), type: field("relation"), values: [valueOf(create)] }];
+        if (free && !lines) body.maxRefusals = Number(field("wrong"));
+        if (field("who") === "one" && field("verifier")) body.verifiers = [field("verifier").includes(":") ? field("verifier") : `https://${field("verifier")}`];
+        if (field("credential")) body.credentialIds = [field("credential")];
         if (field("uses")) body.maxUses = Number(field("uses"));
         if (field("purpose")) body.purpose = field("purpose");
         const signer = await signerFor(signedIn());
         if (signer === null) return;
         await change(signer, "/api/v1/delegations", "delegate", body);
-        location.reload();
+        location.assign("/ui/agents");
       });
     });
   }
@@ -360,6 +374,8 @@
       const octets = Uint8Array.from(atob(location.hash.slice(1).replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
       consent.querySelector("#request").value = new TextDecoder("utf-8", { fatal: true }).decode(octets);
       history.replaceState(null, "", location.pathname);
+      // htmx listens once the page is ready, and the request opens read.
+      addEventListener("load", () => consent.requestSubmit());
     } catch {
       say("link");
     }
@@ -394,16 +410,23 @@
       if (asked.domain) answer.domain = asked.domain;
       answers.push(answer);
     }
+    document.querySelector("#stop-approved").value = id;
     return answers;
   }
 
   // Where the agent fetches the answer it is kept for it, and nothing is handed over.
   async function reply(approve, answer) {
     await answered("/ui/consent/reply", { method: "POST", body: new URLSearchParams({ reply: approve.dataset.reply, answer: JSON.stringify(answer) }) });
-    approve.hidden = true;
-    const told = document.querySelector("#told");
-    told.hidden = false;
-    told.focus();
+    showDone(answer === null ? "#declined" : "#told", answer !== null);
+  }
+
+  // The request and its form are replaced by what was agreed.
+  function showDone(selector, isApproved) {
+    document.querySelector("#open").hidden = true;
+    document.querySelector("#approved").hidden = !isApproved;
+    const done = document.querySelector(selector);
+    done.hidden = false;
+    done.focus();
   }
 
   document.addEventListener("click", (event) => {
@@ -422,9 +445,8 @@
       if (approve.dataset.reply) return reply(approve, answers[0]);
       const shown = document.querySelector("#answer");
       shown.value = answers.map((answer) => JSON.stringify(answer)).join("\n");
-      approve.hidden = true;
-      document.querySelector("#approved").hidden = false;
-      shown.focus();
+      document.querySelector("#handed").hidden = document.querySelector("#hand").hidden = false;
+      showDone("#answer", true);
     });
   });
 

@@ -45,7 +45,7 @@ class RequestPresentation:
         expires_at = self.clock.now().replace(microsecond=0) + LIFE
         nonce = base64url_encode(self.random(32))
         secret = self.kept.new_secret() if given(wish.encrypted, False) else None
-        wanted, sets = _asked(wish)
+        wanted, sets = _wanted_credentials(wish)
         query = PresentationQuery(self.kept.new_id(), str(did), nonce, redirect, wanted, expires_at, secret, sets)
         try:
             query.check()
@@ -55,7 +55,9 @@ class RequestPresentation:
         return query
 
 
-def _asked(wish: RequestPresentationRequest) -> tuple[tuple[WantedCredential, ...], tuple[CredentialSet, ...]]:
+def _wanted_credentials(
+    wish: RequestPresentationRequest,
+) -> tuple[tuple[WantedCredential, ...], tuple[CredentialSet, ...]]:
     wanted = tuple(
         WantedCredential(
             one.id,

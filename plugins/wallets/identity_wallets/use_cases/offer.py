@@ -19,7 +19,7 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CredentialSchemas
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.securing import IssuingFormat, SecuringFormat
-from identity_core.use_cases.credentials.held_keys import newest_held_key
+from identity_core.use_cases.credentials.issue import newest_held_key
 from identity_core.use_cases.credentials.read import WRITE, CredentialAccess
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
@@ -30,7 +30,7 @@ from identity_wallets.wire import CreateCredentialOfferRequest
 
 @value_class
 class WalletIssuer:
-    """What signs credentials for wallets: a format that issues, None where no plugin brings it, and the keys of issuers."""
+    """The signer of credentials for wallets: a format that issues, None where no plugin brings it, and the keys of issuers."""
 
     format: SecuringFormat | None
     reader: DidReader

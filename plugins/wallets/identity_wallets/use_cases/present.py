@@ -28,7 +28,7 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CopyStatus
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.securing import Disclosed, KeyBinding, SecuringFormat
-from identity_core.use_cases.credentials.held_keys import newest_held_key
+from identity_core.use_cases.credentials.issue import newest_held_key
 from identity_core.use_cases.dids.index import DidReader
 from identity_wallets.domain.claims import FORMAT
 from identity_wallets.domain.encryption import decrypt
@@ -50,7 +50,7 @@ class VerifierKeys:
     async def __call__(self, did: Did) -> tuple[str, str]:
         """Id and type of the key. Raises ``InvalidRequest`` where the service holds none, and what ``DidReader.active`` raises."""
         document = (await self.reader.active(did)).head.state.document
-        found = await self._held(document, multikey.P256) or await self._held(document, multikey.ED25519)
+        found = await self._newest_key(document, multikey.P256) or await self._newest_key(document, multikey.ED25519)
         if found is None:
             raise InvalidRequest(
                 "The service holds no key of the verifier that signs: create its DID with storeSecrets.",
@@ -58,7 +58,7 @@ class VerifierKeys:
             )
         return found
 
-    async def _held(self, document: DidDocument, kind: str) -> tuple[str, str] | None:
+    async def _newest_key(self, document: DidDocument, kind: str) -> tuple[str, str] | None:
         try:
             return (await newest_held_key(self.custodian, document, kind=kind))[0], kind
         except InvalidCredential:
@@ -97,14 +97,14 @@ class AcceptPresentation:
     clock: Clock
 
     async def __call__(self, request_id: str, state: str | None, token: Any) -> str | None:
-        """What comes as it is, where the request asked for no encryption."""
+        """Return what comes as it is, where the request asked for no encryption."""
         query = await self._open(request_id, state)
         if query.secret is not None:
             raise OauthRefusal("invalid_request", "The presentation has to be encrypted, as the request says.")
         return await self._accept(query, token)
 
     async def encrypted(self, request_id: str, text: str) -> str | None:
-        """What comes encrypted to the key of the request; it may be the answer that the wallet says no."""
+        """Return what comes encrypted to the key of the request; it may be the answer that the wallet says no."""
         query = await self.kept.open_for_wallets(request_id)
         if query.secret is None:
             raise OauthRefusal("invalid_request", "The request has no key to encrypt to.")

@@ -20,7 +20,7 @@ from identity_wallets.domain.presentation import (
     WantedClaim,
     WantedCredential,
 )
-from identity_wallets.ports import Presentations, StoredPresentation
+from identity_wallets.store import StoredPresentation, StoredPresentations
 
 MAX_ID: Final = 64
 KEPT_AFTER_END: Final = timedelta(hours=1)
@@ -33,7 +33,7 @@ _ANSWER: Final = "answer"
 class KeptRequests:
     """``secret`` has 32 octets, ``random`` is the operating system's random source."""
 
-    presentations: Presentations
+    presentations: StoredPresentations
     secret: bytes = field(repr=False)
     random: Callable[[int], bytes]
     clock: Clock
@@ -43,7 +43,7 @@ class KeptRequests:
         return multibase.base64url_encode(self.random(16))
 
     def new_secret(self) -> bytes:
-        """Of a key on P-256 that is this request's alone."""
+        """Return the secret of a new key on P-256 for one request."""
         return p256.generate_secret(self.random(p256.COORDINATE_BYTES))
 
     async def keep(self, query: PresentationQuery, owner: str) -> None:

@@ -21,12 +21,13 @@ from identity_core.errors import (
 )
 from identity_core.use_cases.api_keys.manage import (
     CreateApiKey,
+    GetApiKey,
+    ListApiKeys,
     RevokeApiKey,
     RotateApiKey,
     UpdateApiKey,
     scopes_from_request,
 )
-from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
 from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange
 from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateApiKey
 from identity_core.use_cases.record import Record

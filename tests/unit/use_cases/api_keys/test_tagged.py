@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from identity_kit.conformance.key_store import WritableKeyStoreConformance, key, run
+from identity_kit.conformance.key_store import WritableKeyStoreConformance, key
 from identity_records.audit import audit_of
 
 from identity_core.domain.callers import ApiKey
@@ -74,7 +74,7 @@ def test_every_field_is_under_the_tag(keys: TaggedKeys, edited: ApiKey) -> None:
         assert await keys.list(after=None, limit=10) == []
         assert await keys.faults() == ["key_one was not written by this service as it is"]
 
-    run(scenario())
+    asyncio.run(scenario())
 
 
 def test_what_was_replaced_holds_no_more(keys: TaggedKeys) -> None:
@@ -84,7 +84,7 @@ def test_what_was_replaced_holds_no_more(keys: TaggedKeys) -> None:
         await keys.store.replace(key("one"), expected=REVOKED)
         assert await keys.get("key_one") is None
 
-    run(scenario())
+    asyncio.run(scenario())
 
 
 class Broken(MemoryKeys):
@@ -115,7 +115,7 @@ def test_a_change_that_never_ended_leaves_a_key_and_is_tidied_up(store: Store) -
         assert not await store.api_key_tags.holds(coming)
         assert await keys.faults() == []
 
-    run(scenario())
+    asyncio.run(scenario())
 
 
 def test_a_key_that_is_gone_is_missed(keys: TaggedKeys) -> None:
@@ -124,7 +124,7 @@ def test_a_key_that_is_gone_is_missed(keys: TaggedKeys) -> None:
         gone = TaggedKeys(MemoryKeys(), keys.tags, keys.clock)
         assert await gone.faults() == ["key_one is missing from the key store"]
 
-    run(scenario())
+    asyncio.run(scenario())
 
 
 def test_what_lies_there_is_a_key_when_an_operator_says_so(keys: TaggedKeys, store: Store) -> None:
@@ -138,7 +138,7 @@ def test_what_lies_there_is_a_key_when_an_operator_says_so(keys: TaggedKeys, sto
         assert await keys.faults() == []
         assert [row.operation for _, row in await audit_rows(audit_of(store), after=0, limit=10)] == ["acceptApiKeys"]
 
-    run(scenario())
+    asyncio.run(scenario())
 
 
 def test_another_secret_makes_other_tags(keys: TaggedKeys, store: Store, tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_another_secret_makes_other_tags(keys: TaggedKeys, store: Store, tmp_pat
         assert not await other.api_key_tags.holds(key("one"))
         await other.close()
 
-    run(scenario())
+    asyncio.run(scenario())
 
 
 def test_the_watch_tells_each_fault_once_and_sees_when_it_is_put_right(
@@ -168,7 +168,7 @@ def test_the_watch_tells_each_fault_once_and_sees_when_it_is_put_right(
         await watch.guarded()
         assert not watch.faults
 
-    run(scenario())
+    asyncio.run(scenario())
 
 
 def test_the_watch_knows_when_the_next_usable_key_expires(keys: TaggedKeys) -> None:
@@ -187,4 +187,4 @@ def test_the_watch_knows_when_the_next_usable_key_expires(keys: TaggedKeys) -> N
         await watch.guarded()
         assert watch.next_expiry == now + timedelta(days=5)
 
-    run(scenario())
+    asyncio.run(scenario())

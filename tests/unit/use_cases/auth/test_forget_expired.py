@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from identity_core.ports.activity import VerifierChallenge
-from identity_core.ports.api_keys import KEPT, Charge
+from identity_core.ports.key_store import KEPT, Charge
 from identity_core.ports.repositories import ChallengeUseRow
 from identity_core.store import Store
 from identity_core.use_cases.auth.challenge import CLOCK_SET_BACK, ForgetExpired

@@ -33,17 +33,16 @@ from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.ports.custodian import KeyNotHeld, KeyRefused
-from identity_core.use_cases.credentials.imports import ImportCredential
 from identity_core.use_cases.credentials.issue import (
     CredentialIntake,
+    ImportCredential,
     IssueCredential,
 )
 from identity_core.use_cases.credentials.read import CredentialAccess, GetCredential, ListCredentials
 from identity_core.use_cases.credentials.schemas import CreateCredentialSchema
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials, ShownCredential
-from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
-from identity_core.use_cases.credentials.verify import VerifyCredential
+from identity_core.use_cases.credentials.verify import SignatureChecks, VerifyCredential
 from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.proofs.suite_1 import SuiteOne

@@ -35,7 +35,7 @@ from identity_core.errors import (
     StatusListNotFound,
 )
 from identity_core.ports.credentials import CredentialFilter
-from identity_core.use_cases.credentials.signature_checks import SignatureChecks
+from identity_core.use_cases.credentials.verify import SignatureChecks
 from identity_core.wire import (
     DeactivateDidRequest,
     ListCredentialsQuery,

@@ -12,7 +12,7 @@ import pytest
 
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.errors import Overloaded
-from identity_core.use_cases.credentials.signature_checks import SignatureChecks
+from identity_core.use_cases.credentials.verify import SignatureChecks
 
 
 class Slow:

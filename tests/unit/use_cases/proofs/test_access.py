@@ -13,9 +13,9 @@ from identity_records.store import StoredTimeline
 
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
-from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.stored import StoredProof
+from identity_core.domain.proofs.verification import Anchor, AnchorStatus
 from identity_core.errors import Forbidden, ProofNotFound
 from identity_core.wire import RevokeProofRequest
 from tests.events import audit_rows

@@ -22,9 +22,9 @@ from identity_codec import jcs
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.delegation import Suspension
-from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ZkProof, capability_digest
 from identity_core.domain.proofs.stored import DelegatedProof
+from identity_core.domain.proofs.verification import Anchor, AnchorStatus
 from identity_core.errors import (
     AutonomyTooLow,
     CredentialRevoked,

@@ -13,7 +13,7 @@ from identity_codec import jcs
 from identity_codec.structs import UNSET, convert
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid, InvalidRequest
-from identity_core.use_cases.proofs.asked import checked_request
+from identity_core.use_cases.proofs.prepare import checked_request
 from identity_core.use_cases.proofs.steps import ProofAttempt
 from identity_core.wire import DelegatedPresentationRequest, DelegatedProofCheckRequest, DelegatedProofRequest
 

@@ -15,10 +15,9 @@ from identity_records.wire import ListVerificationHistoryQuery
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.credentials.credential_schema import CredentialSchema
-from identity_core.domain.proofs.anchor import Anchor, AnchorStatus
 from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.stored import StoredProof
-from identity_core.domain.proofs.verification import ProofVerification
+from identity_core.domain.proofs.verification import Anchor, AnchorStatus, ProofVerification
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.wire import CreateVerifierChallengeRequest
 from tests.anchoring import add_proofs, revoke_proof

@@ -22,8 +22,7 @@ from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.verification import Expectation, ProofVerification
 from identity_core.errors import DidQuarantined, InvalidRequest, PluginUnavailable, ProofInvalid, ProofNotFound
 from identity_core.use_cases.proofs.check import CheckProof, ReceivedProof
-from identity_core.use_cases.proofs.no_prover import NoProver
-from identity_core.use_cases.proofs.suite_1 import SuiteOne
+from identity_core.use_cases.proofs.suite_1 import NoProver, SuiteOne
 from identity_core.use_cases.proofs.verify import expectation_of
 from identity_core.wire import DeactivateDidRequest
 from tests.events import audit_rows

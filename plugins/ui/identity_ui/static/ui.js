@@ -1,0 +1,87 @@
+// Behaviour that every page shares. It writes text and attributes and no markup, so Trusted Types need no policy for it.
+"use strict";
+(() => {
+  const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+  const toast = document.querySelector("#toast");
+  let timer = 0;
+  const show = (text) => {
+    toast.textContent = text;
+    toast.hidden = false;
+    clearTimeout(timer);
+    timer = setTimeout(() => { toast.hidden = true; }, 4000);
+  };
+
+  // The attribute of a copy button has the whole text.
+  document.addEventListener("click", async (event) => {
+    const copy = event.target.closest("[data-copy]"), open = event.target.closest("[data-opens]");
+    if (copy) {
+      try { await navigator.clipboard.writeText(copy.dataset.copy); show(toast.dataset.copied); } catch { show(toast.dataset.failed); }
+    }
+    if (open) document.getElementById(open.dataset.opens).showModal();
+  });
+
+  // Times are relative in the reader's language, and the title keeps UTC. Without scripts the text of the server stays.
+  const near = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto", style: "short" });
+  const far = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+  const relative = (from) => {
+    for (const each of all("time[data-live]", from)) {
+      const seconds = (Date.parse(each.dateTime) - Date.now()) / 1000, size = Math.abs(seconds);
+      each.textContent = size < 3600 ? near.format(Math.round(seconds / 60), "minute") : size < 86400 ? near.format(Math.round(seconds / 3600), "hour") : far.format(new Date(each.dateTime));
+    }
+  };
+  relative(document);
+  document.addEventListener("htmx:after:swap", () => relative(document));
+
+  // Light or dark is stored in this browser alone. Without storage the choice is that of the device.
+  const stored = (value) => {
+    try {
+      if (value !== undefined) localStorage.setItem("theme", value);
+      return localStorage.getItem("theme") || "";
+    } catch { return value || ""; }
+  };
+  for (const each of all("[name=theme]")) {
+    each.checked = each.value === stored();
+    each.addEventListener("change", () => { document.documentElement.dataset.theme = stored(each.value); });
+  }
+  document.documentElement.dataset.theme = stored();
+
+  // The sentence of a new permission is a template of the page, filled from the form. `data-say` names the part.
+  const form = document.querySelector("[data-sentence]"), sentence = document.querySelector("#sentence");
+  if (form && sentence) {
+    const field = (name) => form.elements[name];
+    const chosen = (name) => (field(name).selectedOptions ? field(name).selectedOptions[0].textContent.trim() : field(name).value.trim());
+    const short = (did) => did.replace(/^(did:[a-z0-9]+:)(.{4}).{6,}(.{4})$/, "$1$2…$3");
+    const update = () => {
+      const free = field("choice").value === "free", one = field("who").value === "one", ask = field("autonomy")[0];
+      // A value that the agent chooses takes a level that acts without asking.
+      ask.disabled = free;
+      if (free && ask.checked) field("autonomy")[1].checked = true;
+      const words = form.dataset;
+      const parts = { agent: short(chosen("agent")) || words.agent, attribute: chosen("attribute") || words.attribute, relation: chosen("relation"), value: free ? words.free : field("value").value || "…", credential: chosen("credential"), verifier: one ? chosen("verifier") || words.verifier : words.anyone, uses: field("uses").value || words.unlimited, days: field("days").value, autonomy: form.querySelector("[name=autonomy]:checked + span b").textContent.toLowerCase() };
+      for (const each of all("[data-say]", form)) each.textContent = parts[each.dataset.say];
+      for (const each of all("[data-when]")) each.hidden = !({ free, pinned: !free, one, any: !one })[each.dataset.when];
+      field("value").required = !free && !field("actions").value.trim();
+      field("attribute").required = !field("actions").value.trim();
+      field("verifier").required = one && !field("actions").value.trim();
+    };
+    form.addEventListener("input", update);
+    update();
+  }
+
+  // A filter of a long table hides rows, and the search of the browser finds the others.
+  const filter = document.querySelector("[data-filter]");
+  if (filter) filter.addEventListener("input", () => {
+    const word = filter.value.toLowerCase();
+    for (const row of all(`#${filter.dataset.filter} tbody tr`)) row.hidden = !row.textContent.toLowerCase().includes(word);
+  });
+
+  // A slider of versions opens the page of the version where it stops. Without scripts the button beside it does.
+  for (const each of all("input[data-go]")) each.addEventListener("change", () => each.form.requestSubmit());
+
+  // A file that is dropped or chosen is read into the text beside it.
+  for (const each of all("input[type=file][data-into]")) each.addEventListener("change", async () => {
+    const target = document.getElementById(each.dataset.into);
+    target.value = each.files[0] ? await each.files[0].text() : "";
+    target.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+})();
