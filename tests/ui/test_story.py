@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from identity_core.client import Client, ServiceError, Signer
+from identity_client import Client, ServiceError, Signer
 from tests.ui.visiting import (
     MARKUP,
     Open,

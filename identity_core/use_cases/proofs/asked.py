@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from identity_client.action import CREDENTIAL, PSEUDONYM, SAME
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import UNSET, UnsetType, ValidationError, convert, given, plain
 from identity_codec.values import value_class
-from identity_core.domain.delegations.action import CREDENTIAL, PSEUDONYM, SAME
 from identity_core.domain.proofs.expected import AttributeOf
 from identity_core.domain.proofs.predicate import MAX_PREDICATES
 from identity_core.domain.proofs.stored import read_value

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from hmac import compare_digest
 
+from identity_client.action import CREDENTIAL, PSEUDONYM, SAME
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import TypedValue
 from identity_core.domain.credentials.credential import Credential
-from identity_core.domain.delegations.action import CREDENTIAL, PSEUDONYM, SAME
 from identity_core.domain.proofs.asked import Asked, parse_asked
 from identity_core.domain.proofs.expected import KeptCredential, KeptQuestion
 from identity_core.domain.proofs.proof import Context, Witness
