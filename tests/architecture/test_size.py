@@ -15,7 +15,6 @@ LIMITS = {
     "api": (3_134, 28),
     "bootstrap": (975, 14),
     "cli": (1_785, 18),
-    "client": (587, 11),
     "database": (821, 9),
     "domain": (5_670, 60),
     # What steps 3 to 9 add is included.

@@ -88,7 +88,7 @@ def test_header_signs_a_read_that_has_no_body() -> None:
         (text().replace("didauth:v1", "didauth:v2"), "not a DIDAuth challenge"),
         (text().replace("didauth:v1", "DIDAUTH:v1"), "not a DIDAuth challenge"),
         (text().replace(" update ", " everything "), "not a DIDAuth challenge"),
-        (text().replace(DID, "did:"), "no DID"),
+        (text().replace(DID, "did:"), "not a DID"),
         (text().replace("2026-01-01T00:00:00Z", "2026-01-01"), "expiry"),
         (text() + "x" * 4096, "not a DIDAuth challenge"),
     ],

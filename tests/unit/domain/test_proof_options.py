@@ -14,6 +14,7 @@ from identity_codec import ed25519, multibase, multikey
 from identity_core.domain.delegations.ibct import check_holder_proof
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
 from identity_core.domain.dids.log.entry import check_proof
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import DelegationInvalid
 
 NOW = datetime(2026, 1, 5, 10, tzinfo=UTC)
