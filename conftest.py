@@ -52,6 +52,9 @@ def pytest_runtest_teardown() -> None:
     sys.setrecursionlimit(_RECURSION_LIMIT)
 
 
+# A run of more cases than any folder has is one of the whole.
+WHOLE_RUN = 15_000
+
 # Known answers: a backend of the curve must give each of them.
 KNOWN_ANSWERS = (
     "tests/vectors/",
@@ -66,6 +69,9 @@ KNOWN_ANSWERS = (
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests on py_ecc, the reference backend. Unless ``-m`` selects them, run the known answers and one test in 20, and
     none of the mark ``nightly``."""
+    nightly = sum(item.get_closest_marker("nightly") is not None for item in items)
+    if len(items) > WHOLE_RUN and nightly > len(items) // 20:
+        raise pytest.UsageError(f"{nightly} of {len(items)} cases are nightly, at most one in 20 may be: remove marks")
     selected: list[pytest.Item] = []
     deselected: list[pytest.Item] = []
     for item in items:

@@ -18,7 +18,7 @@ __all__ = ["postgres_server"]
 TAG = b"identity audit line v1\n"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
     url = request.getfixturevalue("postgres_server").new_database() if request.param == "postgresql" else None
     return Database(tmp_path / "data", url)

@@ -67,7 +67,13 @@ def target() -> Iterator[Target]:
         yield Target(wire.address, server.process, server.api_key, did)
 
 
-WITH_A_BODY = [(method, path, each) for method, path, each in operations() if "requestBody" in each]
+# The default run has one operation of each shape: a nested body, a patch, a list of predicates, free claims, a proof, a form.
+SHAPES = {"createDid", "updateDid", "createDelegation", "issueCredential", "verifyProof", "issueToken"}
+WITH_A_BODY = [
+    pytest.param(method, path, each, marks=() if each["operationId"] in SHAPES else pytest.mark.nightly)
+    for method, path, each in operations()
+    if "requestBody" in each
+]
 
 
 def is_busy() -> bool:
@@ -92,7 +98,7 @@ def dear(target: Target, octets: bytes, seen: list[Response], *, refused_only: b
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "operation"), WITH_A_BODY, ids=[each[2]["operationId"] for each in WITH_A_BODY]
+    ("method", "path", "operation"), WITH_A_BODY, ids=[each.values[2]["operationId"] for each in WITH_A_BODY]
 )
 def test_no_refused_body_is_dear(target: Target, method: str, path: str, operation: Json) -> None:
     found, tried = {}, 0

@@ -245,6 +245,7 @@ def fetched_from(address: str, target: Target, path: str) -> int:
         connection.close()
 
 
+@pytest.mark.nightly
 def test_the_shipped_commands_work_through_a_flood(tmp_path: Path) -> None:
     """More challenges than there ever was room for (4,096), asked for by a stranger and by one who has an API key; then update,
     recovery and deactivation as the command line does them."""

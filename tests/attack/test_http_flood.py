@@ -72,7 +72,13 @@ def the_owners_own_body(hana: Holder) -> Iterator[Answer]:
                 yield hana.ask(purpose, digest)
 
 
-FLOODS = [unbound, distinct_bodies, distinct_bodies_without_purpose, purposes, the_owners_own_body]
+FLOODS = [
+    *(unbound, the_owners_own_body),
+    *(
+        pytest.param(one, marks=pytest.mark.nightly)
+        for one in (distinct_bodies, distinct_bodies_without_purpose, purposes)
+    ),
+]
 
 
 @pytest.mark.parametrize("flood", FLOODS, ids=lambda flood: f"{flood.__name__}_{FLOOD}")

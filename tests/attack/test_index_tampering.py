@@ -38,7 +38,11 @@ class Site:
         return running_service(self.database.folder, *self.arguments, environment=self.database.environment)
 
 
-@pytest.fixture(params=["sqlite", "sqlite-2", "postgresql"])
+# The code below is the same: the default run has one process on SQLite.
+TWINS = [pytest.param(name, marks=pytest.mark.nightly) for name in ("sqlite-2", "postgresql")]
+
+
+@pytest.fixture(params=["sqlite", *TWINS])
 def site(request: pytest.FixtureRequest, tmp_path: Path) -> Site:
     url = request.getfixturevalue("postgres_server").new_database() if request.param == "postgresql" else None
     arguments = ("--workers", "2") if request.param == "sqlite-2" else ()

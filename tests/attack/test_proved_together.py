@@ -38,7 +38,7 @@ def test_each_has_its_own_answer(sizes: Sizes) -> None:
     assert sizes.seen == [8]
 
 
-@pytest.mark.parametrize("place", [0, 2, 4])
+@pytest.mark.parametrize("place", [2, *(pytest.param(place, marks=pytest.mark.nightly) for place in (0, 4))])
 @pytest.mark.parametrize("vice", ["exit", "segv", "kill", "huge", "shut"])
 def test_a_death_costs_its_own_call(vice: str, place: int, sizes: Sizes) -> None:
     async def story() -> None:

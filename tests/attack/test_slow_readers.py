@@ -39,7 +39,7 @@ class Target:
     log: bytes
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)])
 def target(request: pytest.FixtureRequest) -> Iterator[Target]:
     arguments: tuple[str, ...] = ()
     url = None

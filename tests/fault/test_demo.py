@@ -26,7 +26,11 @@ SHARED = {
 }
 
 
-@pytest.fixture(params=BACKENDS)
+# The stories run on the others; the default run has the one ledger with two replicas.
+STORES = [pytest.param(name, marks=() if name == "postgresql" else pytest.mark.nightly) for name in BACKENDS]
+
+
+@pytest.fixture(params=STORES)
 def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
     """What the service stands on."""
     try:

@@ -87,7 +87,7 @@ def rows(database: Database) -> tuple[int, ...]:
     return tuple(database.read_now(lambda to: to.execute(count).fetchone()))
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)])
 def url(request: pytest.FixtureRequest) -> str | None:
     """None for the embedded database, else that of a new one on a server."""
     return None if request.param == "sqlite" else request.getfixturevalue("new_stored_database")()

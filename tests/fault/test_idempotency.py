@@ -91,7 +91,7 @@ class Killer:
         self.process.wait(60)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)])
 def killer(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Killer]:
     if request.param == "sqlite":
         running = Killer(tmp_path, lambda _: None)
@@ -179,7 +179,7 @@ def test_killed_request_is_done_once_by_retry(killer: Killer) -> None:
     assert killed > 0, "no request was killed"
 
 
-@pytest.mark.parametrize("act", ENDS_ITS_KEY)
+@pytest.mark.parametrize("act", [ENDS_ITS_KEY[0], pytest.param(ENDS_ITS_KEY[1], marks=pytest.mark.nightly)])
 def test_killed_request_that_ended_its_key_is_done_once(killer: Killer, act: str) -> None:
     """The retry is signed by the key of the first attempt, which is not in force any more."""
     killed = [check_run(killer, act, kill_at, late=True) for kill_at in (1, *range(10, LATE_LINES, 20))]

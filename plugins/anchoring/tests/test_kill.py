@@ -35,7 +35,7 @@ ROUNDS = int(os.environ.get("IDENTITY_ROUNDS") or 2)
 PROOFS = 120
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.nightly)])
 def url(request: pytest.FixtureRequest) -> str | None:
     if request.param == "sqlite":
         return None

@@ -144,6 +144,7 @@ def test_a_ledger_of_a_chain_needs_a_chain(identity: Commands, monkeypatch: pyte
     assert "anvil" in lines[2]
 
 
+@pytest.mark.nightly
 def test_a_server_of_its_own_on_the_ledger_in_memory(identity: Commands) -> None:
     assert "all as promised." in identity.ok("demo", "--ledger", "memory")
 

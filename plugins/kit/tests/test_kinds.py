@@ -103,6 +103,7 @@ def test_a_did_method(make: Callable[[str, str], Made]) -> None:
         assert (refused.status_code, refused.json()["error"]["code"]) == (422, "INVALID_DOCUMENT")
 
 
+@pytest.mark.nightly
 def test_a_ledger(make: Callable[[str, str], Made]) -> None:
     _, environment = make("ledger", "identity-ledger-tape")
     settings = {"IDENTITY_LEDGER_BACKEND": NAME}
@@ -118,6 +119,7 @@ def test_a_ledger(make: Callable[[str, str], Made]) -> None:
         assert not (server.data_dir / "ledger.sqlite").exists()
 
 
+@pytest.mark.nightly
 def test_a_key_store(make: Callable[[str, str], Made]) -> None:
     _, environment = make("key-store", "identity-keys-tape")
     key = "a key that only the plugin's store knows"
@@ -136,6 +138,7 @@ def test_a_key_store(make: Callable[[str, str], Made]) -> None:
         assert listed.status_code == 403
 
 
+@pytest.mark.nightly
 def test_a_custodian(make: Callable[[str, str], Made]) -> None:
     _, environment = make("custodian", "identity-custodian-tape")
     settings = {"IDENTITY_CUSTODIAN_BACKEND": NAME}
@@ -146,11 +149,13 @@ def test_a_custodian(make: Callable[[str, str], Made]) -> None:
         assert not (server.data_dir / "custodian.sqlite").exists()
 
 
+@pytest.mark.nightly
 def test_a_securing_format(make: Callable[[str, str], Made]) -> None:
     _, environment = make("securing", "identity-securing-tape")
     assert states(environment, {}) == {"identity_provide_securing": "active"}
 
 
+@pytest.mark.nightly
 def test_a_panel(make: Callable[[str, str], Made]) -> None:
     _, environment = make("panel", "identity-panel-tape")
     settings = {"IDENTITY_PLUGINS_TAPE_HEADING": "What is <b>there</b>"}

@@ -66,6 +66,7 @@ class TestEvmLedgerFaults(LedgerFaultConformance):
         return forge
 
 
+@pytest.mark.nightly
 class TestEvmLedgerOnPostgresql(LedgerConformance, AnchoringLedgerConformance):
     shared_chain = True
 

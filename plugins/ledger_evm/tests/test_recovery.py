@@ -106,7 +106,13 @@ def test_killed_at_any_moment_nothing_that_was_acknowledged_is_lost(site: Any) -
     assert read(site, "copy") == lines
 
 
-@pytest.mark.parametrize("folders", [("one", "one"), ("one", "other")], ids=["one index", "two indexes and one key"])
+@pytest.mark.parametrize(
+    "folders",
+    [
+        pytest.param(("one", "one"), id="one index", marks=pytest.mark.nightly),
+        pytest.param(("one", "other"), id="two indexes and one key"),
+    ],
+)
 def test_two_processes_race_and_leave_no_fork(site: Any, folders: tuple[str, str]) -> None:
     count = 4
     processes = [start(site, folder, name, count) for folder, name in zip(folders, "ab", strict=True)]

@@ -62,7 +62,8 @@ def asked(scene: Scene, **change: Any) -> dict[str, Any]:
     return body
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+# The older protocol runs over HTTP in the default run.
+@pytest.mark.parametrize("mode", ["auto", pytest.param("legacy", marks=pytest.mark.nightly)])
 def test_an_agent_gets_a_proof_that_a_verifier_accepts(scene: Scene, tmp_path: Path, mode: str) -> None:
     vera = scene.people.mallory
 
@@ -181,7 +182,7 @@ def test_refusal_beside_the_agent_names_its_reason(people: People, tmp_path: Pat
     with_command(scene.agent, tmp_path, talk)
 
 
-@pytest.mark.parametrize("mode", ["modern", "legacy"])
+@pytest.mark.parametrize("mode", ["modern", pytest.param("legacy", marks=pytest.mark.nightly)])
 def test_every_request_is_answered_when_stdin_ends(scene: Scene, tmp_path: Path, mode: str) -> None:
     """By raw lines: all requests at once, and then the end of standard input, before the first tool has an answer."""
     names = environment(scene.agent, tmp_path)

@@ -112,7 +112,7 @@ def test_beside_the_agent_she_is_asked_too_by_a_client_that_shows_pages(scene: S
     assert len(shown) == 1
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("mode", ["auto", pytest.param("legacy", marks=pytest.mark.nightly)])
 def test_beside_the_agent_a_client_without_pages_gets_the_link(scene: Scene, tmp_path: Path, mode: str) -> None:
     async def talk(client: Client) -> None:
         async def asks(**more: str) -> Any:
@@ -129,7 +129,7 @@ def test_beside_the_agent_a_client_without_pages_gets_the_link(scene: Scene, tmp
     with_command(scene.agent, tmp_path, talk, mode=mode)
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("mode", ["auto", pytest.param("legacy", marks=pytest.mark.nightly)])
 def test_a_client_without_pages_gets_a_link_and_calls_again(scene: Scene, mode: str) -> None:
     async def talk(client: Client) -> None:
         async def asks(**more: str) -> dict[str, Any]:

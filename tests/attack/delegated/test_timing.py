@@ -1,10 +1,11 @@
 """Whether the time of a refusal tells what it withholds: two classes of requests, one whose predicate holds and one whose does not.
 
 In one process on the real store, so that no network blurs it, and with its files in memory, so that no disk does: what does not show here
-shows nowhere. On PostgreSQL one refusal and the two answers, because each takes some twenty journeys, and with the disk, because without
-it a commit that is not durable is hardly quicker than one that is. The statistic is dudect's (Reparaz, Balasch, Verbauwhede 2017): the
-classes in random order, the slowest measurements cropped by a limit that both share, Welch's t. A difference that is there makes t grow
-with the square root of the number of pairs. IDENTITY_ROUNDS asks for more, and for the disk.
+shows nowhere. On PostgreSQL (nightly) one refusal and the two answers, because each takes some twenty round trips, and with the disk,
+because without it a commit that is not durable is hardly quicker than one that is. The default run has one refusal and the answers to
+chosen values. The statistic is dudect's (Reparaz, Balasch, Verbauwhede 2017): the classes in random order, the slowest measurements
+cropped by a limit that both share, Welch's t. A difference that is there makes t grow with the square root of the number of pairs.
+IDENTITY_ROUNDS asks for more, and for the disk.
 
 Where the witness is opened before the limits and only a no is durable, as it once was, |t| of 2,000 pairs is 43 for a refusal on SQLite,
 from which 21 follows for 500; on PostgreSQL it is 9 for a refusal and 6 for the answers, of 500.
@@ -173,11 +174,14 @@ LIMITS: dict[str, tuple[str, dict[str, Any], Story | None]] = {
 }
 
 
-@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize(
+    "limit", [pytest.param(one, marks=() if one == "suspended" else pytest.mark.nightly) for one in LIMITS]
+)
 def test_a_refusal_by_a_limit_takes_the_same_time_whatever_the_answer(folder: Path, limit: str) -> None:
     compare_refusals(folder, limit)
 
 
+@pytest.mark.nightly
 def test_so_it_does_on_a_server(folder: Path, syncing: PostgresServer) -> None:
     compare_refusals(folder, "suspended", url=syncing.new_database())
 
@@ -198,11 +202,12 @@ def compare_refusals(folder: Path, limit: str, url: str | None = None) -> None:
     run(folder, story, url=url)
 
 
-@pytest.mark.parametrize("pinned", [False, True], ids=["chosen", "pinned"])
+@pytest.mark.parametrize("pinned", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["chosen", "pinned"])
 def test_yes_and_no_take_the_same_time_until_the_proof(folder: Path, pinned: bool) -> None:
     compare_answers(folder, pinned=pinned)
 
 
+@pytest.mark.nightly
 def test_so_they_do_on_a_server(folder: Path, syncing: PostgresServer) -> None:
     compare_answers(folder, pinned=False, url=syncing.new_database())
 

@@ -287,7 +287,9 @@ def test_workers_whose_fork_server_is_lost_are_replaced_with_it(folder: Path) ->
         (lost,) = (one for one in children(running.process.pid) if before <= {*children(one)})
         os.kill(lost, signal.SIGKILL)
         assert all(gone(process) for process in (lost, *before))
-        (fork_server,) = (one for one in children(running.process.pid) if both(running.process.pid) <= {*children(one)})
+        # The new fork server is a child only when both workers are there, so they are awaited first.
+        after = both(running.process.pid)
+        (fork_server,) = (one for one in children(running.process.pid) if after <= {*children(one)})
         assert b"API_KEY" not in Path(f"/proc/{fork_server}/environ").read_bytes()
         assert httpx.get(f"{running.url}/ready", timeout=WAIT_SECONDS).status_code == 200
         assert running.stop() == 0
