@@ -19,7 +19,7 @@ from datetime import UTC, date, datetime
 from enum import StrEnum
 
 from identity_codec import times
-from identity_codec.strict_json import MAX_SAFE_INTEGER, JsonValue, exact, is_assigned, is_composed
+from identity_codec.strict_json import MAX_SAFE_INTEGER, JsonRefused, JsonValue, exact, is_assigned, is_composed
 from identity_codec.values import value_class
 
 OFFSET = 1 << 63
@@ -140,7 +140,10 @@ class Attribute:
 
     def read(self, value: JsonValue) -> TypedValue:
         """The typed value of a JSON value. Raises ``ValueRefused``."""
-        typed = _READERS[self.type](value, self.scale)
+        try:
+            typed = _READERS[self.type](value, self.scale)
+        except JsonRefused as error:
+            raise ValueRefused(error.reason) from error
         if typed.number is not None and not self.domain[0] <= typed.number <= self.domain[1]:
             raise ValueRefused(f"the {self.type.value} is outside the attribute's domain")
         return typed
@@ -158,15 +161,8 @@ def _check_name(name: str) -> None:
         raise ValueRefused("an attribute name is 1 to 64 printable characters in NFC")
 
 
-def _number(value: JsonValue) -> JsonValue:
-    try:
-        return exact(value)
-    except ValueError as error:
-        raise ValueRefused(str(error)) from error
-
-
 def _read_integer(value: JsonValue, scale: int) -> TypedValue:
-    value = _number(value)
+    value = exact(value)
     if isinstance(value, str):
         if _INTEGER.fullmatch(value) is None or abs(int(value)) <= MAX_SAFE_INTEGER:
             raise ValueRefused("an integer up to 2^53 - 1 is a JSON number, a larger one a string in canonical form")
@@ -181,7 +177,7 @@ def _read_integer(value: JsonValue, scale: int) -> TypedValue:
 
 
 def _read_decimal(value: JsonValue, scale: int) -> TypedValue:
-    value = _number(value)
+    value = exact(value)
     text = (
         str(value)
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MAX_SAFE_INTEGER

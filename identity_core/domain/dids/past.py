@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from identity_codec.values import replace
+from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.revision import Revision
 from identity_core.domain.dids.state import DidState, HistoryNeeded, PastVersion
 from identity_core.errors import DidNotFound, InvalidDocument
@@ -37,3 +38,10 @@ def restorable(state: DidState, version_id: int, at: datetime) -> PastVersion:
         if method.revoked is not None and method.revoked <= at:
             revision.remove_key(method.id)
     return replace(found, document=revision.document())
+
+
+def known_before(before: DidState, after: DidState) -> DidDocument:
+    """Return the document whose keys did not join with ``after``: the one before it, or the one that it restores."""
+    if after.restored in (None, before.version_id):
+        return before.document
+    return next(known.document for known in before.past or () if known.version_id == after.restored)

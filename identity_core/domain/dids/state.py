@@ -298,11 +298,3 @@ def _rest(did: str, metadata: bytes) -> dict[str, Any]:
         "witness_version": read.get("witness"),
         **dict.fromkeys(("past", "restored")),
     }
-
-
-def known_before(before: DidState | None, after: DidState) -> DidDocument | None:
-    """Return the document whose keys did not join with ``after``: the one before it, or the one that it restores. None for a first
-    state."""
-    if before is None or after.restored in (None, before.version_id):
-        return None if before is None else before.document
-    return next(known.document for known in before.past or () if known.version_id == after.restored)

@@ -17,34 +17,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from identity_client.challenge import hash_body
-    from identity_client.did_auth import ForeignOrigin, Signer
-    from identity_client.identity import CallLimits, Identity
-    from identity_client.resolution import LogPlace, PlaceUnknown, require_place
-    from identity_client.session import Client, Exchange, ServiceError, ServiceUnreachable, UnreadableAnswer
+    from identity_client.challenge import hash_body as hash_body
+    from identity_client.did_auth import ForeignOrigin as ForeignOrigin
+    from identity_client.did_auth import Signer as Signer
+    from identity_client.identity import CallLimits as CallLimits
+    from identity_client.identity import Identity as Identity
+    from identity_client.resolution import LogPlace as LogPlace
+    from identity_client.resolution import PlaceUnknown as PlaceUnknown
+    from identity_client.resolution import require_place as require_place
+    from identity_client.session import Client as Client
+    from identity_client.session import Exchange as Exchange
+    from identity_client.session import ServiceError as ServiceError
+    from identity_client.session import ServiceUnreachable as ServiceUnreachable
+    from identity_client.session import UnreadableAnswer as UnreadableAnswer
 
-__all__ = [
-    "CallLimits",
-    "Client",
-    "Exchange",
-    "ForeignOrigin",
-    "Identity",
-    "LogPlace",
-    "PlaceUnknown",
-    "ServiceError",
-    "ServiceUnreachable",
-    "Signer",
-    "UnreadableAnswer",
-    "hash_body",
-    "require_place",
-]
+_NAMES = {
+    "challenge": ("hash_body",),
+    "did_auth": ("ForeignOrigin", "Signer"),
+    "identity": ("CallLimits", "Identity"),
+    "resolution": ("LogPlace", "PlaceUnknown", "require_place"),
+    "session": ("Client", "Exchange", "ServiceError", "ServiceUnreachable", "UnreadableAnswer"),
+}
 
 
 def __getattr__(name: str) -> Any:
     """Return a public name, and import its module then. Otherwise the service would import the HTTP client with each rule."""
-    if name in __all__:
-        for module in ("challenge", "did_auth", "resolution", "session", "identity"):
-            names = vars(import_module(f"identity_client.{module}"))
-            if name in names:
-                return names[name]
+    for module, names in _NAMES.items():
+        if name in names:
+            return getattr(import_module(f"identity_client.{module}"), name)
     raise AttributeError(f"identity_client has no {name}")

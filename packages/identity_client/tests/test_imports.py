@@ -15,8 +15,8 @@ sys.modules["identity_core"] = None
 import identity_client
 for module in pkgutil.iter_modules(identity_client.__path__, "identity_client."):
     importlib.import_module(module.name)
-for name in identity_client.__all__:
-    getattr(identity_client, name)
+for names in identity_client._NAMES.values():
+    assert all(hasattr(identity_client, name) for name in names)
 loaded = {name.partition(".")[0] for name in sys.modules if name.startswith("identity_")}
 assert loaded == {"identity_client", "identity_codec", "identity_core"}, loaded
 """

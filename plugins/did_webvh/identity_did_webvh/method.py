@@ -15,7 +15,7 @@ import orjson
 
 from identity_codec import times
 from identity_codec.values import replace
-from identity_core.domain.dids import evidence, evolution
+from identity_core.domain.dids import evidence, evolution, past
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     Change,
@@ -138,7 +138,7 @@ class DidWebvh:
             body = body.named(before)
             parameters, document = orjson.loads(body.parameters), document.named(PLACEHOLDER, before)
         # Checked here like the controller's signature: an entry of this method has no place for it either.
-        known = history.known_before(state, evolved)
+        known = None if state is None else past.known_before(state, evolved)
         evidence.require_possession(document.did, known, document, evidence.possessions(change))
         octets = body.octets(before)
         if len(octets) > MAX_ENTRY - _PROOF_ROOM:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from identity_client.data_integrity import check_signature, signer_of_proof
 from identity_codec import times
 from identity_codec.values import replace, value_class
-from identity_core.domain.dids import evidence, evolution
+from identity_core.domain.dids import evidence, evolution, past
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Create, Deactivate
 from identity_core.domain.dids.did import Did
@@ -25,7 +25,7 @@ from identity_core.domain.dids.log import birth, change_json, log_keys
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
 from identity_core.domain.dids.log.log_keys import LogKeys
-from identity_core.domain.dids.state import DidState, LogInvalid, authentication_keys, known_before
+from identity_core.domain.dids.state import DidState, LogInvalid, authentication_keys
 from identity_core.errors import IdentityError, InvalidDid, InvalidDocument
 
 MAX_ENTRY: Final = 16 * 1024
@@ -114,7 +114,8 @@ class Chain:
         offered = evidence.possessions(change)
         if len(octets) > MAX_ENTRY - _PROOF_ROOM - _POSSESSION_ROOM * len(offered):
             raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})
-        proofs = evidence.require_possession(str(did), known_before(state, after), document, offered)
+        known = None if state is None else past.known_before(state, after)
+        proofs = evidence.require_possession(str(did), known, document, offered)
         proven = _proven(after, document, proofs)
         after = replace(after, did=did, document=document, entry_hash=entries.multihash(octets), proven_keys=proven)
         return DraftedEntry.of(body, after, signer, proofs)
@@ -204,7 +205,8 @@ class Chain:
         signer = entries.check_proof(proof, entry.body, signers)
         begins, proofs = _POSSESSION in entry.parameters["change"], entries.read_possessions(proof)
         if begins or before.proven_keys is not None:
-            evidence.require_possession(str(after.did), known_before(state, after), after.document, proofs)
+            known = None if state is None else past.known_before(state, after)
+            evidence.require_possession(str(after.did), known, after.document, proofs)
             after = replace(after, proven_keys=_proven(after, after.document, proofs))
         if (begins and before.proven_keys is not None) or (proofs and after.proven_keys is None):
             raise LogInvalid("Proofs of possession are asked for from one entry of the log on, and not before.")
