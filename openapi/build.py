@@ -26,6 +26,7 @@ import yaml
 
 from identity_codec.structs import Types
 from identity_core.extension.compose import CompositionError, compose
+from openapi.client_rules import adapt
 from openapi.error_classes import write_errors
 from openapi.served_operations import operations_of
 from openapi.wire_stub import write_stub
@@ -45,7 +46,6 @@ ERRORS: Final = HERE.parent / "identity_core" / "errors.py"
 METHODS: Final = ("get", "put", "post", "delete", "patch")
 CATALOGUE: Final = "x-error-catalogue"
 MAX_INTEGER: Final = 2**53 - 1
-NO_CONTROL_CHARACTERS: Final = r"^[^\u0000-\u001f\u007f]*$"
 EXAMPLE_REQUEST_ID: Final = "0190b6e1f3a7"
 
 # Headers that are part of what a status or a code means, whatever the operation.
@@ -106,7 +106,7 @@ def bundle(*added: Path) -> Json:
             _join(document["components"].setdefault(kind, {}), members, name)
     _name_members(document["components"]["schemas"])
     _bound_integers(document)
-    _refuse_control_characters(document)
+    adapt(document)
     errors = read(HERE / "errors.yaml")
     used = set(errors["anywhere"])
     responses: Json = {}
@@ -176,17 +176,6 @@ def _bound_integers(part: Any) -> None:
         part = list(part.values())
     for inner in part if isinstance(part, list) else ():
         _bound_integers(inner)
-
-
-def _refuse_control_characters(part: Any) -> None:
-    """No path parameter has a control character: the router takes none, and those who generate requests shall know. A DID stays plain text:
-    a bad one is refused by a code of its own."""
-    if isinstance(part, dict):
-        if part.get("in") == "path" and part.get("name") != "did" and part["schema"].get("type") == "string":
-            part["schema"].setdefault("pattern", NO_CONTROL_CHARACTERS)
-        part = list(part.values())
-    for inner in part if isinstance(part, list) else ():
-        _refuse_control_characters(inner)
 
 
 def _name_members(schemas: Json) -> None:
@@ -311,8 +300,8 @@ def _show_examples(document: Json, examples: Mapping[str, Any]) -> None:
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
-    """The octets of the bundle: small indent, one final newline, ASCII only where the text is."""
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    """Return the bytes of the bundle in ASCII: readers of YAML 1.1 refuse the control characters U+0080 to U+009F."""
+    return json.dumps(document, indent=1, allow_nan=False).encode() + b"\n"
 
 
 def outputs() -> dict[Path, bytes]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from identity_did_webvh import approvals as witness
 from identity_did_webvh.approvals import Witnesses
-from identity_transparency.approval_handlers import approvals_shown
-from identity_transparency.use_cases.approvals import Approvals, Waiting
+from identity_transparency import wire
+from identity_transparency.use_cases.approvals import waiting_version
 
 from identity_client import possession
 from identity_codec import ed25519, multibase, multikey
@@ -31,7 +32,6 @@ from identity_core.domain.dids.changes import (
     Rotate,
     Update,
 )
-from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log.entry import multihash
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.change import Recovered, Rotated
@@ -269,9 +269,10 @@ def approvals() -> Json:
     did = f"did:webvh:{scid}:id.example:dids:{scid}"
     (item,) = json.loads(witness.approve(None, version_id, pairs[0], printed(START)))
     listed = Witnesses(2, frozenset(names))
-    waiting = Approvals(Did.parse(did), 2, 1, version_id, (Waiting(version_id, listed, frozenset(names[:1])),))
-    none = Approvals(Did.parse(did), 2, 2, version_id, ())
-    shown = {"oneMore": plain(approvals_shown(waiting).body), "published": plain(approvals_shown(none).body)}
+    waiting = (waiting_version(version_id, listed, names[:1]),)
+    made = partial(wire.DidApprovals, did=did, versions=2, version_id=version_id)
+    one, none = made(published_versions=1, waiting=waiting), made(published_versions=2, waiting=())
+    shown = {"oneMore": plain(one), "published": plain(none)}
     request = {"approval": {"versionId": version_id, "proof": item["proof"][0]}}
     return {"getDidApprovals": {"200": shown}, "approveDidVersion": {"request": request, "200": shown}}
 

@@ -17,9 +17,7 @@ from identity_transparency.domain.checkpoint_keys import CheckpointKeys, Earlier
 from identity_transparency.ledger_handlers import LedgerHandlers
 from identity_transparency.use_cases.project import (
     CheckpointSigner,
-    Growth,
     LedgerFollower,
-    ProjectLedger,
     TransparencyLog,
 )
 from identity_transparency.use_cases.read import (
@@ -71,10 +69,10 @@ class TreeInMemory:
     async def frontier(self) -> Frontier:
         return self._frontier
 
-    async def append(self, size: int, growth: Growth) -> Frontier:
-        self._tiles |= grown(size, self._tiles, growth.leaves)
-        self._transactions += growth.transactions
-        self._frontier = self._frontier.appended(growth.leaves)
+    async def append(self, size: int, leaves: Sequence[bytes], transactions: Sequence[bytes]) -> Frontier:
+        self._tiles |= grown(size, self._tiles, leaves)
+        self._transactions += transactions
+        self._frontier = self._frontier.appended(leaves)
         return self._frontier
 
     async def tiles(self, wanted: Collection[TileKey]) -> Mapping[TileKey, bytes]:
@@ -120,8 +118,9 @@ def handlers(telling: Telling) -> tuple[LedgerHandlers, Sequence[LedgerEntry]]:
         if version.receipt is not None
     ]
     ledger: Any = TellingLedger(lines)
-    tree, custodian = TreeInMemory(), OneKey()
-    follower = LedgerFollower(ProjectLedger(ledger, tree))
+    tree: Any = TreeInMemory()
+    custodian = OneKey()
+    follower = LedgerFollower(ledger, tree)
     key = VerifierKey(LOG, custodian.pair.public)
     signer = CheckpointSigner(custodian, CheckpointKeys(key), SystemClock())  # type: ignore[arg-type]
     replaced = replaced_once(key, custodian.pair, 2, lines[-1].receipt.recorded_at)

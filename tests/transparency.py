@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys
 from identity_transparency.tree import TransparencyTree
-from identity_transparency.use_cases.project import CheckpointSigner, LedgerFollower, ProjectLedger
+from identity_transparency.use_cases.project import CheckpointSigner, LedgerFollower
 
 from identity_codec import ed25519
 from identity_core.plugin.provider import BuildContext
@@ -65,7 +65,7 @@ class LoggedLedger:
         self.store = open_store(folder, url, processes=2)
         self.tree = TransparencyTree(self.store.database)
         self.key = LogKey()
-        self.follower = LedgerFollower(ProjectLedger(self.ledger, self.tree))
+        self.follower = LedgerFollower(self.ledger, self.tree)
         self.signer = CheckpointSigner(self.key, CheckpointKeys(self.key.verifier), self.clock)  # type: ignore[arg-type]
 
     async def append(self, count: int, prefix: str = "did:x:") -> None:

@@ -27,6 +27,8 @@ PACKAGES = {
         "identity_core/extension/",
         "identity_core/plugin/processes/",
         "plugins/bound_credentials/identity_bound_credentials/worker_calls.py",
+        "plugins/operations/identity_operations/backup/manifest.py",
+        "plugins/transparency/identity_transparency/remembered.py",
     ),
     "jinja2": ("plugins/ui/",),
     "pluggy": ("identity_core/plugin/",),

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from identity_kit.conformance.loops import run
 from identity_kit.conformance.securing_keys import KitIssuer
 from identity_securing_bbs2023 import Bbs2023, suite
 from identity_securing_bbs2023.proof_values import decode_derived
@@ -83,7 +82,9 @@ def credential() -> Any:
     }
     method = f"{did}#{key.public_key}"
     draft = bbs.draft(UnsecuredCredential(claims, method, key.public_key, datetime.now(UTC), ("/issuer",)))
-    return bbs.derive(bbs.secure(draft, run(key.sign(draft))), key.public_key, pointers=["/credentialSubject/boats"])
+    return bbs.derive(
+        bbs.secure(draft, asyncio.run(key.sign(draft))), key.public_key, pointers=["/credentialSubject/boats"]
+    )
 
 
 def served() -> None:

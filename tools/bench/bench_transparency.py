@@ -22,7 +22,6 @@ from pathlib import Path
 from identity_transparency.cli.ledger_audit import examine
 from identity_transparency.cli.sources import FolderSource
 from identity_transparency.tree import TransparencyTree
-from identity_transparency.use_cases.project import Growth
 
 from identity_core.store import Store
 from identity_tlog.leaf import LogLeaf
@@ -58,7 +57,7 @@ async def fill(folder: Path, target: Path, count: int) -> Store:
             path.write_bytes(bundled(part))
             started = time.perf_counter()
             hashes = [leaf_hash(one) for one in part]
-            size = (await TransparencyTree(store.database).append(size, Growth(hashes, hashes))).size
+            size = (await TransparencyTree(store.database).append(size, hashes, hashes)).size
             seconds += time.perf_counter() - started
             part = []
     print(f"stored tree, pages of 256            {count / seconds:10,.0f} entries/s")

@@ -40,7 +40,7 @@ OBJECT: Final = ("minProperties", "maxProperties")
 NUMBER: Final = ("minimum", "maximum")
 KEYWORDS: Final = {
     *("type", "format", "description", "required", "properties", "items", "enum", "nullable", "additionalProperties"),
-    *("x-enum-varnames", "exclusiveMinimum", "default", "$ref", *TEXT, *ARRAY, *OBJECT, *NUMBER),
+    *("x-enum-varnames", "exclusiveMinimum", "default", "title", "$ref", *TEXT, *ARRAY, *OBJECT, *NUMBER),
     (LATER := "x-checked-later"),
 }
 

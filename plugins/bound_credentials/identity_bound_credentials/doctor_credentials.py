@@ -1,5 +1,5 @@
-"""What ``identity doctor`` says of credentials: how many in force are still of suite 1, whether the lists of signed gaps that those of
-suite 2 are proved with are published, and whether the secrets that they are bound to are still kept."""
+"""The checks of ``identity doctor`` about credentials: how many in force are still of suite 1, whether the lists of signed gaps that
+those of suite 2 are proved with are published, and whether the secrets that they are bound to are still kept."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ AND (valid_until IS NULL OR valid_until > :now) GROUP BY issuer ORDER BY count(*
 
 
 def _read(settings: Settings, job: Callable[[Transaction], T]) -> T | None:
-    """What ``job`` reads; None where the database cannot be read."""
+    """Return what ``job`` reads; None where the database cannot be read."""
     try:
         return read_store(settings, job)
     except DatabaseError:

@@ -35,7 +35,7 @@ class GapList:
 
 @value_class
 class Published:
-    """What was published of an epoch last, and of which version of the list it was made."""
+    """The last publication of an epoch, and the version of the list from which it was made."""
 
     version: int
     manifest: bytes
@@ -75,7 +75,7 @@ class PresentingProver(Prover, Protocol):
         day or is revoked."""
 
     def read_presentation(self, text: str) -> PresentedPresentation:
-        """What a presentation says about itself. Nothing is verified; raises ``ProofInvalid`` when it cannot be read."""
+        """Return what a presentation says about itself. Nothing is verified; raises ``ProofInvalid`` when it cannot be read."""
 
     def verify_presentation(
         self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance

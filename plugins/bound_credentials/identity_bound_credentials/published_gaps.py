@@ -55,7 +55,7 @@ class PublishedGaps:
         await self._http.aclose()
 
     async def manifest(self, epoch: StatusEpoch, *, digest: bytes | None = None) -> Manifest:
-        """What was published of this epoch; it serves for all credentials of the list.
+        """Return what was published of this epoch; it serves for all credentials of the list.
 
         ``digest`` is what a transparency log has of it, where the caller knows that. Raises ``StatusListRefused`` for anything but
         this epoch's manifest, ``ServiceError`` where there is none, ``ServiceUnreachable``.

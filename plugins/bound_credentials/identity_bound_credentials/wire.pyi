@@ -29,7 +29,6 @@ class StatusGapsManifest(Struct, frozen=True, kw_only=True):
     format: str
     gaps: int
     issuer: str
-    list: str
     method: str
     period: int
     shards: tuple[str, ...]

@@ -1,13 +1,12 @@
-"""The messages about presentations, between server and worker: as JSON, whose integers have 64 bits, so that scalars are octets.
+"""The messages about presentations, between server and worker, as JSON.
 
-Down goes what the server asks, in the forms that travel: questions as their JSON, headers as they are signed. What comes up is read by the
-domain's own parsers.
+Questions travel as their JSON and headers as they are signed, because their own parsers read them. Scalars travel as bytes, because an
+integer of a message has 64 bits. The other values travel as they are, and check themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
 from msgspec import Struct
@@ -19,8 +18,6 @@ from identity_bound_credentials.domain.bound_credential import BoundHeader, Part
 from identity_bound_credentials.domain.presentation import (
     Acceptance,
     BoundWitness,
-    ConsentTerms,
-    Cover,
     GapWitness,
     PresentationContext,
     PresentationStatement,
@@ -32,7 +29,6 @@ from identity_bound_credentials.domain.question import Question
 from identity_bound_credentials.domain.status_gaps import StatusEpoch
 from identity_bound_credentials.ports import PresentingBatchVerifier, PresentingProver
 from identity_core.domain.proofs.predicate import unsupported
-from identity_core.domain.proofs.proof import Context
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_core.plugin.processes.securing import read, something_else
 from identity_core.ports.prover import CallKind, ProofWorkers, Prover
@@ -46,67 +42,43 @@ class Asking(Struct, forbid_unknown_fields=True):
     question: dict[str, Any]
     headers: list[bytes]
     day: int | None
-    epochs: list[bytes]
-    context: dict[str, Any]
-    agent_key: bytes | None
-    terms: tuple[int, int, int] | None
+    epochs: tuple[StatusEpoch, ...]
+    bound: PresentationContext
     pseudonym: bytes | None = None
 
     @classmethod
-    def of(
-        cls,
-        question: Question,
-        day: int | None,
-        epochs: tuple[StatusEpoch, ...],
-        bound: PresentationContext,
-        pseudonym: bytes | None = None,
-    ) -> Asking:
-        terms = bound.consent
-        return cls(
-            question.json,
-            [credential.header.octets for credential in question.credentials],
-            day,
-            [epoch.header for epoch in epochs],
-            bound.context.json,
-            bound.agent_key,
-            None if terms is None else (int(terms.cover), terms.not_before, terms.not_after),
-            pseudonym,
-        )
+    def from_presented(cls, one: PresentedPresentation) -> Asking:
+        headers = [credential.header.octets for credential in one.question.credentials]
+        return cls(one.question.json, headers, one.day, one.epochs, one.bound, one.pseudonym)
 
     def parse(self) -> PresentedPresentation:
-        """Raises ``ValueError``, ``TypeError``, ``KeyError``, ``AttributeError`` and ``PredicateUnsupported``."""
+        """Return the value. Raises ``ValueError``, ``TypeError``, ``KeyError``, ``AttributeError`` and ``PredicateUnsupported``."""
         headers = [BoundHeader.from_octets(octets) for octets in self.headers]
         question = Question.from_json(self.question, headers)
         if question.json != self.question:
             raise ValueError("the question is not in its one form")
-        terms = None
-        if self.terms is not None:
-            cover, not_before, not_after = self.terms
-            terms = ConsentTerms(Cover(cover), not_before, not_after)
-        bound = PresentationContext(Context.from_json(self.context), self.agent_key, terms)
-        epochs = tuple(StatusEpoch.from_header(octets) for octets in self.epochs)
         if self.pseudonym is not None and (len(self.pseudonym) != G1_OCTETS or question.pseudonym is None):
             raise ValueError("the pseudonym is none of the question's")
-        return PresentedPresentation(question, self.day, epochs, bound, self.pseudonym)
+        return PresentedPresentation(question, self.day, self.epochs, self.bound, self.pseudonym)
 
 
 class Stated(Struct):
     """A statement with its context: what is asked, and the keys of credentials and status lists."""
 
     asking: Asking
-    keys: list[bytes]
+    keys: tuple[bytes, ...]
     status_keys: list[bytes]
 
     @classmethod
-    def of(cls, statement: PresentationStatement, bound: PresentationContext) -> Stated:
+    def from_statement(cls, statement: PresentationStatement, bound: PresentationContext) -> Stated:
         epochs = tuple(part.epoch for part in statement.status)
-        asking = Asking.of(statement.question, statement.day, epochs, bound)
-        return cls(asking, [*statement.keys], [part.public_key for part in statement.status])
+        asking = Asking.from_presented(PresentedPresentation(statement.question, statement.day, epochs, bound))
+        return cls(asking, statement.keys, [part.public_key for part in statement.status])
 
     def parse(self) -> tuple[PresentationStatement, PresentationContext]:
         asked = self.asking.parse()
         status = tuple(StatusPart(*pair) for pair in zip(asked.epochs, self.status_keys, strict=True))
-        return PresentationStatement(asked.question, tuple(self.keys), asked.day, status), asked.bound
+        return PresentationStatement(asked.question, self.keys, asked.day, status), asked.bound
 
 
 class HeldCredential(Struct):
@@ -114,73 +86,38 @@ class HeldCredential(Struct):
 
     signature: bytes
     attributes: dict[str, Any]
-    id: str
-    subject: str
-    valid_from: datetime
-    valid_until: datetime | None
-    handle: int
+    particulars: Particulars
     opening: tuple[bytes, bytes] | None
 
     @classmethod
-    def of(cls, witness: BoundWitness) -> HeldCredential:
-        about, opening = witness.particulars, witness.opening
-        return cls(
-            witness.signature,
-            dict(witness.attributes),
-            about.id,
-            about.subject,
-            about.valid_from,
-            about.valid_until,
-            about.handle,
-            None if opening is None else (scalar(opening[0]), scalar(opening[1])),
-        )
+    def from_witness(cls, witness: BoundWitness) -> HeldCredential:
+        opening = None if witness.opening is None else (scalar(witness.opening[0]), scalar(witness.opening[1]))
+        return cls(witness.signature, dict(witness.attributes), witness.particulars, opening)
 
     def parse(self) -> BoundWitness:
-        about = Particulars(self.id, self.subject, self.valid_from, self.valid_until, self.handle)
-        opening = None
-        if self.opening is not None:
-            opening = (_number(self.opening[0]), _number(self.opening[1]))
-        return BoundWitness(self.signature, self.attributes, about, opening)
+        opening = None if self.opening is None else (_number(self.opening[0]), _number(self.opening[1]))
+        return BoundWitness(self.signature, self.attributes, self.particulars, opening)
 
 
 class Held(Struct):
     """A ``PresentationWitness``."""
 
     credentials: list[HeldCredential]
-    gaps: list[tuple[int, int, bytes]]
+    gaps: tuple[GapWitness, ...]
     consent: tuple[bytes, list[bytes]] | None
 
     @classmethod
-    def of(cls, witness: PresentationWitness) -> Held:
+    def from_witness(cls, witness: PresentationWitness) -> Held:
         agreed = witness.consent
-        return cls(
-            [HeldCredential.of(one) for one in witness.credentials],
-            [(gap.low, gap.high, gap.signature) for gap in witness.gaps],
-            None if agreed is None else (agreed.octets, [scalar(rho) for rho in agreed.rhos]),
-        )
+        consent = None if agreed is None else (agreed.octets, [scalar(rho) for rho in agreed.rhos])
+        return cls([HeldCredential.from_witness(one) for one in witness.credentials], witness.gaps, consent)
 
     def parse(self) -> PresentationWitness:
         agreed = None
         if self.consent is not None:
             octets, rhos = self.consent
             agreed = HolderConsent(octets, tuple(map(_number, rhos)))
-        gaps = tuple(GapWitness(*gap) for gap in self.gaps)
-        return PresentationWitness(tuple(one.parse() for one in self.credentials), gaps, agreed)
-
-
-class Accepted(Struct):
-    """An ``Acceptance``; the age of a status list in seconds."""
-
-    now: datetime
-    status_max_age: float
-    cover: int
-
-    @classmethod
-    def of(cls, acceptance: Acceptance) -> Accepted:
-        return cls(acceptance.now, acceptance.status_max_age.total_seconds(), int(acceptance.cover))
-
-    def parse(self) -> Acceptance:
-        return Acceptance(self.now, timedelta(seconds=self.status_max_age), Cover(self.cover))
+        return PresentationWitness(tuple(one.parse() for one in self.credentials), self.gaps, agreed)
 
 
 def _number(octets: bytes) -> int:
@@ -209,7 +146,7 @@ class Present(_Call):
 
     @staticmethod
     def read(octets: bytes) -> str:
-        """The answer."""
+        """Return the answer."""
         return read(octets, str)
 
 
@@ -220,12 +157,11 @@ class ReadPresentation(_Call):
     text: str
 
     def ask(self, prover: Prover) -> Asking:
-        found = _presenting(prover).read_presentation(self.text)
-        return Asking.of(found.question, found.day, found.epochs, found.bound, found.pseudonym)
+        return Asking.from_presented(_presenting(prover).read_presentation(self.text))
 
     @staticmethod
     def read(octets: bytes) -> PresentedPresentation:
-        """The answer, which is what the domain's parsers say that it is."""
+        """Return the answer, as the domain's parsers read it."""
         asking = read(octets, Asking)
         try:
             return asking.parse()
@@ -239,27 +175,27 @@ class VerifyPresentation(_Call):
     batch: ClassVar[CallKind] = "verify"
     stated: Stated
     text: str
-    accepted: Accepted
+    acceptance: Acceptance
 
     def ask(self, prover: Prover) -> None:
-        statement, text, bound, acceptance = self.asked()
+        statement, text, bound, acceptance = self.arguments()
         _presenting(prover).verify_presentation(statement, text, bound=bound, acceptance=acceptance)
 
-    def asked(self) -> tuple[PresentationStatement, str, PresentationContext, Acceptance]:
-        """What is to be verified."""
+    def arguments(self) -> tuple[PresentationStatement, str, PresentationContext, Acceptance]:
+        """Return the statement, the proof, its context and what is accepted."""
         statement, bound = self.stated.parse()
-        return statement, self.text, bound, self.accepted.parse()
+        return statement, self.text, bound, self.acceptance
 
     @classmethod
     def refusals(
         cls, prover: PresentingBatchVerifier, calls: Sequence[VerifyPresentation]
     ) -> Sequence[ProofInvalid | None]:
         """``PresentingBatchVerifier.verify_presentations``."""
-        return prover.verify_presentations([one.asked() for one in calls])
+        return prover.verify_presentations([one.arguments() for one in calls])
 
     @staticmethod
     def read(octets: bytes) -> None:
-        """The answer. False is no verdict."""
+        """Return the answer, which is null. False is no verdict."""
         return read(octets, type(None))
 
 
@@ -273,7 +209,7 @@ async def present(
     provers: ProofWorkers, statement: PresentationStatement, witness: PresentationWitness, *, bound: PresentationContext
 ) -> str:
     """Call ``PresentingProver.present``."""
-    text: str = await provers.ask(Present(Stated.of(statement, bound), Held.of(witness)))
+    text: str = await provers.ask(Present(Stated.from_statement(statement, bound), Held.from_witness(witness)))
     return text
 
 
@@ -292,8 +228,8 @@ async def verify_presentation(
     acceptance: Acceptance,
 ) -> None:
     """Call ``PresentingProver.verify_presentation``."""
-    await provers.ask(VerifyPresentation(Stated.of(statement, bound), text, Accepted.of(acceptance)))
+    await provers.ask(VerifyPresentation(Stated.from_statement(statement, bound), text, acceptance))
 
 
 PROTOCOLS: Final = (PresentingBatchVerifier, PresentingProver)
-"""What a prover may be besides; the last is what these calls take."""
+"""The protocols of a prover that takes these calls; the last is required."""

@@ -13,8 +13,8 @@ from identity_core.errors import InvalidCredential
 
 
 def import_body(caller: RemoteCaller, *, file: Any, **given: Any) -> dict[str, Any]:
-    """What `identity credential sign` wrote is a body; a credential that a wallet asked for (`sign-request`) is put into one. Ends the
-    command for a credential of another kind."""
+    """Return the body: what `identity credential sign` wrote, or one around a credential that a wallet requested (`sign-request`). Ends
+    the command for a credential of another kind."""
     from identity_bound_credentials.domain.bound_format import binding_of, parse_credential
 
     value = read_json(file)

@@ -1,6 +1,5 @@
-"""What an issuer does for a credential whose secret a wallet keeps, at home: ``offer`` and ``sign-request``. What the holder does stands in
-``credential_wallet``.
-"""
+"""The issuer's commands, without a service, for a credential whose secret a wallet keeps: ``offer`` and ``sign-request``. Those of the
+holder are in ``credential_wallet``."""
 
 from __future__ import annotations
 
@@ -223,7 +222,7 @@ def _signed(
     now: datetime,
     validity: Mapping[str, str | None],
 ) -> dict[str, Any]:
-    """What the credential says, signed. Ends the command for values or times that it cannot have."""
+    """Return what the credential says, signed. Ends the command for values or times that it cannot have."""
     from identity_bound_credentials.domain.bound_credential import NO_HANDLE, Particulars, midnight
 
     from identity_bbs.blind import blind_sign

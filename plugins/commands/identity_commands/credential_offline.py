@@ -1,4 +1,4 @@
-"""What needs no service: signing a credential with a key of this machine, and checking a signature."""
+"""The commands that need no service: signing a credential with a key of this machine, and checking a signature."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""What a holder's wallet does for a credential on its own secret, at home: ``request`` and ``accept``. What the issuer does stands in
-``credential_offer``; messages go by file, and neither the issuer nor a service sees the secret.
-"""
+"""The holder's commands, without a service, for a credential on the wallet's own secret: ``request`` and ``accept``. Those of the issuer
+are in ``credential_offer``; messages go by file, and neither the issuer nor a service sees the secret."""
 
 from __future__ import annotations
 
@@ -124,7 +123,7 @@ def accept(
 
 
 def read_held(held: Path, did: str) -> dict[str, Any]:
-    """What the holder's file holds; one that is not there, or not this DID's, ends the command."""
+    """Return what the holder's file holds; one that is not there, or not this DID's, ends the command."""
     return read_record(held, "holder's file", HELD, did)
 
 

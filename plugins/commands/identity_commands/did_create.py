@@ -111,7 +111,7 @@ def create(
 def _chosen_options(
     services: Sequence[tuple[str, str]], strict_evidence: bool | None, witnesses: Sequence[str], threshold: int | None
 ) -> dict[str, Any]:
-    """What the first entry shall say beside the keys, where that is asked for."""
+    """Return what the first entry shall say beside the keys, where that is asked for."""
     said: dict[str, Any] = {}
     if services:
         said["serviceEndpoints"] = [{"type": kind, "serviceEndpoint": place} for kind, place in services]

@@ -93,7 +93,7 @@ def update(
 
 
 def witness_list(witnesses: Sequence[str], threshold: int | None) -> dict[str, Any]:
-    """Who must approve of a log, as a request says it."""
+    """Return who must approve of a log, as a request says it."""
     listed = [{"id": one} for one in witnesses]
     return {"threshold": threshold or len(listed), "witnesses": listed}
 

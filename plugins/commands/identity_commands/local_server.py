@@ -27,7 +27,7 @@ _REASON = re.compile(r"^error: (.*)\n  at: (.*)\n  do: (.*)\Z", re.MULTILINE)
 
 @value_class
 class LocalServer:
-    """Where the server listens, the API key that it takes, its data directory, and what it has written so far."""
+    """A running server: its URL, the API key that it takes, its data directory and its log."""
 
     url: str
     api_key: str

@@ -64,7 +64,7 @@ def profiles_file() -> Path:
 
 
 def read_profiles() -> Profiles:
-    """What is kept; nothing where there is no file. A file that is none of ours, or that others can read, ends the command."""
+    """Return what is kept; nothing where there is no file. A file that is none of ours, or that others can read, ends the command."""
     path = profiles_file()
     if not path.exists():
         return Profiles()
@@ -80,7 +80,7 @@ def read_profiles() -> Profiles:
 
 @contextlib.contextmanager
 def changed_profiles() -> Iterator[Profiles]:
-    """What is kept, to be changed; on disk at the end, unless something is raised. Two commands at once take turns."""
+    """Return what is kept, to be changed; on disk at the end, unless something is raised. Two commands at once take turns."""
     from identity_core.database.files import FileLock
     from identity_core.files import durable_draft
 
@@ -142,7 +142,7 @@ def _chosen(context: click.Context) -> tuple[Profile | None, bool]:
 
 
 def asked_url(context: click.Context, option: click.Parameter, url: str | None) -> str | None:
-    """Where the service is: by --url, else --profile, else the environment, else the profile in use."""
+    """Return where the service is: by --url, else --profile, else the environment, else the profile in use."""
     if context.resilient_parsing:
         return url
     named = _CHOSEN in context.meta and context.meta[_CHOSEN][2]
@@ -155,14 +155,16 @@ def asked_url(context: click.Context, option: click.Parameter, url: str | None) 
 
 
 def named_url(context: click.Context, option: click.Parameter, url: str | None) -> str | None:
-    """Where the service is that is asked in the place of what lies here: by --url or ``named_profile_option``; None without either."""
+    """Return where the service is that is asked in the place of what lies here: by --url or ``named_profile_option``; None without
+    either."""
     if context.resilient_parsing or (url is None and _CHOSEN not in context.meta):
         return url
     return asked_url(context, option, url)
 
 
 def required_url(context: click.Context, parameter: click.Parameter, url: str | None) -> str | None:
-    """Where the service is, for a command that writes there unasked: it does not guess where neither a URL nor a profile is there."""
+    """Return where the service is, for a command that writes there unasked: it does not guess where neither a URL nor a profile is
+    there."""
     if url is None and not context.resilient_parsing and _chosen(context)[0] is None:
         raise click.MissingParameter(ctx=context, param=parameter)
     return asked_url(context, parameter, url)

@@ -20,7 +20,7 @@ class LedgerUnreachable(Exception):
 
 
 def check_anchor(record: JsonValue, settings: Settings | None) -> dict[str, JsonValue] | None:
-    """What the anchor in a ``ProofRecord`` says, after its path was followed; None where it has none. With settings the ledger is
+    """Return what the anchor in a ``ProofRecord`` says, after its path was followed; None where it has none. With settings the ledger is
     asked as well.
 
     Raises ``ProofInvalid`` when the path does not lead from this proof to the root or the ledger has another story, ``LedgerUnreachable``.

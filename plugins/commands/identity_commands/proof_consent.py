@@ -84,7 +84,7 @@ def consent(
 
 
 def _served(body: dict[str, Any], audience: str | None, challenge: str | None, now: datetime) -> tuple[Context, Cover]:
-    """What the consent is about beside the question, and which of it. Raises ``ValueError``."""
+    """Return what the consent is about beside the question, and which of it. Raises ``ValueError``."""
     from identity_bound_credentials.domain.presentation import DELEGATION_COVER, REQUEST_COVER, Cover
 
     from identity_client.capability import Capability

@@ -125,7 +125,7 @@ def _prover() -> PresentingProver:
 
 
 def _body(credential_id: str | None, predicates: tuple[tuple[str, str, str], ...], question: Any) -> Mapping[str, Any]:
-    """What is asked, as a request has it. Ends the command where it is said twice, or not at all."""
+    """Return what is asked, as a request has it. Ends the command where it is said twice, or not at all."""
     if (credential_id is None) == (question is None) or (question is not None and predicates):
         misused("what is asked?", "give --credential, with --predicate or without, or --question alone")
     if question is not None:

@@ -1,4 +1,4 @@
-"""What a wallet does at home for a proof, whoever makes it: find the credentials that are asked about, and agree."""
+"""The part of a wallet in a proof: it finds the credentials of the question, and agrees."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @value_class
 class WalletCredential:
-    """What the holder's file holds of a credential, the credential, and what it is bound to."""
+    """An entry of the holder's file, its credential, and what that is bound to."""
 
     kept: dict[str, str]
     presented: PresentedCredential

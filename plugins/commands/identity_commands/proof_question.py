@@ -59,7 +59,7 @@ def _predicate(one: Mapping[str, Any]) -> str:
 
 
 def question_from_json(value: Mapping[str, Any]) -> ExpectedQuestion:
-    """Of the members that ``verifyProof`` takes. Raises ``ValueError``."""
+    """Return the question of the members that ``verifyProof`` takes. Raises ``ValueError``."""
     if not value.keys() <= {"credentials", "same", "either", "pseudonym"}:
         raise ValueError("a question has credentials, same, either and pseudonym")
     try:

@@ -51,8 +51,9 @@ def verify_octets(
     now: datetime,
     ledger: Settings | None = None,
 ) -> dict[str, JsonValue]:
-    """What the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it; the anchor of a record is checked too, on the
-    ledger of the settings ``ledger`` where they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and what ``find_key`` raises."""
+    """Return what the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it; the anchor of a record is checked
+    too, on the ledger of the settings ``ledger`` where they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and what
+    ``find_key`` raises."""
     from identity_bound_credentials.domain.check import check_presentation
 
     from identity_core.use_cases.proofs.check import ReceivedProof, check
@@ -84,7 +85,7 @@ def verify_octets(
 
 
 def _presentation(prover: Prover, text: str) -> PresentedPresentation | None:
-    """What a proof of suite 2 says of itself; None for any other text."""
+    """Return what a proof of suite 2 says of itself; None for any other text."""
     if not isinstance(prover, PresentingProver):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Where a check takes public keys from: the command line, a document, a log, or a service that resolves.
+"""The sources of public keys for a check: the command line, a document, a log, or a service that resolves.
 
 For `identity proof verify` the issuer's, for `identity ibct verify` the holder's.
 """
@@ -111,7 +111,8 @@ def holder_keys(did: str, now: datetime, *, keys: Sequence[str], document: Any, 
 
 
 def authentication_keys(value: Any, did: str, now: datetime) -> list[bytes]:
-    """Of a DID document, bare or in a resolution. Raises ``ValueError`` for one of another DID, or that has no such key."""
+    """Return the keys of a DID document, bare or in a resolution. Raises ``ValueError`` for one of another DID, or that has no such
+    key."""
     document = _document(value)
     if document["id"] != did:
         raise ValueError("it is not the DID document of the token's invoker")

@@ -52,7 +52,7 @@ def remedy(code: str, status: int, message: str, details: Mapping[str, Any]) -> 
 
 
 def given(details: Mapping[str, Any]) -> str:
-    """What was refused, name by name, where no remedy is made of it. What the service hides is left out."""
+    """Return what was refused, name by name, where no remedy is made of it. What the service hides is left out."""
     if _details(details):
         return ""
     shown_too = {name: value for name, value in details.items() if value != _HIDDEN}
@@ -60,7 +60,8 @@ def given(details: Mapping[str, Any]) -> str:
 
 
 def _details(details: Mapping[str, Any]) -> str:
-    """What the service says that may help, in words: remedies, else what it takes instead, else the places of a body that are wrong."""
+    """Return what the service says that may help, in words: remedies, else what it takes instead, else the places of a body that are
+    wrong."""
     match details:
         case {"supported": [*known], **given}:
             instead = f" instead of {'; '.join(map(_listed, given.values()))}" if given else ""
@@ -83,7 +84,7 @@ def _listed(value: Any) -> str:
 
 
 def _usual(status: int) -> str:
-    """Where the service says no more than its message."""
+    """Return the remedy where the service returns no more than its message."""
     if status >= 500:
         return "try again later; if it stays so, its log has the request"
     if status == 403:

@@ -1,4 +1,4 @@
-"""What the commands that call a running service share: where it is, and in whose name they call.
+"""The options and calls of the commands that call a running service.
 
 A command that sends one operation and prints the answer is a call of ``add_command``: operationId, options, text.
 """

@@ -93,7 +93,7 @@ class UnnamedKey:
 
 
 def unnamed_keys(lines: Sequence[bytes]) -> tuple[UnnamedKey, ...] | None:
-    """Those of a valid log; None for a log without ``strictEvidence``, whose entries do not show what was asked for."""
+    """Return those keys of a valid log; None for a log without ``strictEvidence``, whose entries do not show what was asked for."""
     first = entries.parse(lines[0]).parameters.get("change")
     if not isinstance(first, dict) or not birth.rules(first).strict_evidence:
         return None

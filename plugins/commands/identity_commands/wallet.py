@@ -93,7 +93,7 @@ class Wallet:
                 draft.replace(self.path)
 
     def places(self) -> Iterator[tuple[Any, Any]]:
-        """Where each key that serves is filed: ``keys``, or a list in it, and the place therein."""
+        """Return where each key that serves is filed: ``keys``, or a list in it, and the place therein."""
         for purpose, filed in self.keys.items():
             if isinstance(filed, list) and purpose != RETIRED:
                 yield from ((filed, place) for place in range(len(filed)))
@@ -101,7 +101,7 @@ class Wallet:
                 yield self.keys, purpose
 
     def find(self, key_id: str) -> tuple[Any, Any] | None:
-        """Where the key with this id is filed."""
+        """Return where the key with this id is filed."""
         return next(((filed, place) for filed, place in self.places() if filed[place].get("keyId") == key_id), None)
 
     def name(self, did: str) -> None:

@@ -1,4 +1,4 @@
-"""What the commands say of a refusal: in the words of their options, and always what may help."""
+"""Messages of commands after a refusal: in the words of their options, and always with a remedy."""
 
 from __future__ import annotations
 

@@ -384,8 +384,3 @@ def test_a_broken_custodian_fails_where_its_fault_lies(custodian, promise):
 def test_every_promise_says_what_it_is():
     for name in PROMISES:
         assert (getattr(CustodianConformance, name).__doc__ or "").strip(), name
-
-
-def test_an_author_without_a_fixture_is_told_what_to_give():
-    with pytest.raises(NotImplementedError, match="custodian"):
-        inspect.unwrap(CustodianConformance.custodian)(CustodianConformance())

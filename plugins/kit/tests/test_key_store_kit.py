@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from _pytest.outcomes import Failed
-from identity_kit.conformance.key_store import NASTY, KeyStoreConformance, WritableKeyStoreConformance, key
+from identity_kit.conformance.key_store import NASTY, WritableKeyStoreConformance, key
 
 from identity_core.domain.callers import digest_of
 from identity_core.errors import VersionConflict
@@ -181,9 +181,3 @@ def test_a_sound_store_keeps_every_promise():
 @pytest.mark.parametrize(("store", "promise"), BROKEN, ids=[broken.__name__ for broken, _ in BROKEN])
 def test_a_broken_store_fails_where_its_fault_lies(store, promise):
     assert promise in failures(store)
-
-
-def test_an_author_without_fixtures_is_told_what_to_give():
-    for fixture in ("store", "known_key"):
-        with pytest.raises(NotImplementedError, match=fixture):
-            inspect.unwrap(getattr(KeyStoreConformance, fixture))(KeyStoreConformance())

@@ -70,7 +70,7 @@ EXPIRED = particulars_of(last=NOW - presenting.DAY)
 
 
 def broken(prover: BbsProver, name: str, caplog: Any) -> bool:
-    """Whether the test of the kit refuses the prover."""
+    """Return whether the test of the kit refuses the prover."""
     case = BoundCase.of(("balance", "gte", 5), ("country", "set_member", ["DE", "JP"]))
     text = BbsProver.present(prover, case.statement, case.witness, bound=case.bound)
     more: dict[str, tuple[Any, ...]] = {

@@ -13,7 +13,6 @@ import pytest
 from identity_bound_credentials.domain.presentation import Acceptance
 from identity_bound_credentials.ports import PresentingProver
 from identity_bound_credentials.worker_calls import (
-    Accepted,
     Held,
     Present,
     ReadPresentation,
@@ -120,9 +119,9 @@ def test_invalid_presentation_is_refused_by_the_worker(run: Any) -> None:
 def test_calls_travel_whole() -> None:
     for make in SCENES.values():
         scene = make()
-        stated = Stated.of(scene.statement, scene.bound)
+        stated = Stated.from_statement(scene.statement, scene.bound)
         witness = scene.witness
-        travelled = decode_call(encode_call(Extended.from_call(Present(stated, Held.of(witness)))))
+        travelled = decode_call(encode_call(Extended.from_call(Present(stated, Held.from_witness(witness)))))
         assert isinstance(travelled, Extended)
         sent = travelled.parse()
         assert isinstance(sent, Present)
@@ -138,10 +137,10 @@ def test_a_prover_that_does_less_says_so() -> None:
     prover: Any = TransparentProver()
     assert not isinstance(prover, PresentingProver)
     scene = target()
-    stated = Stated.of(scene.statement, scene.bound)
+    stated = Stated.from_statement(scene.statement, scene.bound)
     with pytest.raises(PredicateUnsupported):
-        Present(stated, Held.of(scene.witness)).ask(prover)
+        Present(stated, Held.from_witness(scene.witness)).ask(prover)
     with pytest.raises(ProofInvalid):
         ReadPresentation("AAAA").ask(prover)
     with pytest.raises(ProofInvalid):
-        VerifyPresentation(stated, "AAAA", Accepted.of(Acceptance(NOW))).ask(prover)
+        VerifyPresentation(stated, "AAAA", Acceptance(NOW)).ask(prover)

@@ -79,13 +79,13 @@ def find(transaction: Transaction, kind: Kind, digest: bytes, trouble: str = "")
 
 
 def waiting(transaction: Transaction, limit: int) -> Sequence[Waiting]:
-    """What is to be sent, oldest first."""
+    """Return what is to be sent, oldest first."""
     rows = transaction.execute(_WAITING, {"limit": limit}).fetchall()
     return [Waiting(kind, bytes(digest), size) for kind, digest, size in rows]
 
 
 def sent(transaction: Transaction, one: Waiting, transaction_id: int) -> None:
-    """It goes with this transaction."""
+    """Record that it goes with this transaction."""
     transaction.execute(_SEND, {"kind": one.kind, "digest": one.digest, "id": transaction_id})
 
 
@@ -101,7 +101,7 @@ def fail(transaction: Transaction, transaction_id: int, reason: str) -> None:
 
 
 def reopen(transaction: Transaction, number: int) -> None:
-    """What was confirmed above this block is to be confirmed again."""
+    """Confirm again what was confirmed above this block."""
     transaction.execute(_REOPEN, {"number": number})
 
 

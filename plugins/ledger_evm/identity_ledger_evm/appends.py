@@ -59,7 +59,7 @@ class Withdrawn(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What became of an append: its receipt, or ``found``, the version that refused it, or the ``reason`` of its failure."""
+    """The outcome of an append: its receipt, or ``found``, the version that refused it, or the ``reason`` of its failure."""
 
     id: int
     state: State
@@ -124,7 +124,7 @@ def last_hash(transaction: Transaction, number: int) -> bytes | None:
 
 
 def sendable(transaction: Transaction, *, most: int, most_octets: int) -> Sequence[Queued]:
-    """What can go into one transaction, oldest first: one append a DID, none of a DID that has one under way."""
+    """Return what can go into one transaction, oldest first: one append a DID, none of a DID that has one under way."""
     busy = {row[0] for row in transaction.execute(_BUSY).fetchall()}
     chosen: list[Queued] = []
     octets = 0
@@ -141,7 +141,7 @@ def sendable(transaction: Transaction, *, most: int, most_octets: int) -> Sequen
 
 
 def has_stale(transaction: Transaction) -> bool:
-    """Whether anything waits that comes too late: its DID has another version by now."""
+    """Return whether anything waits that comes too late: its DID has another version by now."""
     return transaction.execute(f"{_STALE} LIMIT 1").fetchone() is not None
 
 
@@ -152,7 +152,7 @@ def refuse_stale(transaction: Transaction) -> None:
 
 
 def sent(transaction: Transaction, rows: Sequence[Queued], transaction_id: int) -> None:
-    """They go with this transaction. Raises ``Withdrawn``."""
+    """Record that they go with this transaction. Raises ``Withdrawn``."""
     for row in rows:
         named = {"id": row.id, "transaction": transaction_id}
         if transaction.execute(_SEND, named).rowcount != 1:

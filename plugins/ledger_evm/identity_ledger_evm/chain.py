@@ -1,4 +1,4 @@
-"""What the plugin asks of a chain, as values: blocks, receipts, events of the one contract."""
+"""The values that the plugin reads from a chain: blocks, receipts, events of the one contract."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Chain:
         )
 
     async def input(self, transaction_hash: bytes) -> bytes:
-        """What a transaction calls."""
+        """Return the input of a transaction."""
         return octets(member(await self._node.call("eth_getTransactionByHash", hexed(transaction_hash)), "input"))
 
     async def send(self, raw: bytes) -> None:
@@ -158,7 +158,7 @@ class Chain:
         return hexed(word(await self._read(call("owner")))[12:])
 
     async def refusal(self, sender: str, data: bytes) -> str:
-        """What the contract says against a call, in the node's words; empty when it would go through now."""
+        """Return what the contract says against a call, in the node's words; empty when it would go through now."""
         try:
             await self._node.call("eth_call", {"from": sender, "to": self._contract, "data": hexed(data)}, "latest")
         except NodeRefused as error:

@@ -72,7 +72,7 @@ def status(settings: Settings, transaction: str | None) -> None:
 
 
 def _tools() -> ModuleType:
-    """What does the work. Ends the command where the libraries of a chain, which are an extra, are missing."""
+    """Return what does the work. Ends the command where the libraries of a chain, which are an extra, are missing."""
     try:
         from identity_ledger_evm import deployment
     except ModuleNotFoundError as error:

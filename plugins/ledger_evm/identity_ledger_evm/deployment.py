@@ -92,7 +92,7 @@ async def _deploy(node: Node, settings: EvmSettings, wait_seconds: float) -> Dep
 
 
 async def status(settings: EvmSettings) -> ChainStatus:
-    """What the node says. Raises ``LedgerUnavailable``."""
+    """Return what the node says. Raises ``LedgerUnavailable``."""
     configured = settings.configured()
     sender: Sender = sender_of(settings, configured.chain_id)
     async with _node(settings) as node:
@@ -120,7 +120,7 @@ async def status(settings: EvmSettings) -> ChainStatus:
 
 @dataclass(frozen=True, slots=True)
 class KnownTransaction:
-    """What became of a transaction. ``transaction_hash`` is the one that is mined, or the one that was asked for."""
+    """The state of a transaction. ``transaction_hash`` is the one that is mined, or the one that was requested."""
 
     kind: str
     state: str

@@ -40,7 +40,7 @@ _CHEAP = ("underpriced", "less than block base fee", "fee cap", "fee too low", "
 
 @dataclass(slots=True)
 class Memory:
-    """What a process remembers of its own sending; forgetting it costs a repetition and nothing else."""
+    """The record of a process of its own sending; its loss costs a repetition and nothing else."""
 
     sent: dict[bytes, tuple[bytes, float]] = field(default_factory=dict)
     cheap: set[int] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""What a transaction offers per gas (EIP-1559), and how much gas it may use."""
+"""The fees of a transaction per gas (EIP-1559), and its gas limit."""
 
 from __future__ import annotations
 

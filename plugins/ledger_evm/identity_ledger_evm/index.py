@@ -82,13 +82,13 @@ def start(transaction: Transaction, chain_id: int, contract: str, before: int) -
 
 
 def cursor(transaction: Transaction) -> Cursor:
-    """Where the index ends."""
+    """Return where the index ends."""
     number, block_hash, sequence = transaction.execute(_CURSOR).fetchone()
     return Cursor(number, bytes(block_hash), sequence)
 
 
 def was_read(transaction: Transaction) -> bool:
-    """Whether the chain was ever read into it to the end; else it is empty, or the beginning alone, whatever the contract has."""
+    """Return whether the chain was ever read into it to the end; else it is empty, or the beginning alone, whatever the contract has."""
     return bool(cursor(transaction).hash) and bool(transaction.execute(_IS_READ).fetchone()[0])
 
 
@@ -148,7 +148,7 @@ def recorded_by(transaction: Transaction, item: Item, transaction_id: int) -> in
 
 
 def receipt(transaction_hash: bytes, block_number: int, sequence: int, recorded_at: int) -> Receipt:
-    """What the columns of a row tell."""
+    """Return what the columns of a row tell."""
     return Receipt(bytes(transaction_hash).hex(), block_number, sequence, EPOCH + recorded_at * MICROSECOND)
 
 
@@ -169,7 +169,7 @@ def after(transaction: Transaction, sequence: int, limit: int) -> tuple[LedgerEn
 
 
 def head(transaction: Transaction) -> LedgerHead:
-    """Where the ledger ends."""
+    """Return where the ledger ends."""
     row = transaction.execute(_HEAD).fetchone()
     return LedgerHead(0, 0) if row is None else LedgerHead(*row)
 

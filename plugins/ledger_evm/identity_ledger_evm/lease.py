@@ -1,4 +1,4 @@
-"""Who talks to the chain: one process at a time among those that share a database.
+"""The lease of the process that calls the chain: one at a time among those that share a database.
 
 The lease runs by the wall clock, so it can be held by two for a moment when clocks differ; the second fence is that every
 write below asks for it again, that a nonce stands in one row, and that the contract records nothing twice.

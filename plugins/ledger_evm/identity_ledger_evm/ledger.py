@@ -146,7 +146,7 @@ class EvmLedger:
         return await self._status("revocation", leaf)
 
     async def find_transaction(self, transaction_hash: bytes) -> Outgoing | None:
-        """What became of a transaction that this ledger signed, by any hash that it ever had."""
+        """Return what became of a transaction that this ledger signed, by any hash that it ever had."""
         return await self._read(lambda transaction: outgoing.by_hash(transaction, transaction_hash))
 
     async def close(self) -> None:

@@ -81,7 +81,7 @@ class Attempt:
 
 
 def open_ones(transaction: Transaction) -> Sequence[Outgoing]:
-    """What is not final yet, in order of nonces."""
+    """Return the transactions that are not final, in order of nonces."""
     return [_outgoing(row) for row in transaction.execute(_OPEN).fetchall()]
 
 
@@ -138,7 +138,7 @@ def set_state(
     block_hash: bytes | None = None,
     reason: str = "",
 ) -> None:
-    """What the chain has said of a transaction."""
+    """Return what the chain has said of a transaction."""
     row = {"id": number, "state": state, "hash": digest, "block_number": block_number, "block_hash": block_hash}
     transaction.execute(_STATE, {**row, "reason": reason})
     if digest is not None:

@@ -25,7 +25,7 @@ async def verify(station: Station, chain: Chain) -> None:
 
 
 def code_fault(code: bytes) -> str:
-    """What is wrong with the code at the contract's address, or nothing."""
+    """Return what is wrong with the code at the contract's address, or nothing."""
     if not code:
         return "there is no contract at this address"
     return "" if code == artifact().runtime else "the contract is not the one that this version of the plugin speaks to"

@@ -52,7 +52,7 @@ class EvmSettings:
             raise ValueError("private_key and keystore exclude each other")
 
     def configured(self) -> Configured:
-        """What cannot be guessed. Raises ``NotConfigured`` naming what is missing."""
+        """Return what cannot be guessed. Raises ``NotConfigured`` naming what is missing."""
         if self.rpc_url is None or self.chain_id is None or self.contract is None:
             missing = [name for name in ("rpc_url", "chain_id", "contract") if getattr(self, name) is None]
             raise NotConfigured(

@@ -1,4 +1,4 @@
-"""What the watcher and the dispatcher share: the database, the lease, and which contract on which chain."""
+"""The parts that the watcher and the dispatcher share: the database, the lease, and which contract on which chain."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Station:
         return (self.clock.now() - EPOCH) // MICROSECOND
 
     async def take_lease(self) -> bool:
-        """Whether this process is the one that talks to the chain."""
+        """Return whether this process is the one that talks to the chain."""
         now = self.now()
         if 0 <= now - self._renewed < RENEW_MICROSECONDS:
             return True

@@ -1,4 +1,4 @@
-"""Those who wait for their appends in this process, told together after each look at the chain.
+"""The calls that wait for their appends in this process, answered together after each look at the chain.
 
 A thousand callers that each ask the database would cost more than the chain does.
 """

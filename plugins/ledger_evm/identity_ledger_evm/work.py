@@ -1,4 +1,4 @@
-"""Whether anything is to be done for the chain; asked while the worker rests, so it is one statement."""
+"""The check for open work, in one statement, because it runs while the worker rests."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ OR EXISTS (SELECT 1 FROM evm_transactions WHERE state IN ('submitted', 'mined'))
 
 
 def has_work(transaction: Transaction) -> bool:
-    """Whether something waits or is open."""
+    """Return whether something waits or is open."""
     return bool(transaction.execute(_WORK).fetchone()[0])

@@ -71,9 +71,8 @@ class Worker:
         await self._station.database.write(lambda transaction: lease.release(transaction, holder), durable=False)
 
     async def prepare(self) -> None:
-        """What has to be done before the ledger can be read: is it the chain that was meant, and what does it have that
-        the index has not? Raises ``WrongChain``; ``NeverRead`` where a node is away and nothing of the chain is here. Where something is, a
-        node that is away is for later."""
+        """Check that the chain is the one that was meant, and read what the index lacks. Raises ``WrongChain``; ``NeverRead``: when the
+        node does not answer and nothing of the chain is in the index. A node that is away later is an error of single calls."""
         async with Node(self._rpc_url, self._station.settings.rpc_seconds) as node:
             chain = Chain(node, self._station.contract)
             watcher = Watcher(self._station, chain, self._logger)
@@ -84,7 +83,7 @@ class Worker:
                 await asyncio.sleep(QUICK_SECONDS)
 
     async def _read_up_to_now(self, chain: Chain, watcher: Watcher) -> bool:
-        """Whether the index was read, now or before."""
+        """Return whether the index was read, now or before."""
         was_read = await self._station.database.read(index.was_read)
         try:
             await verify(self._station, chain)

@@ -1,4 +1,4 @@
-"""What chains do to transactions: drop them, price them out, take blocks back, refuse them."""
+"""Faults of chains: transactions that are dropped, outbid or refused, and blocks that are undone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes do: they are away, they stand still, they answer nonsense, they leave things out; and purses are empty."""
+"""Faults of nodes: unreachable, stalled, with invalid or incomplete answers; and accounts without funds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stops the start, and what it may cost."""
+"""The faults that stop a start, and the duration of a start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from identity_ledger_evm.settings import EvmSettings
 from identity_ledger_evm.watcher import Watcher
 from identity_ledger_evm.worker import NeverRead
 from identity_transparency.tree import TransparencyTree
-from identity_transparency.use_cases.project import ProjectLedger
+from identity_transparency.use_cases.project import LedgerFollower
 
 from identity_core.database import Transaction, migrate, open_database
 from identity_core.errors import LedgerUnavailable
@@ -137,8 +137,8 @@ def test_a_chain_that_was_never_read_is_not_told_as_empty(site: Any) -> None:
         await before.append("did:x:1", b"1", expected_version=0)
         await before.close()
         unread = EvmLedger.open(replace(site.settings, rpc_url=away), site.context("fresh"))
-        project = ProjectLedger(unread, TransparencyTree(Store.open(site.folder / "fresh", None).database))
-        for read in (unread.head(), unread.entries("did:x:1"), unread.log_size("did:x:1"), project()):
+        follower = LedgerFollower(unread, TransparencyTree(Store.open(site.folder / "fresh", None).database))
+        for read in (unread.head(), unread.entries("did:x:1"), unread.log_size("did:x:1"), follower.now()):
             with pytest.raises(LedgerUnavailable, match="not read yet"):
                 await read
         with pytest.raises(NeverRead):

@@ -42,7 +42,7 @@ def run(words: list[str], kill_at: int | None, report: int) -> None:
 
 
 def forked(words: list[str], kill_at: int | None = None) -> dict[str, Any]:
-    """What the run said at its end; nothing where it was killed."""
+    """Return the output of the run; nothing where it was killed."""
     reading, writing = os.pipe()
     process = os.fork()
     if not process:
@@ -56,7 +56,7 @@ def forked(words: list[str], kill_at: int | None = None) -> dict[str, Any]:
 
 
 def kept(folder: Path) -> dict[str, list[str]]:
-    """What lies in ``folder`` and its directories."""
+    """Return what lies in ``folder`` and its directories."""
     return {
         str(path.relative_to(folder.parent)): sorted(one.name for one in path.iterdir())
         for path in (folder, *folder.iterdir())

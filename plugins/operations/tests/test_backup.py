@@ -11,7 +11,6 @@ import re
 import shutil
 import sqlite3
 import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -94,8 +93,7 @@ def dids_of(folder: Path) -> set[str]:
 
 def sound(folder: Path) -> None:
     """Check that what a start compares agrees; the settings say where the checkpoint is remembered."""
-    with tempfile.TemporaryDirectory() as scratch:
-        found = asyncio.run(compare_storage(load(environment={}, overrides={"data_dir": folder}), Path(scratch)))
+    found = asyncio.run(compare_storage(load(environment={}, overrides={"data_dir": folder})))
     assert found.entries is not None
     assert (found.remembered, found.pending) == (found.entries, ())
 

@@ -1,4 +1,4 @@
-"""What another extension declares: its checks, its rules about rows, its retention rule; and its probe."""
+"""The declarations of another extension: its checks, its rules about rows, its retention rule; and its probe."""
 
 from __future__ import annotations
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from identity_kit.conformance.loops import close, run
+from identity_kit.conformance.loops import close
 from identity_kit.conformance.securing import SecuringConformance
 from identity_securing_bbs2023 import Bbs2023
 
@@ -37,7 +38,7 @@ class TestBbs2023(SecuringConformance):
     def securing(self) -> Iterator[Any]:
         found = in_threads(Bbs2023(), workers=1)
         yield found
-        run(close(found))
+        asyncio.run(close(found))
 
     @pytest.fixture
     def unsecured(self) -> UnsecuredCredential:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Callable
@@ -9,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from identity_kit.conformance.loops import run
 from identity_kit.conformance.securing_keys import KitIssuer
 from identity_securing_bbs2023 import Bbs2023, cbor, statements
 from identity_securing_bbs2023.contexts import CONTEXTS
@@ -52,7 +52,7 @@ def nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def issue(bbs: Bbs2023, claims: dict[str, Any]) -> dict[str, Any]:
     draft = bbs.draft(replace(UNSECURED, claims=claims, public_key=KEY.public_key))
-    secured = bbs.secure(draft, run(KEY.sign(draft)))
+    secured = bbs.secure(draft, asyncio.run(KEY.sign(draft)))
     assert isinstance(secured, dict)
     return secured
 

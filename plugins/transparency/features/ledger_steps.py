@@ -36,7 +36,7 @@ MALFORMED = {"getLedgerTransaction": "/ledger/transactions/ABC", "getLedgerBlock
 
 
 def receipt_of(world: World, name: str) -> dict[str, Any]:
-    """What the answer said that made the DID."""
+    """Return what the answer said that made the DID."""
     return world.person(name).created
 
 

@@ -16,7 +16,7 @@ WITNESS = re.compile(r"witness (did:key:z6Mk\w+)")
 
 
 def place(machine: Machine, name: str) -> Answer:
-    """What lies at the path that the DID names (did:webvh 1.0, "The DID to HTTPS Transformation")."""
+    """Return what lies at the path that the DID names (did:webvh 1.0, "The DID to HTTPS Transformation")."""
     assert machine.running is not None
     path = "/".join(["", *machine.dids["Hana"].split(":")[4:], name])
     return machine.running.wire.call("GET", path)

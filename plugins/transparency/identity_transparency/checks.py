@@ -1,4 +1,5 @@
-"""What ``identity doctor`` says of the witnesses of the log: whether their policy can be met, and how far the last quorum is behind."""
+"""The checks of ``identity doctor`` about the witnesses of the log: whether their policy can be met, and how far the last quorum is
+behind."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from identity_codec.values import value_class
 from identity_core.api.errors import negotiate
 from identity_core.api.request import Answer, Request
 from identity_core.errors import InvalidRequest, TileNotFound
-from identity_tlog.leaf import LogLeaf
 from identity_tlog.proofs import TlogProof
 from identity_tlog.tiles import Tile
 from identity_tlog.tree import Malformed, leaf_hash
@@ -63,16 +62,7 @@ class LedgerHandlers:
         return Answer(200, body, headers=A_MINUTE)
 
     async def get_ledger_block(self, request: Request) -> Answer:
-        block = await self.block(int(request.path["blockNumber"]), request.query)
-        last = block.entries[-1].sequence if block.entries else block.last
-        body = wire.LedgerBlock(
-            block_number=block.number,
-            first_sequence=block.first,
-            last_sequence=block.last,
-            items=tuple(map(_line, block.entries)),
-            next_after=last if last < block.last else None,
-        )
-        return Answer(200, body, headers=A_MINUTE)
+        return Answer(200, await self.block(int(request.path["blockNumber"]), request.query), headers=A_MINUTE)
 
     async def get_ledger_key(self, request: Request) -> Answer:
         return Answer(200, await self.key(), headers=A_MINUTE)
@@ -102,25 +92,7 @@ class LedgerHandlers:
 
     async def get_ledger_consistency_proof(self, request: Request) -> Answer:
         query: wire.GetLedgerConsistencyProofQuery = request.query
-        proof = await self.consistency(query)
-        body = wire.LedgerConsistencyProof(
-            first=proof.first,
-            second=proof.second,
-            first_root_hash=base64url_encode(proof.first_root),
-            second_root_hash=base64url_encode(proof.second_root),
-            hashes=tuple(map(base64url_encode, proof.hashes)),
-        )
-        return Answer(200, body, headers=A_SECOND if query.second is None else FOREVER)
-
-
-def _line(leaf: LogLeaf) -> wire.LedgerBlockEntry:
-    return wire.LedgerBlockEntry(
-        sequence=leaf.sequence,
-        did=leaf.did,
-        version_id=leaf.version,
-        timestamp=printed(leaf.recorded_at),
-        transaction_hash=leaf.transaction_hash,
-    )
+        return Answer(200, await self.consistency(query), headers=A_SECOND if query.second is None else FOREVER)
 
 
 def _inclusion(proof: InclusionProof) -> wire.LedgerInclusionProof:

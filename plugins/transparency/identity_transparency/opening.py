@@ -20,14 +20,14 @@ from identity_transparency.domain.checkpoint_keys import CheckpointKeys
 from identity_transparency.remembered import CheckpointFile, Remembered
 from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
-from identity_transparency.use_cases.project import CheckpointSigner, LedgerFollower, ProjectLedger, TransparencyLog
+from identity_transparency.use_cases.project import CheckpointSigner, LedgerFollower, TransparencyLog
 from identity_transparency.use_cases.storage import CheckStorage
 
 
 async def open_log(settings: Settings, ledger: LedgerBackend, store: Store, custodian: Custodian) -> TransparencyLog:
     """Return the transparency log of ``ledger``, without a server around it."""
     tree = TransparencyTree(store.database)
-    follower = LedgerFollower(ProjectLedger(ledger, tree))
+    follower = LedgerFollower(ledger, tree)
     here = f"{origin_of(settings).partition('://')[2]}/api/v1/ledger"
     # A log keeps its name on another port and behind another host: anyone who holds a checkpoint knows it by that.
     origin = settings.ledger.origin or await tree.named(here)

@@ -6,15 +6,23 @@ and the audit log the line. The file is JSON; the checkpoint in it is signed, th
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
 
 from identity_codec.values import value_class
 from identity_core.files import durable_draft, open_regular
 from identity_tlog.note import Checkpoint, Note
 from identity_tlog.tree import Malformed
 
-LINK_BYTES = 32
+
+class _File(Struct, rename="camel", omit_defaults=True):
+    checkpoint: str
+    audit_lines: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    audit_link: Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+    published: bool = False
 
 
 @value_class
@@ -30,29 +38,19 @@ class Remembered:
 
     @classmethod
     def parse(cls, octets: bytes) -> Remembered:
-        """From the octets of ``encode``. Raises ``Malformed``."""
+        """Return the value of the bytes that ``encode`` returned. Raises ``Malformed``."""
         try:
-            read = json.loads(octets)
-            note, lines, link = str(read["checkpoint"]).encode(), read["auditLines"], bytes.fromhex(read["auditLink"])
-            is_published = read.get("published", False)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            read = msgspec.json.decode(octets, type=_File)
+        except (ValueError, RecursionError) as error:
             raise Malformed("it is not what was remembered") from error
-        if (
-            type(lines) is not int
-            or not 0 <= lines < 2**63
-            or len(link) != LINK_BYTES
-            or type(is_published) is not bool
-        ):
-            raise Malformed("it is not what was remembered")
-        remembered = cls(note, lines, link, is_published)
+        remembered = cls(read.checkpoint.encode(), read.audit_lines, bytes.fromhex(read.audit_link), read.published)
         Checkpoint.parse(Note.parse(remembered.note).text)
         return remembered
 
     def encode(self) -> bytes:
-        """The file."""
-        read: dict[str, object] = {"checkpoint": self.note.decode(), "auditLines": self.audit_lines}
-        read |= {"auditLink": self.audit_link.hex()} | ({"published": True} if self.is_published else {})
-        return json.dumps(read, indent=2).encode() + b"\n"
+        """Return the content of the file."""
+        file = _File(self.note.decode(), self.audit_lines, self.audit_link.hex(), self.is_published)
+        return msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n"
 
     @property
     def checkpoint(self) -> Checkpoint:

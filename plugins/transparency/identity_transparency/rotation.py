@@ -1,4 +1,4 @@
-"""What replaces the keys of the service, beside a running one."""
+"""The replacement of the service's own keys, beside a running service."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from identity_transparency.use_cases.service_log import ServiceLog
 
 @contextlib.asynccontextmanager
 async def log_key_rotation(settings: Settings) -> AsyncIterator[RotateServiceKey]:
-    """What rotates the key of the log, beside a running service. Raises ``StartError``."""
+    """Open what rotates the key of the log, beside a running service. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
         log, store = await _service_log(settings, stack)
         # Two deadlines: an append that ran into one may still be done a moment later.
@@ -45,7 +45,7 @@ async def log_key_rotation(settings: Settings) -> AsyncIterator[RotateServiceKey
 
 @contextlib.asynccontextmanager
 async def token_key_replacement(settings: Settings) -> AsyncIterator[ReplaceServiceKey]:
-    """What replaces the key of access tokens, beside a running service. Raises ``StartError``."""
+    """Open what replaces the key of access tokens, beside a running service. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
         log, _ = await _service_log(settings, stack)
         keep = timedelta(seconds=settings.token.lifetime_seconds) + jose.LEEWAY
@@ -79,7 +79,7 @@ class RotateSeal:
 
 @contextlib.asynccontextmanager
 async def seal_rotation(settings: Settings) -> AsyncIterator[RotateSeal]:
-    """What seals everything anew beside a running service, where the custodian can. Raises ``StartError``."""
+    """Open what seals everything anew beside a running service, where the custodian can. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
         _, custodian, store = await store_beside(settings, stack)
         if not isinstance(custodian, ResealingCustodian):
@@ -93,7 +93,7 @@ async def seal_rotation(settings: Settings) -> AsyncIterator[RotateSeal]:
 
 @contextlib.asynccontextmanager
 async def checkpoint_key_replacement(settings: Settings) -> AsyncIterator[ReplaceServiceKey]:
-    """What replaces the key of checkpoints, beside a running service. Raises ``StartError``."""
+    """Open what replaces the key of checkpoints, beside a running service. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
         log, store = await _service_log(settings, stack)
         custodian = log.writer.signer.custodian
@@ -103,7 +103,7 @@ async def checkpoint_key_replacement(settings: Settings) -> AsyncIterator[Replac
 
 
 async def _service_log(settings: Settings, stack: AsyncExitStack) -> tuple[ServiceLog, Store]:
-    """What writes the service log beside a running service, and the store under it; ``stack`` closes them."""
+    """Open what writes the service log beside a running service, and the store under it; ``stack`` closes them."""
     clock = SystemClock()
     plugins, custodian, store = await store_beside(settings, stack)
     methods, ledger = plugins.did_methods(), plugins.ledger(settings.ledger.backend)

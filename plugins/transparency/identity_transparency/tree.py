@@ -14,7 +14,6 @@ from identity_core.database import Database, DatabaseMismatch, Transaction
 from identity_core.store.service_did import StoredServiceDid
 from identity_tlog.tiles import TileKey, edge_of, grown
 from identity_tlog.tree import Frontier, Malformed
-from identity_transparency.use_cases.project import Growth
 
 _HEAD = "SELECT size, peaks FROM transparency_head WHERE id = 1"
 _MOVE_HEAD = "UPDATE transparency_head SET size = :size, peaks = :peaks WHERE id = 1"
@@ -49,7 +48,7 @@ _PLACES = "SELECT sequence FROM transparency_places WHERE prefix = :prefix ORDER
 
 
 class TransparencyTree(StoredServiceDid):
-    """The port ``LogTree`` on the tables of the store."""
+    """The stored tree: tiles, frontier, and places by transaction hash. Several processes may append; each growth counts once."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
@@ -70,23 +69,28 @@ class TransparencyTree(StoredServiceDid):
         await self._change(_RENAME, {"origin": origin})
 
     async def frontier(self) -> Frontier:
+        """Return the tree as it is."""
         return await self._database.read(_frontier)
 
-    async def append(self, size: int, growth: Growth) -> Frontier:
-        return await self._database.write(lambda transaction: self._append(transaction, size, growth), durable=False)
+    async def append(self, size: int, leaves: Sequence[bytes], transactions: Sequence[bytes]) -> Frontier:
+        """Append leaf hashes to a tree of ``size``, whole or not at all, and return the tree. They are found by ``transactions``, the
+        transaction hash of each, 32 bytes. A tree that has another size already, because another process was faster, is left alone and
+        returned. The rows are not durable: the ledger is."""
 
-    def _append(self, transaction: Transaction, size: int, growth: Growth) -> Frontier:
-        before = _frontier(transaction)
-        if before.size != size:
-            return before
-        edge = _tiles(transaction, edge_of(size))
-        for (level, number), hashes in grown(size, edge, growth.leaves).items():
-            transaction.execute(_KEEP_TILE, {"level": level, "number": number, "hashes": hashes})
-        prefixes = orjson.dumps([_prefix(hash_) for hash_ in growth.transactions]).decode()
-        transaction.execute(self._keep_places, {"prefixes": prefixes, "first": size + 1})
-        after = before.appended(growth.leaves)
-        transaction.execute(_MOVE_HEAD, {"size": after.size, "peaks": after.encode()})
-        return after
+        def append(transaction: Transaction) -> Frontier:
+            before = _frontier(transaction)
+            if before.size != size:
+                return before
+            edge = _tiles(transaction, edge_of(size))
+            for (level, number), hashes in grown(size, edge, leaves).items():
+                transaction.execute(_KEEP_TILE, {"level": level, "number": number, "hashes": hashes})
+            prefixes = orjson.dumps([_prefix(hash_) for hash_ in transactions]).decode()
+            transaction.execute(self._keep_places, {"prefixes": prefixes, "first": size + 1})
+            after = before.appended(leaves)
+            transaction.execute(_MOVE_HEAD, {"size": after.size, "peaks": after.encode()})
+            return after
+
+        return await self._database.write(append, durable=False)
 
     async def drop_projections(self, sequence: int) -> None:
         """Drop what was projected from ledger entries after ``sequence``, and the whole tree, which is made again. The ledger must have
@@ -100,9 +104,11 @@ class TransparencyTree(StoredServiceDid):
         await self._database.write(drop)
 
     async def tiles(self, wanted: Collection[TileKey]) -> Mapping[TileKey, bytes]:
+        """Return those of the wanted tiles that are there, each as wide as it is now."""
         return await self._database.read(lambda transaction: _tiles(transaction, wanted))
 
     async def places(self, transaction: bytes) -> Sequence[int]:
+        """Return the sequences at which this transaction hash may be, few and mostly one: the ledger states which is right."""
         return [row[0] for row in await self._rows(_PLACES, {"prefix": _prefix(transaction)})]
 
 

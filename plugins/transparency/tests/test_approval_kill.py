@@ -18,7 +18,8 @@ from identity_transparency import store as witness_files
 from identity_transparency import wire
 from identity_transparency.store import StoredWitnessFiles
 from identity_transparency.use_cases import approvals as witnessed
-from identity_transparency.use_cases.approvals import Approvals, ApproveDidVersion, GetDidApprovals
+from identity_transparency.use_cases.approvals import ApproveDidVersion, GetDidApprovals
+from identity_transparency.wire import DidApprovals
 
 from identity_codec.structs import convert
 from identity_core.domain.activity import OPERATOR, RequestContext
@@ -45,7 +46,7 @@ def open_site(folder: Path) -> Site:
     return site
 
 
-async def approve(site: Site) -> Approvals:
+async def approve(site: Site) -> DidApprovals:
     pending = GetDidApprovals(site.recorded, site.files)
     use_case = ApproveDidVersion(site.publish, pending, MovableClock())
     return await use_case(
@@ -112,7 +113,7 @@ def test_an_approval_and_its_line_are_both_there_or_neither(tmp_path: Path) -> N
             site = open_site(folder)
             after = await count_rows(site)
             found.add(after)
-            assert (await approve(site)).published == 1
+            assert (await approve(site)).published_versions == 1
             assert await count_rows(site) == (1, 1)
             await site.store.close()
 

@@ -1,4 +1,4 @@
-"""What of a witnessed did:webvh log is published, and which approvals are taken."""
+"""The published part of a witnessed did:webvh log, and the approvals that are accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an auditor finds in a log that breaks its own rules, entry by entry."""
+"""The findings of an auditor in a log that breaks its own rules, entry by entry."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from identity_transparency.domain.checkpoint_keys import CheckpointKeys, keys_fo
 from identity_transparency.remembered import Remembered
 from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.checkpoint_keys import OVERLAP, ReadCheckpointKeys, SignSuccession, name_of
-from identity_transparency.use_cases.project import CheckpointSigner, LedgerFollower, ProjectLedger
+from identity_transparency.use_cases.project import CheckpointSigner, LedgerFollower
 from identity_transparency.use_cases.read import GetLedgerKey
 from identity_transparency.use_cases.replace_key import ReplacedKey, ReplaceServiceKey
 from identity_transparency.use_cases.storage import require_signed
@@ -32,9 +32,7 @@ class Process:
 
     def __init__(self, service: Service, signer: CheckpointSigner) -> None:
         self.service, self.signer = service, signer
-        self.follower = LedgerFollower(
-            ProjectLedger(service.rooms.ledger, TransparencyTree(service.rooms.store.database))
-        )
+        self.follower = LedgerFollower(service.rooms.ledger, TransparencyTree(service.rooms.store.database))
 
     @classmethod
     async def of(cls, service: Service) -> Process:
@@ -117,7 +115,8 @@ def test_a_compromised_key_signs_nothing_more_and_counts_up_to_its_size(tmp_path
 
 
 def test_a_key_that_lay_beside_a_stolen_one_signs_nothing_more_either(tmp_path: Path) -> None:
-    """It was replaced for no such reason and would sign for thirty days: whoever had the custodian when he had its successor has both."""
+    """Guard against a fault: the key was replaced for no such reason and would sign for thirty days: whoever had the custodian when
+    he had its successor has both."""
 
     async def story(service: Service) -> None:
         one = await Process.of(service)

@@ -123,7 +123,8 @@ def play(scenario: Callable[[Fed], Any], folder: Path, quorum: int = 3) -> None:
 
 @pytest.mark.parametrize("feeds", [True, False])
 def test_a_feeder_rests_while_nothing_is_to_be_cosigned(tmp_path: Path, feeds: bool) -> None:
-    """It read the ledger each second, also that of a server. One that does not feed reads on until it knows what another has kept."""
+    """Guard against a fault: the feeder read the ledger each second, also that of a server. One that does not feed reads on until it
+    knows what another has kept."""
 
     async def scenario(it: Fed) -> None:
         one = it.feeder if feeds else it.another()
@@ -263,8 +264,8 @@ def test_a_slow_witness_holds_up_nobody_and_gets_the_newest_when_it_is_back(tmp_
 
 
 def test_slow_witnesses_meet_at_one_checkpoint(tmp_path: Path) -> None:
-    """Of four, three must cosign, one is gone, and two take their time, each another. If every second brought another checkpoint, no two
-    of them would ever sign the same."""
+    """Check that of four, three must cosign, one is gone, and two take their time, each another. If every second brought another
+    checkpoint, no two of them would ever sign the same."""
 
     async def scenario(it: Fed) -> None:
         def gone(body: bytes) -> bytes:
@@ -340,7 +341,7 @@ def test_another_process_reads_what_the_one_that_feeds_has_kept(tmp_path: Path) 
 
 
 def test_what_the_policy_does_not_accept_is_not_shown(tmp_path: Path) -> None:
-    """Who can write the database cannot make a checkpoint out of nothing; nor does one of another policy count."""
+    """Check that a process that can write the database cannot make a checkpoint out of nothing; nor does one of another policy count."""
 
     async def scenario(it: Fed) -> None:
         await it.logged.append(2)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from identity_ledger_memory import MemoryLedger
 from identity_transparency.tree import TransparencyTree
-from identity_transparency.use_cases.project import LedgerFollower, ProjectLedger, leaf_of
+from identity_transparency.use_cases.project import LedgerFollower, leaf_of
 from identity_transparency.use_cases.read import (
     GetLedgerBlock,
     GetLedgerCheckpoint,
@@ -29,6 +29,7 @@ from identity_transparency.wire import (
     GetLedgerInclusionProofQuery,
 )
 
+from identity_codec.multibase import base64url_decode
 from identity_core.errors import (
     BlockNotFound,
     LedgerUnavailable,
@@ -102,7 +103,9 @@ def test_proofs_verify(logged: LoggedLedger) -> None:
         consistency = GetLedgerConsistencyProof(logged)
         for first, second in ((0, 300), (1, None), (256, 257), (300, 300), (0, 0)):
             grown = await consistency(GetLedgerConsistencyProofQuery(first=first, second=second))
-            verify_consistency(first, grown.first_root, grown.second, grown.second_root, grown.hashes)
+            hashes = map(base64url_decode, (grown.first_root_hash, grown.second_root_hash, *grown.hashes))
+            before, after, *steps = hashes
+            verify_consistency(first, before, grown.second, after, steps)
         for first, second in ((301, None), (2, 1), (0, 301)):
             with pytest.raises(LogRangeInvalid):
                 await consistency(GetLedgerConsistencyProofQuery(first=first, second=second))
@@ -121,13 +124,13 @@ def test_entries_are_found_by_hash_and_by_block(logged: LoggedLedger) -> None:
             await transaction("0" * 64)
         block = GetLedgerBlock(logged.ledger)
         for number in {line.receipt.block_number for line in lines}:
-            expected = [leaf_of(line) for line in lines if line.receipt.block_number == number]
+            expected = [line.receipt.transaction_hash for line in lines if line.receipt.block_number == number]
             found = await block(number, GetLedgerBlockQuery(limit=1000))
-            assert list(found.entries) == expected
-            assert (found.first, found.last) == (expected[0].sequence, expected[-1].sequence)
-            page = await block(number, GetLedgerBlockQuery(after=found.first, limit=2))
-            assert list(page.entries) == expected[1:3]
-            assert list((await block(number, GetLedgerBlockQuery(after=found.last, limit=2))).entries) == []
+            assert [one.transaction_hash for one in found.items] == expected
+            assert (found.first_sequence, found.last_sequence) == (found.items[0].sequence, found.items[-1].sequence)
+            page = await block(number, GetLedgerBlockQuery(after=found.first_sequence, limit=2))
+            assert [one.transaction_hash for one in page.items] == expected[1:3]
+            assert (await block(number, GetLedgerBlockQuery(after=found.last_sequence, limit=2))).items == ()
         with pytest.raises(BlockNotFound):
             await block(lines[-1].receipt.block_number + 1, GetLedgerBlockQuery())
 
@@ -181,17 +184,17 @@ def test_a_crash_between_two_pages_costs_nothing(tmp_path: Path) -> None:
             class Mortal:
                 frontier, tiles, places = tree.frontier, tree.tiles, tree.places
 
-                async def append(self, size: int, growth: Any, tree: Any = tree, calls: Any = calls) -> Any:
+                async def append(self, *growth: Any, tree: Any = tree, calls: Any = calls) -> Any:
                     if next(calls, None) is None:
                         raise Dies
-                    return await tree.append(size, growth)
+                    return await tree.append(*growth)
 
             with pytest.raises(Dies):
-                await ProjectLedger(logged.ledger, Mortal())()
+                await LedgerFollower(logged.ledger, Mortal()).now()
             await logged.store.close()
             logged.store = type(logged.store).open(tmp_path)
             logged.tree = TransparencyTree(logged.store.database)
-        logged.follower = LedgerFollower(ProjectLedger(logged.ledger, logged.tree))
+        logged.follower = LedgerFollower(logged.ledger, logged.tree)
         assert await logged.follower.now() == Frontier().appended(map(leaf_hash, await leaves_of(logged)))
         await logged.close()
 
@@ -207,7 +210,7 @@ def test_a_lost_tree_is_made_again(tmp_path: Path) -> None:
         for file in tmp_path.glob("identity.sqlite*"):
             file.unlink()
         logged.store = type(logged.store).open(tmp_path)
-        logged.follower = LedgerFollower(ProjectLedger(logged.ledger, TransparencyTree(logged.store.database)))
+        logged.follower = LedgerFollower(logged.ledger, TransparencyTree(logged.store.database))
         assert await logged.follower.now() == before
         await logged.close()
 

@@ -253,7 +253,7 @@ def test_nothing_is_cosigned_that_cannot_be_kept(
 
 
 def test_a_state_of_before_counts(cosigner: Cosigner, tmp_path: Path) -> None:
-    """It held the text of the checkpoint, and no signature to show."""
+    """Guard against a fault: the state held the text of the checkpoint, and no signature to show."""
     text = Note.parse(LOG.note(LEAVES[:20])).text
     (tmp_path / "w" / "witness.json").write_text(json.dumps({ORIGIN: text}))
     again = reopened(tmp_path / "w")

@@ -1,4 +1,4 @@
-"""What is remembered apart is read as a stranger's: whatever the file holds, it is parsed or refused."""
+"""The file of the last checkpoint: any content is parsed or refused."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def test_every_process_goes_on_to_the_next_key_and_the_old_one_is_retired(tmp_pa
 
 
 def test_a_process_that_has_not_heard_of_it_writes_on_without_a_refusal(tmp_path: Path) -> None:
-    """It signs with the old key; where a DID has moved on, or the key is gone, it reads the service log and signs again."""
+    """Check that it signs with the old key; where a DID has moved on, or the key is gone, it reads the service log and signs again."""
 
     async def story(service: Service) -> None:
         created, other = await service.rooms.new_did(), await service.rooms.new_did()

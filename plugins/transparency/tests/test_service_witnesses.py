@@ -31,7 +31,7 @@ def lie(it: socket.socket, _: bytes) -> None:
 
 
 class Asked:
-    """What strangers see of a service."""
+    """A service as any client sees it."""
 
     def __init__(self, server: LocalServer) -> None:
         self.server = server

@@ -48,7 +48,7 @@ def lose(folder: Path, name: str) -> None:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """Of an installation whose first two log keys are retired, and whose first token key was stolen."""
+    """Return the settings of an installation whose first two log keys are retired, and whose first token key was stolen."""
     settings = load(environment={}, overrides={"data_dir": tmp_path / "data", "ledger.origin": "log.example"})
     asyncio.run(start(settings))
     for _ in range(2):

@@ -75,7 +75,7 @@ NOTHING = whole("404 Not Found", b"nothing")
 
 
 def asked(answers: Sequence[bytes | None], quorum: str = "2") -> SeenByWitnesses:
-    """What the witnesses say whose answers these are; None has no URL."""
+    """Return what the witnesses say whose answers these are; None has no URL."""
     with ExitStack() as stack:
         lines = []
         for number, answer in enumerate(answers):

@@ -49,9 +49,10 @@ _FORMS: Final[dict[str, AnswerForm]] = {
     DEREFERENCING: AnswerForm("other", DEREFERENCING),
     **{media: AnswerForm("document", media, media) for media in (DID, BARE, LD_JSON, LD)},
     # Clients that are older than the media types above ask for JSON and read a result.
-    JSON: AnswerForm("result", W3C, JSON),
+    JSON: AnswerForm("result", JSON, JSON),
 }
-_OFFERED: Final = tuple(_FORMS)
+# JSON stands first, as in the document: a client that lists it beside ``*/*`` gets it under that name.
+_OFFERED: Final = (JSON, *_FORMS)
 # Those that clients send as they are. Who takes anything and reads JSON (ACA-Py, by aiohttp) knows it by a media type that ends in json.
 _USUAL: Final = {"": _RESULT, "*/*": _PROFILED, **_FORMS, _PROFILED.media: _PROFILED}
 # The key of an answer in the cache. The result of a DID has the bytes of the answer of resolveDid, so both keep it once.

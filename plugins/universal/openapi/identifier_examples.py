@@ -39,6 +39,7 @@ P256: Final = {
     "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM",
 }
 SHAPES: Final[dict[str, Shape]] = {
+    JSON: "result",
     W3C: "result",
     DEREFERENCING: "other",
     DID: "document",
@@ -90,6 +91,6 @@ def _forms(current: IndexedVersion, stale_at: datetime) -> Json:
     body = caching.resolution(found, W3C, 1, ResolveDidQuery(), at, shape="result").answer.body
     shown[f"200 {W3C}"]["jsonWebKey"] = orjson.loads(body) if isinstance(body, bytes) else body
     key = secondary_resource(current.state.did, current.state.document.octets, fragment)
-    shown[f"200 {JSON}"] = {"keyByItsFragment": plain(key)}
+    shown[f"200 {DID}"]["keyByItsFragment"] = plain(key)
     shown[f"200 {DEREFERENCING}"]["keyByItsFragment"] = plain(dereferencing(key, result))
     return shown

@@ -60,9 +60,9 @@ def problem(response: Response) -> str:
     [
         (None, "application/did-resolution"),
         ("*/*", PROFILED),
-        ("application/json", "application/did-resolution"),
+        ("application/json", "application/json"),
         ("application/did-resolution", "application/did-resolution"),
-        ("application/json, text/plain, */*", "application/did-resolution"),
+        ("application/json, text/plain, */*", "application/json"),
         (PROFILED, PROFILED),
         (PROFILED + ", application/did+ld+json;q=0.5", PROFILED),
     ],

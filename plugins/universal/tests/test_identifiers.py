@@ -1,4 +1,4 @@
-"""What is told of the installed DID methods, of those that describe themselves and of those that do not."""
+"""The description of the installed DID methods, with and without a description of their own."""
 
 from __future__ import annotations
 

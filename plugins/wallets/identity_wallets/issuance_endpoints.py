@@ -1,4 +1,4 @@
-"""What wallets of OpenID ask for a credential that they were offered (OpenID4VCI 1.0): metadata, token, nonce, credential.
+"""The endpoints of the issuer for wallets of OpenID (OpenID4VCI 1.0): metadata, token, nonce, credential.
 
 Pages beside the document, as ``/oauth/token`` is: their errors have OAuth's shape. Each credential schema is a credential issuer of its
 own, ``<origin>/openid/<schema id in base64url>``, with one configuration; so nothing is to be set up, and no list can grow too long.
@@ -104,7 +104,7 @@ class WalletEndpoints:
 
     @property
     def pages(self) -> dict[str, Handler]:
-        """What GET serves, by path. The second place is where wallets of drafts look."""
+        """Return what GET serves, by path. The second place is where wallets of drafts look."""
         return {
             f"{METADATA_PATH}{ISSUERS}{{type}}": self.metadata,
             f"{ISSUERS}{{type}}{METADATA_PATH}": self.metadata,
@@ -113,7 +113,7 @@ class WalletEndpoints:
 
     @property
     def forms(self) -> dict[str, PageForm]:
-        """What POST takes, by path."""
+        """Return what POST takes, by path."""
         return {
             NONCE_PATH: PageForm(self.nonce, NONCE, MAX_BODY, JSON),
             CREDENTIAL_PATH: PageForm(self.credential, CREDENTIAL, MAX_BODY, JSON),

@@ -39,7 +39,7 @@ def public_members(secret: bytes) -> dict[str, str]:
 
 
 def decrypt(secret: bytes, text: str) -> bytes:
-    """What a compact JWE holds that is for this secret. Raises ``JweInvalid`` for everything else."""
+    """Return what a compact JWE holds that is for this secret. Raises ``JweInvalid`` for everything else."""
     key = ECKey.import_key({**public_members(secret), "d": _text(secret)})
     try:
         found = jwe.decrypt_compact(text.encode("ascii"), key, registry=_REGISTRY)

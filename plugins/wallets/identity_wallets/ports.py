@@ -1,4 +1,4 @@
-"""Where requests for presentations are kept until a wallet has answered and the verifier has read it."""
+"""The storage of requests for presentations, until a wallet has answered and the verifier has read the answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Presentations(Protocol):
         ...
 
     async def find(self, request_id: str) -> StoredPresentation | None:
-        """What is kept of it, or None."""
+        """Return what is kept of it, or None."""
         ...
 
     async def answer(self, request_id: str, answer: bytes, now: datetime) -> bool:

@@ -1,4 +1,4 @@
-"""What wallets of OpenID ask of a verifier (OpenID4VP 1.0): the signed request object, and where a presentation is posted to.
+"""The endpoints of the verifier for wallets of OpenID (OpenID4VP 1.0): the signed request object, and the answer.
 
 Pages beside the document, as ``issuance_endpoints.py`` has them. Who has the link may present; who made the request reads what came.
 """
@@ -42,12 +42,12 @@ class PresentationEndpoints:
 
     @property
     def pages(self) -> dict[str, Handler]:
-        """What GET serves, by path."""
+        """Return what GET serves, by path."""
         return {REQUESTS + "{request}": self.request_object}
 
     @property
     def forms(self) -> dict[str, PageForm]:
-        """What POST takes, by path."""
+        """Return what POST takes, by path."""
         return {RESPONSE: PageForm(self.response, PRESENT, MAX_BODY)}
 
     async def request_object(self, request: Request) -> Answer:

@@ -9,7 +9,7 @@ from identity_core.store.tables import Name, StoreModel
 
 
 class PresentationRequestRow(StoreModel, table=True):
-    """What a verifier asked a wallet for, by the SHA-256 of the id of the request; ``answer`` is NULL until the wallet answered. Both are
+    """A request of a verifier to a wallet, by the SHA-256 of its id; ``answer`` is NULL until the wallet answered. Both are
     sealed."""
 
     __tablename__ = "presentation_requests"

@@ -42,7 +42,7 @@ def isa(remote: Commands, here: Path) -> Path:
 
 
 def collected(identity: Commands, wallet: Wallet, credential: str, isa: Path) -> str:
-    """What the wallet gets for an offer."""
+    """Return what the wallet gets for an offer."""
     offer = identity.json("credential", "offer-copy", credential, "--keys", isa, "--transaction-code")
     (text,) = parse_qs(urlsplit(offer["uri"]).query)["credential_offer"]
     (issuer, grant) = json.loads(text)["credential_issuer"], json.loads(text)["grants"][PRE_AUTHORIZED]
@@ -51,7 +51,7 @@ def collected(identity: Commands, wallet: Wallet, credential: str, isa: Path) ->
 
 
 def read(wallet: Wallet, uri: str) -> Asked:
-    """What the wallet reads behind a link."""
+    """Return what the wallet reads behind a link."""
     (place,) = parse_qs(urlsplit(uri).query)["request_uri"]
     said = json.loads(decoded(wallet.target.wire.call("GET", urlsplit(place).path).body.decode().split(".")[1]))
     return Asked(said["state"], said, urlsplit(said["response_uri"]).path)

@@ -1,4 +1,4 @@
-"""What a stored credential says in a wallet."""
+"""The claims of a stored credential in a wallet."""
 
 from __future__ import annotations
 

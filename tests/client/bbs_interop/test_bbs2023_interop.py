@@ -4,13 +4,13 @@ derive, a served instance verifies by VCALM, and they by the key that it resolve
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from identity_kit.conformance.loops import run
 from identity_kit.conformance.securing_keys import KitIssuer
 from identity_securing_bbs2023 import Bbs2023
 from identity_securing_bbs2023.statements import documents
@@ -53,7 +53,7 @@ def test_each_takes_what_the_other_made(independent: Callable[[str, Any], Any]) 
     draft = ours.draft(
         UnsecuredCredential(CLAIMS, f"{ISSUER}#key-2", key.public_key, datetime(2026, 1, 1, tzinfo=UTC), ("/issuer",))
     )
-    issued = ours.secure(draft, run(key.sign(draft)))
+    issued = ours.secure(draft, asyncio.run(key.sign(draft)))
     shown = ours.derive(issued, key.public_key, pointers=POINTERS)
     assert isinstance(shown, dict)
     tampered = json.loads(json.dumps(shown).replace('"age": 41', '"age": 42'))

@@ -83,7 +83,7 @@ class Site:
             ("127.0.0.1:8080", self.upstream),
             ("\tservers {", "\tadmin off\n\tauto_https off\n\tservers {"),
             (
-                "\nid.example.org {",
+                "\n{$IDENTITY_SITE:id.example.org} {",
                 f"\nhttps://127.0.0.1:{self.port} {{\n\ttls {self.folder}/site.pem {self.folder}/site.key",
             ),
         ):

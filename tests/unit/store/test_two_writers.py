@@ -10,7 +10,6 @@ from pathlib import Path
 import psycopg
 import pytest
 from identity_transparency.tree import TransparencyTree
-from identity_transparency.use_cases.project import Growth
 
 from identity_core.database import Transaction
 from identity_core.ports.api_keys import Charge
@@ -19,7 +18,7 @@ from identity_tlog.tree import Frontier, leaf_hash
 from tests.events import ROW, links_hold, open_store, write_rows
 
 LEAF = leaf_hash(b"1")
-GROWTH = Growth([LEAF], [LEAF])
+GROWTH = [LEAF], [LEAF]
 # Ends each wait of this file that would never end.
 PATIENCE_SECONDS = 30.0
 BLOCKED = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
@@ -55,7 +54,7 @@ Work = Callable[[Store], Awaitable[object]]
 
 
 async def tree(store: Store) -> None:
-    await TransparencyTree(store.database).append(0, GROWTH)
+    await TransparencyTree(store.database).append(0, *GROWTH)
 
 
 async def audit(store: Store) -> None:

@@ -33,7 +33,7 @@ class ExchangeRefused(ValueError):
 
 @value_class
 class CredentialOffer:
-    """What the issuer will sign for the DID ``holder``: the header, and a nonce of 32 octets that serves once. Raises
+    """The offer of an issuer to the DID ``holder``: the header that it will sign, and a nonce of 32 octets that serves once. Raises
     ``ExchangeRefused``."""
 
     header: BoundHeader
@@ -48,7 +48,7 @@ class CredentialOffer:
 
     @property
     def issue_request(self) -> IssueRequest:
-        """What the commitment is bound to."""
+        """Return what the commitment is bound to."""
         return IssueRequest(self.header.method, self.header.octets, self.holder, self.nonce)
 
     @property

@@ -1,4 +1,4 @@
-"""What an issuer of suite 2 signs: a header that names issuer and status list, and slots for holder, validity and handle
+"""The content that an issuer of suite 2 signs: a header that names issuer and status list, and slots for holder, validity and handle
 (PROTOCOL-2.md §2).
 
 Header and messages of suite 1 say schema and values. Here the signature also covers who issued it, whose it is, when it is valid, and
@@ -42,7 +42,8 @@ _METHOD: Final = re.compile(r"(did:[!-\"$-~]+)#([!-\"$-~]+)", re.ASCII)
 
 
 class SecretKeeper(StrEnum):
-    """Where the holder's secret came from, by the issuer's word: ``none`` is a bearer credential, whose secret was handed over with it."""
+    """The origin of the holder's secret, as the issuer states it: ``none`` is a bearer credential, whose secret was handed over with
+    it."""
 
     WALLET = "wallet"
     CUSTODIAN = "custodian"
@@ -114,7 +115,7 @@ class BoundHeader:
         return ATTRIBUTES_SLOT + self.schema.numeric_slot(name)
 
     def known_messages(self, values: Mapping[str, JsonValue], particulars: Particulars) -> tuple[Message, ...]:
-        """What the issuer signs from slot 2 on. Raises ``ValueRefused``."""
+        """Return what the issuer signs from slot 2 on. Raises ``ValueRefused``."""
         if (particulars.handle == NO_HANDLE) != (self.status is None):
             raise ValueRefused("a credential has a handle exactly if it has a status list")
         days = (particulars.first_day, particulars.last_day, particulars.handle)
@@ -123,7 +124,7 @@ class BoundHeader:
 
 @value_class
 class Particulars:
-    """What a credential says of itself: id, holder's DID, validity from ``valid_from`` until just before ``valid_until``, both at
+    """The particulars of one credential: id, holder's DID, validity from ``valid_from`` until just before ``valid_until``, both at
     00:00:00Z, and its handle, 0 without a status list. Raises ``ValueRefused``."""
 
     id: str

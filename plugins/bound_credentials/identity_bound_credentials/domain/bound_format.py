@@ -27,14 +27,14 @@ MAX_HEADER_TEXT: Final = 4 * MAX_HEADER_OCTETS // 3 + 1
 
 
 def particulars_of(credential: Credential, binding: Binding) -> Particulars:
-    """What a credential of this binding says of itself. Raises ``ValueRefused``."""
+    """Return what a credential of this binding says of itself. Raises ``ValueRefused``."""
     holder, until = str(credential.holder), credential.valid_until
     return Particulars(credential.id, holder, credential.valid_from, until, binding.handle)
 
 
 @value_class
 class ShownBinding:
-    """What a credential of suite 2 says besides: the signed header, the holder's commitment K and the handle."""
+    """The members of a credential of suite 2 beside those of suite 1: the signed header, the holder's commitment K and the handle."""
 
     header: BoundHeader
     commitment: bytes

@@ -24,7 +24,8 @@ def record_of(manifest: Manifest) -> GapRecord:
 def verify_recorded(
     manifest: Manifest, proof: bytes, policy: WitnessPolicy, *, logs: Sequence[VerifierKey] = ()
 ) -> ProvenEntry:
-    """That exactly this manifest stands in a log of the policy, or in one of ``logs``: by a tlog-proof whose ``extra`` is the leaf.
+    """Verify that exactly this manifest stands in a log of the policy, or in one of ``logs``: by a tlog-proof whose ``extra`` is the
+    leaf.
 
     Raises ``StatusListRefused``. It says nothing of other editions: ``identity ledger audit`` finds two lists of one edition.
     """

@@ -98,7 +98,7 @@ class Shard:
 
 @value_class
 class Manifest:
-    """What was published of a list at an epoch. Raises ``StatusListRefused`` for what is no whole list."""
+    """The publication of a list at an epoch. Raises ``StatusListRefused``: for an incomplete list."""
 
     epoch: StatusEpoch
     edition: int
@@ -135,7 +135,7 @@ class Manifest:
 
     @property
     def digest(self) -> bytes:
-        """What a transparency log records: SHA-256 of the octets, which hold the digests of all shards."""
+        """Return what a transparency log records: SHA-256 of the octets, which hold the digests of all shards."""
         return hashlib.sha256(self.octets).digest()
 
     @classmethod
@@ -199,17 +199,17 @@ class Manifest:
 
 
 def manifest_place(epoch: StatusEpoch) -> str:
-    """Where the manifest of an epoch lies, from wherever lists are published. It changes when the list is published again."""
+    """Return where the manifest of an epoch lies, from wherever lists are published. It changes when the list is published again."""
     return f"status-gaps/{epoch.list_id}/{epoch.epoch}"
 
 
 def shard_place(manifest: Manifest, number: int) -> str:
-    """Where a shard lies. Its name is its digest, so that it never changes and caches may keep it for good."""
+    """Return where a shard lies. Its name is its digest, so that it never changes and caches may keep it for good."""
     return f"status-gaps/{manifest.epoch.list_id}/shards/{multibase.base64url_encode(manifest.digests[number])}"
 
 
 def proof_place(manifest: Manifest) -> str:
-    """Where the proof lies that a log has this manifest, named by the manifest's digest."""
+    """Return where the proof lies that a log has this manifest, named by the manifest's digest."""
     return f"status-gaps/{manifest.epoch.list_id}/proofs/{multibase.base64url_encode(manifest.digest)}"
 
 

@@ -54,7 +54,7 @@ class Inequality(NamedTuple):
 
 @value_class
 class NormalForm:
-    """What is to be shown about attributes. ``classes`` hold slots that are equal."""
+    """The goals that a proof shows about attributes. ``classes`` hold slots that are equal."""
 
     goals: tuple[PartGoal, ...]
     alternatives: tuple[Alternative, ...]

@@ -60,7 +60,7 @@ DELEGATION_COVER: Final = Cover.QUESTION | Cover.AGENT
 
 @value_class
 class ConsentTerms:
-    """What the holder agrees to: which fields, and from when until when, in seconds since 1970.
+    """The terms of a consent: which fields it covers, and from when until when, in seconds since 1970.
 
     The times of a consent to one challenge are whole hours, of any other whole UTC days: finer ones would join the consents that were made
     together. Without challenge and agent key a consent would serve whoever gets hold of it. Raises ``ValueError``.
@@ -158,7 +158,7 @@ class PresentationContext:
             raise ValueError("an agent's key has 32 octets")
 
     def agent_message(self, envelope_digest: bytes) -> bytes:
-        """What the agent signs when it hands the proof over; the digest is that of the envelope without the signature."""
+        """Return what the agent signs when it hands the proof over; the digest is that of the envelope without the signature."""
         return frame(AGENT_TAG, [self.context.audience.encode(), self.context.nonce, envelope_digest])
 
 
@@ -202,7 +202,7 @@ class PresentationWitness(Hidden):
 
 @value_class
 class Acceptance:
-    """What a verifier takes at ``now``: how long ago the epoch of a status list may have ended, and what a consent must cover."""
+    """The rules of a verifier at ``now``: how long ago the epoch of a status list may have ended, and what a consent must cover."""
 
     now: datetime
     status_max_age: timedelta = timedelta(hours=1)
@@ -261,7 +261,7 @@ def check_expiry(day: int | None, context: Context) -> None:
 
 
 def unchecked(question: Question) -> tuple[str, ...]:
-    """What a verdict about this question does not say: the names that the question did not ask for."""
+    """Return what a verdict about this question does not say: the names that the question did not ask for."""
     names = {
         "holder": question.holder is not HolderForm.NONE,
         "credentialValidity": question.validity,

@@ -76,14 +76,14 @@ class PresentedPresentation:
 
     @property
     def is_of_one_credential(self) -> bool:
-        """Whether its predicates are all of one credential and all hold: of alternatives, or of several credentials, a list of predicates
-        would say what is not proven."""
+        """Return whether its predicates are all of one credential and all hold: of alternatives, or of several credentials, a list of
+        predicates would say what is not proven."""
         question = self.question
         return len(question.credentials) == 1 and not question.either and not question.same and not question.pseudonym
 
     @property
     def joint(self) -> KeptQuestion | None:
-        """What is shown of the question where a list of predicates would say too little."""
+        """Return what is shown of the question where a list of predicates would say too little."""
         return None if self.is_of_one_credential else self._kept_question
 
     @property
@@ -112,7 +112,7 @@ class PresentedPresentation:
 
     @property
     def schema_ids(self) -> tuple[str, ...]:
-        """Of each credential."""
+        """Return the schema id of each credential."""
         return tuple(credential.header.schema.id for credential in self.question.credentials)
 
     def is_of(self, definitions: Sequence[CredentialSchema]) -> bool:

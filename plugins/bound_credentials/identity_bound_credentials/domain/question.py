@@ -1,4 +1,4 @@
-"""What a verifier asks of several credentials at once (PROTOCOL-2.md §4.1).
+"""A verifier's question about several credentials at once (PROTOCOL-2.md §4.1).
 
 A question names its credentials by header and predicates, and asks for all of them together: that they are of one holder, who agreed; that
 they are valid today; that none is revoked; which attributes are the same; which predicates are alternatives. It has one JSON form,
@@ -127,7 +127,7 @@ class Question:
 
     @property
     def consented(self) -> bool:
-        """Whether the proof is one of a consenting holder, made by somebody else."""
+        """Return whether the proof is one of a consenting holder, made by somebody else."""
         return self.holder is HolderForm.CONSENT
 
     @property

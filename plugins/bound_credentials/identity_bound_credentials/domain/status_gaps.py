@@ -142,7 +142,7 @@ class StatusEpoch:
         return self.begins + timedelta(seconds=self.period)
 
     def is_acceptable(self, now: datetime, max_age: timedelta) -> bool:
-        """Whether a verifier may take it at ``now``: it has begun, but for the skew of clocks, and ended at most ``max_age`` ago.
+        """Return whether a verifier may take it at ``now``: it has begun, but for the skew of clocks, and ended at most ``max_age`` ago.
 
         An epoch to come is refused because its list, which exists already, may lack a handle whose credential is on its last day.
         """

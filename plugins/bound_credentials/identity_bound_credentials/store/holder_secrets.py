@@ -36,7 +36,7 @@ class StoredHolderSecrets:
         self._activity = activity
 
     async def generation(self, holder: str) -> int:
-        """That of the credentials that are issued now."""
+        """Return the generation of the credentials that are issued now."""
         return await self._database.read(lambda transaction: _generation(transaction, holder))
 
     async def rotate(self, holder: str, root: int, now: datetime, tell: Tell, *, limit: int) -> SecretRotation:

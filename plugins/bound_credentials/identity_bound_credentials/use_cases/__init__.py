@@ -1,1 +1,1 @@
-"""What the operations and jobs of suite 2 do."""
+"""The use cases of the operations and jobs of suite 2."""

@@ -1,4 +1,4 @@
-"""Whether the keeper of holders' secrets still has the one that a credential is bound to.
+"""The check that the keeper of holders' secrets still has the one that a credential is bound to.
 
 A keeper that was lost, or is another one, still gives consents: to a secret that no credential is bound to. Nothing that is stored tells,
 so it is asked for a consent that serves nothing.

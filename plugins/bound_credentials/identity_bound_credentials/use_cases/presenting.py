@@ -150,7 +150,7 @@ class PresentBound:
     async def _signed_gap(
         self, reference: StatusListReference, handle: int, now: datetime
     ) -> tuple[SignedGap | None, bytes | None]:
-        """What is published now, and its key where that is in force."""
+        """Return what is published now, and its key where that is in force."""
         found = await self._gap(reference, handle, now)
         return found, None if found is None else (await self.issuer_keys(found.epoch.method, now)).raw
 

@@ -166,7 +166,7 @@ class PublishStatusGaps(Repeating):
         await self.gaps.publish(manifest, shards, version)
 
     async def _signatures(self, epoch: StatusEpoch, ends: Sequence[int], known: dict[Gap, bytes]) -> list[bytes]:
-        """Of every gap; those that the edition before has as well are taken from there."""
+        """Return the signature of every gap; those that the edition before has too are taken from there."""
         header, signatures = epoch.header, list[bytes]()
         for index, gap in enumerate(pairwise(ends)):
             signature = known.get(Gap(*gap))

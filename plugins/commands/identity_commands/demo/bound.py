@@ -60,7 +60,7 @@ def revoked(story: Story, people: Participants) -> None:
 
 
 def _is_there(story: Story, outcome: dict[str, Any]) -> bool:
-    """Whether the service did it. It may lack suite 2; any other refusal ends the demo."""
+    """Return whether the service did it. It may lack suite 2; any other refusal ends the demo."""
     story.promise(outcome["code"] in ("none", *_NOT_HERE))
     return bool(outcome["code"] == "none")
 

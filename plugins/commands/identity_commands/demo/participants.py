@@ -1,4 +1,4 @@
-"""Who is in the story, and what they have by now."""
+"""The participants of the demo, and what each chapter leaves to the next."""
 
 from __future__ import annotations
 

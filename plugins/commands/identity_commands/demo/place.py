@@ -1,4 +1,4 @@
-"""Where the story happens: a server of one's own on a ledger of one's choice, or one that runs already."""
+"""The service of the demo: a new server on a chosen ledger, or one that runs already."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _listens(port: int) -> bool:
 
 
 def _deployed(chain: Mapping[str, str]) -> Any:
-    """What the command says that puts the contract on a chain."""
+    """Return what the command says that puts the contract on a chain."""
     command = [sys.executable, "-m", "identity_core", "ledger", "evm", "deploy", "--json"]
     done = subprocess.run(command, env=os.environ | chain, capture_output=True, text=True, check=False)
     if done.returncode != 0:

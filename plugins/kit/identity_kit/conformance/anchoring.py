@@ -20,7 +20,7 @@ import pytest
 from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_kit.conformance.ledger_examined import DID, ExaminedLedger, check_lines, whole
-from identity_kit.conformance.loops import close, in_own_loop
+from identity_kit.conformance.loops import close, own_loop_per_test
 
 ROOT = bytes(range(32))
 NASTY_DIGESTS = (bytes(32), b"\xff" * 32, b"\0" * 31 + b"\1", b"'; DROP TABLE x; --" + bytes(13), b"\n" * 32)
@@ -41,13 +41,14 @@ def check_transaction(transaction: AnchorTransaction | None) -> AnchorTransactio
     return transaction
 
 
+@own_loop_per_test
 class AnchoringLedgerConformance(ExaminedLedger):
-    """What every ledger that anchors promises."""
+    """The promises of every ledger that anchors."""
 
     patience_seconds: ClassVar[float] = 60.0
 
     async def confirmed(self, status: Callable[[], Awaitable[AnchorTransaction | None]]) -> AnchorTransaction:
-        """What ``status`` tells when it is confirmed."""
+        """Return what ``status`` tells when it is confirmed."""
         deadline = asyncio.get_running_loop().time() + self.patience_seconds
         while (found := check_transaction(await status())).state != "confirmed":
             assert found.state != "failed", f"failed: {found.reason}"
@@ -61,7 +62,6 @@ class AnchoringLedgerConformance(ExaminedLedger):
         assert ledger.anchor_ledger_name
         assert ledger.anchor_ledger_name.isprintable()
 
-    @in_own_loop
     async def test_what_was_never_submitted_is_unknown(self, ledger: AnchoringLedger) -> None:
         """None, for anchors and for revocations; one is not the other."""
         assert await ledger.anchor_status(ROOT) is None
@@ -71,14 +71,12 @@ class AnchoringLedgerConformance(ExaminedLedger):
         await ledger.revoke_leaf(ROOT[::-1])
         assert await ledger.anchor_status(ROOT[::-1]) is None
 
-    @in_own_loop
     async def test_an_anchor_is_confirmed(self, ledger: AnchoringLedger) -> None:
-        """It is known as soon as it was submitted, and confirmed in the end, with a transaction and a block."""
+        """Check that it is known as soon as it was submitted, and confirmed in the end, with a transaction and a block."""
         check_transaction(await ledger.submit_anchor(ROOT, 1000))
         first = await self.confirmed(lambda: ledger.anchor_status(ROOT))
         assert await ledger.anchor_status(ROOT) == first, "what is final changed"
 
-    @in_own_loop
     async def test_the_same_root_again_is_the_same_anchor(self, ledger: AnchoringLedger) -> None:
         """Also when many submit it at once: one transaction."""
         submissions = (ledger.submit_anchor(ROOT, 7) for _ in range(16))
@@ -87,7 +85,6 @@ class AnchoringLedgerConformance(ExaminedLedger):
         first = await self.confirmed(lambda: ledger.anchor_status(ROOT))
         assert await ledger.submit_anchor(ROOT, 7) == first
 
-    @in_own_loop
     async def test_different_digests_are_different_anchors(self, ledger: AnchoringLedger) -> None:
         """Whatever their octets; blocks do not go back."""
         digests = (*NASTY_DIGESTS, os.urandom(32))
@@ -98,7 +95,6 @@ class AnchoringLedgerConformance(ExaminedLedger):
         blocks = [one.block_number or 0 for one in found]
         assert blocks == sorted(blocks), "block numbers go back"
 
-    @in_own_loop
     async def test_a_leaf_is_revoked_alone(self, ledger: AnchoringLedger) -> None:
         """Once, and neither its batch nor another leaf is touched."""
         await ledger.submit_anchor(ROOT, 2)
@@ -111,7 +107,6 @@ class AnchoringLedgerConformance(ExaminedLedger):
         assert await ledger.anchor_status(ROOT) == anchored
         assert (revoked.block_number or 0) >= (anchored.block_number or 0)
 
-    @in_own_loop
     async def test_anchors_are_no_entries(self, ledger: AnchoringLedger) -> None:
         """Entries and anchors side by side: sequences have no gap, and every entry is there."""
         for n in range(3):
@@ -125,7 +120,6 @@ class AnchoringLedgerConformance(ExaminedLedger):
         assert head.sequence == 3
         assert head.block_number >= lines[-1].receipt.block_number
 
-    @in_own_loop
     async def test_closing_ends_anchoring(self, ledger: AnchoringLedger) -> None:
         """After ``close``, if there is one, nothing more is taken over."""
         await ledger.submit_anchor(ROOT, 1)
@@ -137,11 +131,10 @@ class AnchoringLedgerConformance(ExaminedLedger):
             with pytest.raises(LedgerUnavailable):
                 await ledger.revoke_leaf(ROOT)
 
-    @in_own_loop
     async def test_anchors_outlive_their_process(
         self, ledger: AnchoringLedger, reopen: Callable[[], AnchoringLedger] | None
     ) -> None:
-        """What was submitted is confirmed after a restart, under the same name, and once."""
+        """Check that what was submitted is confirmed after a restart, under the same name, and once."""
         if reopen is None:
             pytest.skip("this ledger gives no fixture 'reopen'")
 

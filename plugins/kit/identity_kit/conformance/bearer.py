@@ -51,17 +51,7 @@ class Tokens:
 
 
 class BearerConformance:
-    """What every verifier promises: three answers, and nothing else."""
-
-    @pytest.fixture
-    def verify(self) -> BearerVerifier:
-        """The verifier to examine."""
-        raise NotImplementedError("give the fixture 'verify'")
-
-    @pytest.fixture
-    def tokens(self) -> Tokens:
-        """Tokens that it knows."""
-        raise NotImplementedError("give the fixture 'tokens'")
+    """The promises of every verifier: three answers, and nothing else."""
 
     def test_a_good_token_has_a_caller(self, verify: BearerVerifier, tokens: Tokens) -> None:
         """A valid token gives a ``Caller`` who is somebody, twice the same."""

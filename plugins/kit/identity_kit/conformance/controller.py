@@ -52,7 +52,7 @@ class WalletSigner:
 
 
 def committed(signer: WalletSigner, *others: WalletSigner) -> LogKeys:
-    """What an entry by ``signer`` says of the keys of its log, when it or one of the ``others`` signs the next."""
+    """Return what an entry by ``signer`` says of the keys of its log, when it or one of the ``others`` signs the next."""
     return LogKeys((signer.multikey,), tuple(key_hash(one.multikey) for one in (signer, *others)))
 
 

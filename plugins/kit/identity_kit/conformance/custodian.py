@@ -36,11 +36,12 @@ from identity_kit.conformance.custodian_keys import (
     KeyPromises,
     verified,
 )
-from identity_kit.conformance.loops import close, in_own_loop, run
+from identity_kit.conformance.loops import close, own_loop_per_test
 
 NASTY_MESSAGES = (b"", b"\0", bytes(64), b"\xff" * 32, bytes(range(256)) * 256)
 
 
+@own_loop_per_test
 class SigningPromises(ExaminedCustodian):
     """Signatures are right, of the right kind, and no one's haste spoils them."""
 
@@ -54,7 +55,6 @@ class SigningPromises(ExaminedCustodian):
             pytest.skip(f"the custodian does not declare {multikey.ED25519}")
         return custodian
 
-    @in_own_loop
     async def test_it_signs_what_it_is_given(self, signing: Custodian) -> None:
         """``sign`` gives the 64-byte Ed25519 signature of exactly the message: empty, binary, long; made and imported
         keys."""
@@ -65,7 +65,6 @@ class SigningPromises(ExaminedCustodian):
                 await verified(signing, name, message)
         assert await signing.sign("taken", b"m") == ed25519.sign(SECRET, b"m"), "not RFC 8032's signature"
 
-    @in_own_loop
     async def test_a_key_signs_only_in_its_own_kind(self, custodian: Custodian, key_type: str) -> None:
         """``KeyRefused`` from ``sign`` for a key that is neither on Ed25519 nor on P-256, from ``sign_bbs`` for one that is not BLS."""
         await custodian.generate("k", key_type, did=DID, purpose=PURPOSE)
@@ -78,7 +77,6 @@ class SigningPromises(ExaminedCustodian):
             with pytest.raises(KeyRefused):
                 await custodian.sign_bbs("k", b"", [b"message"])
 
-    @in_own_loop
     async def test_it_makes_bbs_signatures(self, custodian: Custodian) -> None:
         """``sign_bbs`` gives the draft's signature over octet messages and scalars, and refuses what the suite does not
         take."""
@@ -97,7 +95,6 @@ class SigningPromises(ExaminedCustodian):
             with pytest.raises(KeyRefused):
                 await custodian.sign_bbs("k", b"", list(refused))
 
-    @in_own_loop
     async def test_it_makes_no_proof_of_possession(self, custodian: Custodian) -> None:
         """``KeyRefused`` from ``sign_bbs`` for a header that begins with the tag of such proofs: anyone who got one signed could list the
         key as that of his own DID."""
@@ -112,7 +109,6 @@ class SigningPromises(ExaminedCustodian):
                     await custodian.sign_bbs("k", header, messages)
         assert len(await custodian.sign_bbs("k", b"x" + tag, ())) == 80, "only the beginning counts"
 
-    @in_own_loop
     async def test_many_tasks_may_sign_at_once(self, signing: Custodian) -> None:
         """Every signature of many concurrent callers, with several keys, is right."""
         names = [f"k{n}" for n in range(4)]
@@ -122,8 +118,9 @@ class SigningPromises(ExaminedCustodian):
         await asyncio.gather(*calls)
 
 
+@own_loop_per_test
 class CustodianConformance(KeyPromises, SigningPromises, HolderPromises):
-    """What every custodian promises."""
+    """The promises of every custodian."""
 
     @pytest.fixture
     def reopen(self) -> Callable[[], Custodian]:
@@ -137,7 +134,6 @@ class CustodianConformance(KeyPromises, SigningPromises, HolderPromises):
         assert custodian.capabilities <= {*KEY_TYPES, "sign_bbs"}, "an unknown capability is declared"
         assert not hasattr(custodian, "private_key"), "a private key could come out"
 
-    @in_own_loop
     async def test_secrets_do_not_show(self, custodian: Custodian, key_type: str) -> None:
         """Neither the object nor an error shows a secret that was imported."""
         await custodian.import_key("k", key_type, SECRET, did=DID, purpose=PURPOSE)
@@ -150,7 +146,7 @@ class CustodianConformance(KeyPromises, SigningPromises, HolderPromises):
     def test_keys_outlive_the_process(
         self, custodian: Custodian, key_type: str, reopen: Callable[[], Custodian]
     ) -> None:
-        """What ``generate``, ``import_key`` and ``destroy`` did holds when the keys are opened again."""
+        """Check that what ``generate``, ``import_key`` and ``destroy`` did holds when the keys are opened again."""
 
         async def before() -> list[str]:
             made = await custodian.generate("made", key_type, did=DID, purpose=PURPOSE)
@@ -168,9 +164,8 @@ class CustodianConformance(KeyPromises, SigningPromises, HolderPromises):
             await close(again)
             return found
 
-        assert run(before()) == run(after(reopen())), "keys were lost or changed"
+        assert asyncio.run(before()) == asyncio.run(after(reopen())), "keys were lost or changed"
 
-    @in_own_loop
     async def test_closing_twice_is_no_error(self, custodian: Custodian) -> None:
         """``close``, where there is one, may be called twice."""
         await close(custodian)

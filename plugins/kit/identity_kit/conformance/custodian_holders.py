@@ -18,13 +18,14 @@ from identity_bbs.suite import ciphersuite
 from identity_codec import multikey
 from identity_core.ports.custodian import Custodian, HolderCustodian, KeepingCustodian, KeyRefused
 from identity_kit.conformance.custodian_keys import DID, PURPOSE, REFUSED_NAMES, ExaminedCustodian
-from identity_kit.conformance.loops import close, in_own_loop, run
+from identity_kit.conformance.loops import close, own_loop_per_test
 
 ISSUER = "did:ids:QmXoypizjW3WknFiJnKLwHCnL72vedxjQkDDP1mXWo6uco"
 REQUEST = IssueRequest(f"{ISSUER}#bbs", BOUND_HEADER_TAG + b"{}", DID, b"n" * 32)
 MESSAGES = (b"claim", 0, 65_535, 7, b"")
 
 
+@own_loop_per_test
 class HolderPromises(ExaminedCustodian):
     """Secrets of holders are kept, used for what they are for, and never shown."""
 
@@ -42,7 +43,6 @@ class HolderPromises(ExaminedCustodian):
             pytest.skip("the custodian signs no credentials that are bound to holders' secrets")
         return custodian
 
-    @in_own_loop
     async def test_a_commitment_is_one_of_the_secret_it_names(self, keeper: KeepingCustodian) -> None:
         """``commit_holder`` gives a commitment that its issuer accepts: the same secret is recognised at each issue and another is
         not, and no two credentials have one point."""
@@ -57,7 +57,6 @@ class HolderPromises(ExaminedCustodian):
         assert made[0].point_octets == made[3].point_octets, "the blind of a credential is another one the second time"
         assert made[0].octets != made[3].octets, "masks repeat"
 
-    @in_own_loop
     async def test_a_commitment_is_for_one_request(self, keeper: KeepingCustodian) -> None:
         """No other issuer, header, holder or nonce takes it."""
         octets = await keeper.commit_holder("hana", "a", REQUEST)
@@ -65,7 +64,6 @@ class HolderPromises(ExaminedCustodian):
             with pytest.raises(CommitmentInvalid):
                 blind.check_commitment(ciphersuite(select()), octets, other)
 
-    @in_own_loop
     async def test_it_signs_what_was_committed_to(self, signer: HolderCustodian) -> None:
         """``sign_bbs_blind`` gives the signature of the key it names on commitment and messages."""
         suite = ciphersuite(select())
@@ -76,7 +74,6 @@ class HolderPromises(ExaminedCustodian):
         key, known = multikey.decode_public(public)[1], mixed_messages_to_scalars(MESSAGES)
         blind.verify_blind(suite, key, REQUEST.header, known, point, octets_to_signature(suite, signature))
 
-    @in_own_loop
     async def test_it_signs_no_other_commitment(self, signer: HolderCustodian) -> None:
         """``KeyRefused`` for a commitment to another request, a changed one and none; for a header of another kind of credential, under
         which the holder would choose what slots 0 and 1 say; and for a key of another type."""
@@ -96,7 +93,6 @@ class HolderPromises(ExaminedCustodian):
         with pytest.raises(KeyRefused):
             await signer.sign_bbs_blind("e", MESSAGES, commitment, REQUEST)
 
-    @in_own_loop
     async def test_a_consent_is_to_one_message(self, keeper: KeepingCustodian) -> None:
         """``consent`` gives a consent to exactly the message, by the holder of all credentials; ρ is what joins it to each of them."""
         suite = ciphersuite(select())
@@ -118,7 +114,6 @@ class HolderPromises(ExaminedCustodian):
         alone = await keeper.consent("hana", ("a",), b"message", None)
         assert check_consent(suite, alone.octets, 1, b"message").pseudonym is None
 
-    @in_own_loop
     async def test_names_of_secrets_are_checked(self, keeper: KeepingCustodian) -> None:
         """``KeyRefused`` for ids that are no names, and for a consent about nothing."""
         for name in REFUSED_NAMES:
@@ -131,7 +126,6 @@ class HolderPromises(ExaminedCustodian):
         with pytest.raises(KeyRefused):
             await keeper.consent("hana", (), b"message", None)
 
-    @in_own_loop
     async def test_many_may_ask_at_once(self, keeper: KeepingCustodian) -> None:
         """Every commitment of many concurrent callers is right, each with its own credential's point."""
         suite = ciphersuite(select())
@@ -143,12 +137,12 @@ class HolderPromises(ExaminedCustodian):
     ) -> None:
         """The same secret and blind when the custodian is opened again: else every credential is lost with the process."""
         suite = ciphersuite(select())
-        before = run(keeper.commit_holder("hana", "a", REQUEST))
-        run(close(keeper))
+        before = asyncio.run(keeper.commit_holder("hana", "a", REQUEST))
+        asyncio.run(close(keeper))
         again = reopen()
         assert isinstance(again, KeepingCustodian)
-        after = run(again.commit_holder("hana", "a", REQUEST))
-        run(close(again))
+        after = asyncio.run(again.commit_holder("hana", "a", REQUEST))
+        asyncio.run(close(again))
         first, second = (blind.check_commitment(suite, octets, REQUEST) for octets in (before, after))
         assert (first.point_octets, first.holder_tag) == (second.point_octets, second.holder_tag)
 

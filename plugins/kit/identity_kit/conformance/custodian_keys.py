@@ -9,7 +9,7 @@ import pytest
 from identity_codec import ed25519, multikey, p256
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.ports.custodian import Custodian, KeyNameTaken, KeyNotHeld, KeyRefused
-from identity_kit.conformance.loops import in_own_loop
+from identity_kit.conformance.loops import own_loop_per_test
 
 DID = "did:ids:QmNrVDyZTYqSVSJwBKPLNk3Mt9NrKNQxJhAnfDpWmVxpJs"
 PURPOSE = "assertionMethod"
@@ -30,11 +30,6 @@ async def verified(custodian: Custodian, name: str, message: bytes) -> None:
 class ExaminedCustodian:
     """The custodian that every group of promises is about."""
 
-    @pytest.fixture
-    def custodian(self) -> Custodian:
-        """The custodian to examine, without keys."""
-        raise NotImplementedError("give the fixture 'custodian'")
-
     @pytest.fixture(params=KEY_TYPES)
     def key_type(self, request: pytest.FixtureRequest, custodian: Custodian) -> str:
         """Each key type that the custodian declares."""
@@ -49,10 +44,10 @@ SCALARS = (multikey.BLS12381G2, multikey.P256)
 BAD_SECRETS = (b"", b"\x01" * 31, b"\x01" * 33, b"\x01" * 64)
 
 
+@own_loop_per_test
 class KeyPromises(ExaminedCustodian):
     """A name has one key, which is what was asked for, until it is destroyed."""
 
-    @in_own_loop
     async def test_generate_returns_a_good_public_key_of_the_type(self, custodian: Custodian, key_type: str) -> None:
         """``generate`` returns the multikey of a valid public key of the type that was asked for, and ``public_key``
         the same."""
@@ -60,20 +55,17 @@ class KeyPromises(ExaminedCustodian):
         PublicKey.parse(key_type, made)
         assert made == await custodian.public_key("k"), "public_key differs from what generate returned"
 
-    @in_own_loop
     async def test_every_key_is_another_one(self, custodian: Custodian, key_type: str) -> None:
         """Two names have two keys, even with everything else equal."""
         keys = {await custodian.generate(name, key_type, did=DID, purpose=PURPOSE) for name in ("a", "b", "A")}
         assert len(keys) == 3, "two names have one key"
 
-    @in_own_loop
     async def test_generate_again_gives_the_key_that_is_there(self, custodian: Custodian, key_type: str) -> None:
         """A second ``generate`` with the same type, DID and purpose returns the existing public key."""
         first = await custodian.generate("k", key_type, did=DID, purpose=PURPOSE)
         second = await custodian.generate("k", key_type, did=DID, purpose=PURPOSE)
         assert first == second, "a key was replaced"
 
-    @in_own_loop
     async def test_a_name_that_is_taken_is_not_given_away(self, custodian: Custodian, key_type: str) -> None:
         """Another DID, purpose or type under a name that is taken raises ``KeyNameTaken`` and leaves the key as it
         was."""
@@ -87,7 +79,6 @@ class KeyPromises(ExaminedCustodian):
                 await custodian.import_key("k", kind, SECRET, did=did, purpose=purpose)
         assert await custodian.public_key("k") == first, "the key of a taken name has changed"
 
-    @in_own_loop
     async def test_an_imported_key_is_the_key_of_its_secret(self, custodian: Custodian, key_type: str) -> None:
         """``import_key`` returns the public key of the secret; the same again is no error, another secret is
         ``KeyNameTaken``."""
@@ -105,7 +96,6 @@ class KeyPromises(ExaminedCustodian):
                 "the public key is not that of the secret"
             )
 
-    @in_own_loop
     async def test_a_secret_that_is_no_key_is_refused(self, custodian: Custodian, key_type: str) -> None:
         """``KeyRefused`` for a secret of another length, and for scalars of BLS and P-256 outside 1 to r - 1; nothing is kept."""
         bad = [*BAD_SECRETS, *((bytes(32), b"\xff" * 32) if key_type in SCALARS else ())]
@@ -116,7 +106,6 @@ class KeyPromises(ExaminedCustodian):
         with pytest.raises(KeyNotHeld):
             await custodian.public_key("k")
 
-    @in_own_loop
     async def test_an_unknown_type_is_refused(self, custodian: Custodian) -> None:
         """``KeyRefused`` for key types that are not declared."""
         kinds = [kind for kind in KEY_TYPES if kind not in custodian.capabilities]
@@ -127,7 +116,6 @@ class KeyPromises(ExaminedCustodian):
             with pytest.raises(KeyRefused):
                 await custodian.import_key("k", kind, SECRET, did=DID, purpose=PURPOSE)
 
-    @in_own_loop
     async def test_names_are_kept_apart_and_bad_ones_refused(self, custodian: Custodian, key_type: str) -> None:
         """Names that differ in a letter's case, a blank or a wildcard are different; empty, long and non-ASCII ones are
         ``KeyRefused``."""
@@ -139,7 +127,6 @@ class KeyPromises(ExaminedCustodian):
             with pytest.raises(KeyRefused):
                 await custodian.generate(name, key_type, did=DID, purpose=PURPOSE)
 
-    @in_own_loop
     async def test_an_unknown_name_is_not_held(self, custodian: Custodian) -> None:
         """``KeyNotHeld`` from every use of a name that has no key, whatever the name looks like."""
         for name in ("nobody", *REFUSED_NAMES, "%", "n" * 5_000):
@@ -150,14 +137,12 @@ class KeyPromises(ExaminedCustodian):
             with pytest.raises(KeyNotHeld):
                 await custodian.sign_bbs(name, b"", [b"message"])
 
-    @in_own_loop
     async def test_many_tasks_that_generate_one_name_get_one_key(self, custodian: Custodian, key_type: str) -> None:
         """Concurrent ``generate`` of one name makes one key, and all callers get it."""
         calls = (custodian.generate("k", key_type, did=DID, purpose=PURPOSE) for _ in range(16))
         keys = {*await asyncio.gather(*calls), await custodian.public_key("k")}
         assert len(keys) == 1, "callers got different keys for one name"
 
-    @in_own_loop
     async def test_a_destroyed_key_is_gone(self, custodian: Custodian, key_type: str) -> None:
         """After ``destroy`` the name is unknown and free; destroying again, or nothing, is no error."""
         first = await custodian.generate("k", key_type, did=DID, purpose=PURPOSE)

@@ -1,4 +1,4 @@
-"""What every DID method promises (``ports.did_method``), as tests.
+"""The promises of every DID method (``ports.did_method``), as tests.
 
 An author subclasses ``DidMethodConformance`` in a test module and gives one fixture::
 
@@ -39,7 +39,7 @@ class DidMethodConformance(ChangePromises):
     """Subclass it, give ``method``, and run pytest."""
 
     def test_it_is_a_did_method_with_a_method_name(self, method: DidMethod) -> None:
-        """It has the members of the port, and a name that a DID can have."""
+        """Check that it has the members of the port, and a name that a DID can have."""
         assert isinstance(method, DidMethod)
         assert re.fullmatch(r"[a-z0-9]+", method.name)
         assert isinstance(method.mutable, bool)
@@ -105,7 +105,7 @@ class DidMethodConformance(ChangePromises):
             method.check(Did.parse(text))
 
     def test_what_expand_tells_is_of_the_did(self, life: Life) -> None:
-        """What the identifier alone tells does not contradict the log."""
+        """Check that what the identifier alone tells does not contradict the log."""
         known = life.method.expand(life.state.did)
         assert known is None or known.document == life.state.document
 

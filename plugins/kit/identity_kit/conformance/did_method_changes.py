@@ -43,18 +43,13 @@ class ExaminedDidMethod:
         return at - (at - datetime(1970, 1, 1, tzinfo=UTC)) % self.step
 
     @pytest.fixture
-    def method(self) -> DidMethod:
-        """The method under test."""
-        raise NotImplementedError("give a fixture named method that returns the DID method under test")
-
-    @pytest.fixture
     def controller(self) -> Controller:
-        """Whose DIDs they are: the source of all key material."""
+        """Return the controller of the DIDs, the source of all key material."""
         return Controller("conformance")
 
     @pytest.fixture
     def signer(self) -> WalletSigner:
-        """Who signs the entries."""
+        """Return who signs the entries."""
         return WalletSigner("conformance")
 
     @pytest.fixture
@@ -176,8 +171,8 @@ class ChangePromises(ExaminedDidMethod):
             changing.entry(Recover(changing.controller.new_key(), True, changing.controller.key().public, again), later)
 
     def test_a_recovery_restores_a_version(self, changing: Life) -> None:
-        """What happened to the document since is undone by one more version: keys that joined are gone, keys that left are back. A method
-        that cannot do this refuses ``restore_version``."""
+        """Check that what happened to the document since is undone by one more version: keys that joined are gone, keys that left are
+        back. A method that cannot do this refuses ``restore_version``."""
         first = changing.state
         key = changing.controller.new_key("Ed25519", "authentication")
         changing.update(AddVerificationMethod(key))

@@ -1,4 +1,4 @@
-"""What a DID method promises whose identifiers say everything, and of which nothing is ever recorded, as tests.
+"""The promises of a DID method whose identifiers contain everything and which records nothing, as tests.
 
 An author whose method only expands (a did:jwk, a did:peer) subclasses ``ExpandingDidMethodConformance`` and gives three fixtures::
 
@@ -39,23 +39,8 @@ from identity_kit.conformance.did_method import JUNK
 class ExpandingDidMethodConformance:
     """Subclass it, give ``method``, ``dids`` and ``malformed``, and run pytest."""
 
-    @pytest.fixture
-    def method(self) -> DidMethod:
-        """The method under test."""
-        raise NotImplementedError("give a fixture named method that returns the DID method under test")
-
-    @pytest.fixture
-    def dids(self) -> Sequence[str]:
-        """DIDs of the method, one of each kind that it knows."""
-        raise NotImplementedError("give a fixture named dids that returns DIDs of the method")
-
-    @pytest.fixture
-    def malformed(self) -> Sequence[str]:
-        """What begins like a DID of the method, is well-formed as a DID, and is none."""
-        raise NotImplementedError("give a fixture named malformed that returns what is no DID of the method")
-
     def test_it_is_a_did_method_that_changes_nothing(self, method: DidMethod, dids: Sequence[str]) -> None:
-        """It has the members of the port, a name that a DID can have, and asks no one."""
+        """Check that it has the members of the port, a name that a DID can have, and asks no one."""
         assert isinstance(method, DidMethod)
         assert re.fullmatch(r"[a-z0-9]+", method.name)
         assert method.mutable is False
@@ -113,7 +98,7 @@ class ExpandingDidMethodConformance:
                     method.apply(state, entry)
 
     def test_what_it_says_of_itself_is_so(self, method: DidMethod) -> None:
-        """It claims no updates, and the DIDs that it names expand."""
+        """Check that it claims no updates, and the DIDs that it names expand."""
         if not isinstance(method, DescribedDidMethod):
             pytest.skip("the method says nothing of itself")
         assert not method.traits.get("supportsUpdate", False)

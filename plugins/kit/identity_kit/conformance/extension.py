@@ -12,8 +12,6 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
-
 from identity_core.api.contract import load_document
 from identity_core.extension.declaration import Extension
 from identity_core.extension.order import in_order
@@ -22,11 +20,6 @@ from identity_core.plugin.load import PluginSource
 
 class ExtensionConformance:
     """The promises of every extension: a valid declaration, and a part of the document that fits."""
-
-    @pytest.fixture
-    def declared(self) -> Extension:
-        """Return the extension to examine."""
-        raise NotImplementedError("give the fixture 'declared'")
 
     def test_declaration_is_valid(self, declared: Extension) -> None:
         """Its name and its range of versions are ones that the service accepts."""

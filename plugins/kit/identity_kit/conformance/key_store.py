@@ -26,24 +26,15 @@ import pytest
 from identity_core.domain.callers import ApiKey, digest_of
 from identity_core.errors import ApiKeyNotFound, VersionConflict
 from identity_core.ports.key_store import KeyStore, WritableKeyStore
-from identity_kit.conformance.loops import in_own_loop, run
+from identity_kit.conformance.loops import own_loop_per_test
 
 NASTY = ("", "a", "\0", "0" * 63, "0" * 65, "g" * 64, "é" * 64, "' OR 1=1 --", "%", "0" * 5_000)
 CREATED = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
 
 
+@own_loop_per_test
 class KeyStoreConformance:
-    """What every store promises."""
-
-    @pytest.fixture
-    def store(self) -> KeyStore:
-        """The store to examine."""
-        raise NotImplementedError("give the fixture 'store'")
-
-    @pytest.fixture
-    def known_key(self) -> str:
-        """The text of a key that the store has."""
-        raise NotImplementedError("give the fixture 'known_key'")
+    """The promises of every store."""
 
     def test_it_is_a_key_store(self, store: KeyStore) -> None:
         """The object has the methods of the port."""
@@ -51,7 +42,7 @@ class KeyStoreConformance:
 
     def test_it_finds_a_key_by_its_digest(self, store: KeyStore, known_key: str) -> None:
         """``find`` returns the key, whose digest is the one that was asked for."""
-        found = run(store.find(digest_of(known_key)))
+        found = asyncio.run(store.find(digest_of(known_key)))
         assert found is not None, "the known key was not found"
         assert found.digest == digest_of(known_key), "the key that was found has another digest"
         assert found.id, "the key has no id"
@@ -60,7 +51,7 @@ class KeyStoreConformance:
     def test_it_finds_the_same_key_again(self, store: KeyStore, known_key: str) -> None:
         """Two look-ups give equal keys: the id is a name for buckets and for what the key created."""
         digest = digest_of(known_key)
-        assert run(store.find(digest)) == run(store.find(digest)), "two look-ups gave different keys"
+        assert asyncio.run(store.find(digest)) == asyncio.run(store.find(digest)), "two look-ups gave different keys"
 
     def test_it_finds_nothing_else(self, store: KeyStore, known_key: str) -> None:
         """A digest that differs in one digit, or in case, is another key."""
@@ -69,31 +60,30 @@ class KeyStoreConformance:
         others = (flipped, digest.upper(), digest[:-1], digest + "0", digest_of(digest), digest_of(known_key + " "))
         for other in others:
             if other != digest:
-                assert run(store.find(other)) is None, "a digest that nobody has found a key"
+                assert asyncio.run(store.find(other)) is None, "a digest that nobody has found a key"
 
     def test_the_text_is_no_digest(self, store: KeyStore, known_key: str) -> None:
         """Only digests cross the port: asked for the text itself, the store knows nothing."""
-        assert run(store.find(known_key)) is None, "the store found a key by its text"
+        assert asyncio.run(store.find(known_key)) is None, "the store found a key by its text"
 
     def test_it_keeps_no_text(self, store: KeyStore, known_key: str) -> None:
         """Neither the key nor the store shows the text."""
-        found = run(store.find(digest_of(known_key)))
+        found = asyncio.run(store.find(digest_of(known_key)))
         assert known_key not in repr(found), "the key shows its text"
         assert known_key not in repr(store), "the store shows a key's text"
 
     def test_times_are_aware(self, store: KeyStore, known_key: str) -> None:
         """Every time has a zone, so that expiry can be decided."""
-        found = run(store.find(digest_of(known_key)))
+        found = asyncio.run(store.find(digest_of(known_key)))
         assert found is not None
         for time in (found.created_at, found.expires_at, found.revoked_at):
             assert time is None or time.tzinfo is not None, "a time has no zone"
 
     @pytest.mark.parametrize("digest", NASTY)
     def test_nonsense_is_not_found(self, store: KeyStore, digest: str) -> None:
-        """What is no digest is not found, and does no harm."""
-        assert run(store.find(digest)) is None, "nonsense found a key"
+        """Check that what is no digest is not found, and does no harm."""
+        assert asyncio.run(store.find(digest)) is None, "nonsense found a key"
 
-    @in_own_loop
     async def test_many_at_once(self, store: KeyStore, known_key: str) -> None:
         """64 look-ups at once all get their own answer."""
         digests = [digest_of(known_key if n % 2 else f"unknown {n}") for n in range(64)]
@@ -119,25 +109,20 @@ def key(name: str, **changes: Any) -> ApiKey:
     return replace(made, **changes)
 
 
+@own_loop_per_test
 class WritableKeyStoreConformance(KeyStoreConformance):
-    """What a store promises that the admin operations may write. ``store`` begins empty."""
-
-    @pytest.fixture
-    def store(self) -> WritableKeyStore:
-        """The store to examine, empty."""
-        raise NotImplementedError("give the fixture 'store'")
+    """The promises of a store that the admin operations may write. ``store`` begins empty."""
 
     @pytest.fixture
     def known_key(self, store: WritableKeyStore) -> str:
         """A key that is written through the port."""
-        run(store.create(key("known")))
+        asyncio.run(store.create(key("known")))
         return "the text of known"
 
     def test_it_is_writable(self, store: WritableKeyStore) -> None:
         """The object has the methods of the port."""
         assert isinstance(store, WritableKeyStore)
 
-    @in_own_loop
     async def test_what_is_written_is_read(self, store: WritableKeyStore) -> None:
         """Every field comes back as it was, from ``get``, ``find`` and ``list``; nulls and empty sets too."""
         full = key("full")
@@ -151,7 +136,6 @@ class WritableKeyStoreConformance(KeyStoreConformance):
             assert _plain(await store.find(made.digest)) == made, "find gave another key than was written"
         assert await _all(store) == [bare, empty, full], "list gave something else"
 
-    @in_own_loop
     async def test_an_id_and_a_digest_belong_to_one_key(self, store: WritableKeyStore) -> None:
         """A second key with the id or the digest of another is refused and changes nothing."""
         first = key("first")
@@ -162,7 +146,6 @@ class WritableKeyStoreConformance(KeyStoreConformance):
             await store.create(key("second", digest=first.digest))
         assert await _all(store) == [first], "a refused key was written"
 
-    @in_own_loop
     async def test_unknown_ids(self, store: WritableKeyStore) -> None:
         """An id that no key has: ``get`` gives None, ``replace`` raises ``ApiKeyNotFound``."""
         for key_id in ("", "nobody", "\0", "' OR 1=1 --", "x" * 5_000):
@@ -170,7 +153,6 @@ class WritableKeyStoreConformance(KeyStoreConformance):
         with pytest.raises(ApiKeyNotFound):
             await store.replace(key("nobody"), expected=key("nobody"))
 
-    @in_own_loop
     async def test_replace_writes_every_field(self, store: WritableKeyStore) -> None:
         """After ``replace`` the new key is there and nothing of the old one."""
         old = key("one")
@@ -182,7 +164,6 @@ class WritableKeyStoreConformance(KeyStoreConformance):
         assert await store.find(old.digest) is None, "the old digest still finds the key"
         assert _plain(await store.find(new.digest)) == new, "the new digest does not find the key"
 
-    @in_own_loop
     async def test_replace_refuses_what_it_did_not_expect(self, store: WritableKeyStore) -> None:
         """A change on the ground of an outdated key is refused: an update never undoes a revocation."""
         old = key("one")
@@ -194,7 +175,6 @@ class WritableKeyStoreConformance(KeyStoreConformance):
             await store.replace(replace(old, name="renamed"), expected=old)
         assert _plain(await store.get(old.id)) == revoked, "an update undid a revocation"
 
-    @in_own_loop
     async def test_of_many_replacements_one_wins(self, store: WritableKeyStore) -> None:
         """32 changes of one key at the same time, each from the same state: one is written."""
         old = key("one")
@@ -213,7 +193,6 @@ class WritableKeyStoreConformance(KeyStoreConformance):
         assert stored is not None
         assert stored.name == winners[0], "the change that was accepted is not the one that is stored"
 
-    @in_own_loop
     async def test_pages(self, store: WritableKeyStore) -> None:
         """``list`` goes through all keys in ascending order of id (by code point), page by page."""
         names = ["B", "_", "a", "b", "-", "0", "aa"]

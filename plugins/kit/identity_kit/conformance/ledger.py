@@ -36,9 +36,7 @@ from identity_core.ports.ledger import (
     Receipt,
 )
 from identity_kit.conformance.ledger_examined import DID, ExaminedLedger, check_lines, check_receipt, examined, whole
-from identity_kit.conformance.loops import close, in_own_loop, run
-
-__all__ = ["DID", "LedgerConformance", "check_lines", "check_receipt", "close", "run", "whole"]
+from identity_kit.conformance.loops import close, own_loop_per_test
 
 NASTY_ENTRIES = (b"", b"\0", b"a\0b", b"\xff\xfe", b"'; DROP TABLE x; --", b"{}\n", bytes(range(256)) * 64)
 NASTY_DIDS = (
@@ -55,21 +53,20 @@ NASTY_DIDS = (
 )
 
 
+@own_loop_per_test
 class LedgerConformance(ExaminedLedger):
-    """What every ledger promises."""
+    """The promises of every ledger."""
 
     def test_it_is_a_ledger(self, ledger: LedgerBackend) -> None:
         """The object has the methods of the port."""
         assert isinstance(ledger, LedgerBackend)
 
-    @in_own_loop
     async def test_an_empty_ledger_has_nothing(self, ledger: LedgerBackend) -> None:
         """The head is all zero and nothing is found."""
         assert await ledger.head() == LedgerHead(0, 0)
         assert list(await ledger.entries(DID)) == []
         assert list(await ledger.entries_after(0, 10)) == []
 
-    @in_own_loop
     async def test_what_is_appended_is_found(self, ledger: LedgerBackend) -> None:
         """Entries come back with the receipts that ``append`` returned, oldest first, and the head is the newest."""
         receipts = [await ledger.append(DID, b"%d" % n, expected_version=n) for n in range(5)]
@@ -86,7 +83,6 @@ class LedgerConformance(ExaminedLedger):
         check_lines(lines, shared_chain=self.shared_chain)
 
     @pytest.mark.parametrize("expected", [-1, 0, 1, 3, 2**40])
-    @in_own_loop
     async def test_a_wrong_version_is_a_conflict(self, ledger: LedgerBackend, expected: int) -> None:
         """``VersionConflict`` for every number but that of the DID's entries; nothing is recorded."""
         for n in range(2):
@@ -96,7 +92,6 @@ class LedgerConformance(ExaminedLedger):
         assert [line.entry for line in await ledger.entries(DID)] == [b"0", b"1"]
         assert (await ledger.append(DID, b"right", expected_version=2)).sequence == 3
 
-    @in_own_loop
     async def test_the_same_append_again_is_a_conflict(self, ledger: LedgerBackend) -> None:
         """A writer that lost an answer and asks again is told apart from one that is first; nothing is recorded twice."""
         receipt = await ledger.append(DID, b"same", expected_version=0)
@@ -105,7 +100,6 @@ class LedgerConformance(ExaminedLedger):
                 await ledger.append(DID, b"same", expected_version=0)
         assert [line.receipt for line in await ledger.entries(DID)] == [receipt]
 
-    @in_own_loop
     async def test_pages_are_exact(self, ledger: LedgerBackend) -> None:
         """``entries_after`` gives at most ``limit`` entries, none twice, none left out, and nothing behind the end."""
         for n in range(23):
@@ -120,7 +114,6 @@ class LedgerConformance(ExaminedLedger):
             assert list(await ledger.entries_after(22, limit)) == lines[22:], limit
             assert list(await ledger.entries_after(10_000, limit)) == [], limit
 
-    @in_own_loop
     async def test_the_entries_of_a_did_come_in_pages(self, ledger: LedgerBackend) -> None:
         """``entries`` goes on behind a version and stops at a limit; ``log_size`` tells how long they are together."""
         for n in range(7):
@@ -136,7 +129,6 @@ class LedgerConformance(ExaminedLedger):
         assert await ledger.log_size(DID) == LogSize(7, 7)
         assert await ledger.log_size("did:x:nobody") == LogSize(0, 0)
 
-    @in_own_loop
     async def test_entries_are_opaque(self, ledger: LedgerBackend) -> None:
         """Every sequence of octets comes back as it was, up to 16 KiB."""
         entries = (*NASTY_ENTRIES, os.urandom(16_384))
@@ -147,7 +139,6 @@ class LedgerConformance(ExaminedLedger):
         assert all(type(line.entry) is bytes for line in found)
         assert [line.entry for line in await whole(ledger)] == list(entries)
 
-    @in_own_loop
     async def test_dids_are_compared_exactly(self, ledger: LedgerBackend) -> None:
         """Case, blanks, accents and their composed forms all count."""
         for did in NASTY_DIDS:
@@ -156,14 +147,12 @@ class LedgerConformance(ExaminedLedger):
             found = await ledger.entries(did)
             assert [(line.did, line.version, line.entry) for line in found] == [(did, 1, did.encode())]
 
-    @in_own_loop
     async def test_the_hash_tells_what_was_recorded(self, ledger: LedgerBackend) -> None:
         """The same bytes under another DID or version have another transaction hash."""
         places = [("did:x:a", 0), ("did:x:a", 1), ("did:x:b", 0), ("did:x:a1", 0)]
         receipts = [await ledger.append(did, b"same", expected_version=version) for did, version in places]
         assert len({receipt.transaction_hash for receipt in receipts}) == len(places)
 
-    @in_own_loop
     async def test_closing_twice_is_no_error_and_ends_it(self, ledger: LedgerBackend) -> None:
         """After ``close``, if there is one, an append raises ``LedgerUnavailable``."""
         await ledger.append(DID, b"1", expected_version=0)
@@ -173,11 +162,10 @@ class LedgerConformance(ExaminedLedger):
             with pytest.raises(LedgerUnavailable):
                 await ledger.append(DID, b"2", expected_version=1)
 
-    @in_own_loop
     async def test_it_outlives_its_process(
         self, ledger: LedgerBackend, reopen: Callable[[], LedgerBackend] | None
     ) -> None:
-        """What was acknowledged is there after a restart; numbers, order and conflicts go on where they were."""
+        """Check that what was acknowledged is there after a restart; numbers, order and conflicts go on where they were."""
         if reopen is None:
             pytest.skip("this ledger gives no fixture 'reopen'")
 
@@ -196,9 +184,8 @@ class LedgerConformance(ExaminedLedger):
         finally:
             await close(again)
 
-    @in_own_loop
     async def test_a_conflict_fails_alone(self, ledger: LedgerBackend) -> None:
-        """What is appended beside a conflict goes through, and the conflict leaves no gap."""
+        """Check that what is appended beside a conflict goes through, and the conflict leaves no gap."""
         await ledger.append(DID, b"first", expected_version=0)
         appends = []
         for n in range(20):
@@ -211,9 +198,8 @@ class LedgerConformance(ExaminedLedger):
         assert len(lines) == 21
         check_lines(lines, shared_chain=self.shared_chain)
 
-    @in_own_loop
     async def test_parallel_appends_of_one_version_have_one_winner(self, ledger: LedgerBackend) -> None:
-        """Of 64 callers one gets a receipt, and its entry is the one that is there."""
+        """Check that of 64 callers one gets a receipt, and its entry is the one that is there."""
         appends = (ledger.append(DID, b"%d" % n, expected_version=0) for n in range(64))
         outcomes = await asyncio.gather(*appends, return_exceptions=True)
         winners = [n for n, outcome in enumerate(outcomes) if isinstance(outcome, Receipt)]
@@ -221,7 +207,6 @@ class LedgerConformance(ExaminedLedger):
         assert sum(isinstance(outcome, VersionConflict) for outcome in outcomes) == 63
         assert [line.entry for line in await ledger.entries(DID)] == [b"%d" % winners[0]]
 
-    @in_own_loop
     async def test_racing_writers_lose_nothing(self, ledger: LedgerBackend) -> None:
         """Writers that read, append and try again after a conflict get every entry in, each once."""
 
@@ -242,7 +227,6 @@ class LedgerConformance(ExaminedLedger):
         assert sorted(entries) == sorted(b"%d.%d" % (name, turn) for name in range(4) for turn in range(8))
         check_lines(await whole(ledger), shared_chain=self.shared_chain)
 
-    @in_own_loop
     async def test_readers_never_see_a_gap(self, ledger: LedgerBackend) -> None:
         """While others append, a reader sees an unbroken beginning that only grows."""
 
@@ -262,9 +246,8 @@ class LedgerConformance(ExaminedLedger):
         await asyncio.gather(reader(), reader(), *(writer(name) for name in range(40)))
         assert len(await whole(ledger)) == 120
 
-    @in_own_loop
     async def test_an_append_that_is_cancelled_leaves_the_ledger_whole(self, ledger: LedgerBackend) -> None:
-        """It is recorded or it is not; nothing else suffers."""
+        """Check that it is recorded or it is not; nothing else suffers."""
         tasks = [asyncio.ensure_future(ledger.append(f"did:x:{n}", b"x", expected_version=0)) for n in range(30)]
         await asyncio.sleep(0)
         for task in tasks[::2]:
@@ -278,7 +261,6 @@ class LedgerConformance(ExaminedLedger):
         for n, outcome in enumerate(outcomes):
             assert not isinstance(outcome, Receipt) or f"did:x:{n}" in recorded, "a receipt without its entry"
 
-    @in_own_loop
     async def test_a_ledger_that_examines_itself_finds_what_it_wrote_whole(self, ledger: LedgerBackend) -> None:
         """Page by page, entries and anchors of the same commits."""
         if not isinstance(ledger, ExaminableLedger):

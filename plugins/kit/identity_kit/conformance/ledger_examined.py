@@ -1,4 +1,4 @@
-"""What the kits of ledgers share: their fixtures, and how they read a ledger and check what they read."""
+"""The fixtures of the kits of ledgers, and the functions by which they read a ledger and check what they read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def whole(ledger: LedgerBackend) -> list[LedgerEntry]:
 
 
 def check_lines(lines: Sequence[LedgerEntry], *, shared_chain: bool = False) -> None:
-    """What holds for every ledger at every moment: no gap, one order, time that goes on."""
+    """Return what holds for every ledger at every moment: no gap, one order, time that goes on."""
     assert [line.receipt.sequence for line in lines] == list(range(1, len(lines) + 1)), (
         "sequences have a gap or a double"
     )
@@ -71,11 +71,6 @@ class ExaminedLedger:
     """The ledger that every group of promises is about."""
 
     shared_chain: ClassVar[bool] = False
-
-    @pytest.fixture
-    def ledger(self) -> LedgerBackend:
-        """The ledger to examine, empty."""
-        raise NotImplementedError("give the fixture 'ledger'")
 
     @pytest.fixture
     def reopen(self) -> Callable[[], LedgerBackend] | None:

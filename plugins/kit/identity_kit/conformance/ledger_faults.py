@@ -1,4 +1,4 @@
-"""What a ledger that outlives its process promises when things go wrong, as tests (``ports/ledger.py``).
+"""The promises of a durable ledger under faults, as tests (``ports/ledger.py``).
 
 An author subclasses it beside ``LedgerConformance``. ``ledger`` and ``reopen`` are the fixtures of that class; two more say how
 to take away what the ledger stands on, and how to forge what it has stored::
@@ -24,6 +24,7 @@ from typing import ClassVar
 
 import pytest
 from identity_transparency.domain.audit import Audit, LogFault
+from identity_transparency.use_cases.project import leaf_of
 
 from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, Receipt
@@ -38,8 +39,7 @@ from identity_kit.conformance.ledger_writers import (
     write_until_killed,
     write_until_told,
 )
-from identity_kit.conformance.loops import close, in_own_loop, run
-from identity_tlog.leaf import LogLeaf
+from identity_kit.conformance.loops import close, own_loop_per_test
 from identity_tlog.note import Checkpoint
 from identity_tlog.tree import Frontier, leaf_hash
 
@@ -52,8 +52,9 @@ ACKNOWLEDGED_BEFORE_A_KILL = 20
 TURNS = 8
 
 
+@own_loop_per_test
 class LedgerFaultConformance(ExaminedLedger):
-    """What a ledger promises when processes die, race, lose their server, or somebody forges what is stored."""
+    """The promises of a ledger when processes die, race or lose their server, and when stored entries are forged."""
 
     recovery_seconds: ClassVar[float] = 60.0
 
@@ -75,7 +76,7 @@ class LedgerFaultConformance(ExaminedLedger):
 
     def test_a_killed_process_loses_nothing_that_it_acknowledged(self, ledger: LedgerBackend, reopen: Open) -> None:
         """SIGKILL in the middle of appends: every receipt that was given is true, and the ledger goes on."""
-        run(close(ledger))
+        asyncio.run(close(ledger))
         acknowledged: dict[tuple[str, int], Receipt] = {}
 
         async def check(turn: int) -> None:
@@ -96,11 +97,11 @@ class LedgerFaultConformance(ExaminedLedger):
                     acknowledged[did, version] = receipt
                 child.kill()
                 acknowledged |= {(did, version): receipt for did, version, receipt in left(told)}
-            run(check(turn))
+            asyncio.run(check(turn))
 
     def test_processes_that_race_leave_no_fork_and_no_gap(self, ledger: LedgerBackend, reopen: Open) -> None:
         """Two processes append to their own DIDs and to one that they share; each entry is there, once."""
-        run(close(ledger))
+        asyncio.run(close(ledger))
         with (
             process(lambda told: race(reopen, "a", TURNS, told)) as (_, told_a),
             process(lambda told: race(reopen, "b", TURNS, told)) as (_, told_b),
@@ -119,9 +120,8 @@ class LedgerFaultConformance(ExaminedLedger):
             finally:
                 await close(again)
 
-        run(check())
+        asyncio.run(check())
 
-    @in_own_loop
     async def test_an_outage_is_told_and_nothing_is_guessed(self, ledger: LedgerBackend, outage: Outage | None) -> None:
         """Under load, appends raise ``LedgerUnavailable``; a receipt is true, "not recorded" too, and afterwards it goes on."""
         if outage is None:
@@ -140,7 +140,6 @@ class LedgerFaultConformance(ExaminedLedger):
         check_lines(lines, shared_chain=self.shared_chain)
         attempts.check(lines)
 
-    @in_own_loop
     async def test_asked_again_after_an_outage_it_is_recorded_once(
         self, ledger: LedgerBackend, outage: Outage | None
     ) -> None:
@@ -163,7 +162,6 @@ class LedgerFaultConformance(ExaminedLedger):
         assert len(lines) == TURNS + 1, "an entry is lost or doubled"
         check_lines(lines, shared_chain=self.shared_chain)
 
-    @in_own_loop
     async def test_a_forged_entry_is_found(self, ledger: LedgerBackend, reopen: Open, tamper: Tamper | None) -> None:
         """An auditor with a checkpoint finds the ledger sound, and then the entry that was changed; or the ledger refuses."""
         for n in range(5):
@@ -222,19 +220,10 @@ async def _beside_the_loop(outage: AbstractContextManager[None]) -> AsyncIterato
 
 
 def audited(lines: Sequence[LedgerEntry], honest: Sequence[LedgerEntry]) -> list[LogFault]:
-    """What an auditor says of ``lines`` who holds a checkpoint over ``honest``."""
-    hashes = [leaf_hash(encoded(line)) for line in honest]
+    """Return what an auditor says of ``lines`` who holds a checkpoint over ``honest``."""
+    hashes = [leaf_hash(leaf_of(line).encode()) for line in honest]
     tree = Frontier().appended(hashes)
     audit = Audit(Checkpoint("conformance.example", tree.size, tree.root), [])
-    audit.feed([encoded(line) for line in lines], b"".join(hashes))
+    audit.feed([leaf_of(line).encode() for line in lines], b"".join(hashes))
     audit.close()
     return audit.findings
-
-
-def encoded(line: LedgerEntry) -> bytes:
-    """The leaf of an entry, as the transparency log has it."""
-    at = line.receipt
-    leaf = LogLeaf(
-        at.sequence, at.transaction_hash, at.block_number, at.recorded_at, line.did, line.version, line.entry
-    )
-    return leaf.encode()

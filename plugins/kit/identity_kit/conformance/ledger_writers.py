@@ -17,7 +17,7 @@ import pytest
 from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, Receipt
 from identity_kit.conformance.ledger_examined import DID
-from identity_kit.conformance.loops import close, run
+from identity_kit.conformance.loops import close
 
 CALLERS = 8
 PAUSE_SECONDS = 0.02
@@ -41,7 +41,7 @@ def write_until_killed(reopen: Callable[[], LedgerBackend], told: Connection) ->
         ledger = reopen()
         await asyncio.gather(*(write(ledger, f"did:x:{n}") for n in range(CALLERS)))
 
-    run(scenario())
+    asyncio.run(scenario())
 
 
 def race(reopen: Callable[[], LedgerBackend], name: str, turns: int, told: Connection) -> None:
@@ -65,12 +65,12 @@ def race(reopen: Callable[[], LedgerBackend], name: str, turns: int, told: Conne
         await close(ledger)
         told.send("done")
 
-    run(scenario())
+    asyncio.run(scenario())
 
 
 @dataclass
 class Attempts:
-    """What became of every append, by the entry, which no other append has. ``refused`` counts ``LedgerUnavailable``."""
+    """The outcome of every append, by its entry, which no other append has. ``refused`` counts ``LedgerUnavailable``."""
 
     acknowledged: dict[bytes, Receipt] = field(default_factory=dict)
     unknown: set[bytes] = field(default_factory=set)
@@ -146,7 +146,7 @@ def received(told: Connection, count: int, seconds: float) -> Iterator[Any]:
 
 
 def left(told: Connection) -> Iterator[Any]:
-    """What a process had told before it was killed."""
+    """Return what a process had told before it was killed."""
     try:
         while True:
             yield told.recv()

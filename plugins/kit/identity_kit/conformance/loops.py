@@ -1,4 +1,4 @@
-"""How the kit drives asynchronous ports: each test in an event loop of its own."""
+"""Event loops of asynchronous tests, and the end of what they opened."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Callable, Coroutine
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def run(scenario: Coroutine[Any, Any, T]) -> T:
-    """Runs one scenario to its end, in a new event loop."""
-    return asyncio.run(scenario)
+C = TypeVar("C", bound=type)
 
 
-def in_own_loop(test: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """An asynchronous test as one that pytest calls without a plugin."""
+def own_loop_per_test(tests: C) -> C:
+    """Let pytest call each asynchronous test of a class without a plugin, in an event loop that the test has for itself."""
+    for name, test in list(vars(tests).items()):
+        if name.startswith("test_") and inspect.iscoroutinefunction(test):
+            setattr(tests, name, _in_own_loop(test))
+    return tests
 
+
+def _in_own_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
     @functools.wraps(test)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        return run(test(*args, **kwargs))
+    def call(*args: Any, **kwargs: Any) -> None:
+        asyncio.run(test(*args, **kwargs))
 
     return call
 
 
 async def close(thing: object) -> None:
-    """Closes what has a ``close``, plain or asynchronous."""
+    """Close a thing that has a ``close``, plain or asynchronous."""
     closing = getattr(thing, "close", None)
     if closing is not None:
         result = closing()

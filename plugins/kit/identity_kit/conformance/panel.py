@@ -11,19 +11,13 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 from identity_core.ports.panel import MOST_CHARACTERS, MOST_COLUMNS, MOST_ROWS, OperatorPanel, PanelTable
-from identity_kit.conformance.loops import in_own_loop
+from identity_kit.conformance.loops import own_loop_per_test
 
 
+@own_loop_per_test
 class PanelConformance:
-    """What every panel promises: short text in rows of one length, whenever it is asked."""
-
-    @pytest.fixture
-    def panel(self) -> OperatorPanel:
-        """The panel to examine."""
-        raise NotImplementedError("give the fixture 'panel'")
+    """The promises of every panel: short text in rows of one length, at each call."""
 
     def test_it_has_a_title(self, panel: OperatorPanel) -> None:
         """``title`` is a text that is not empty, not too long, and stays the same."""
@@ -31,12 +25,10 @@ class PanelConformance:
         assert 0 < len(panel.title.strip()) <= MOST_CHARACTERS, "the title is empty or too long"
         assert panel.title == panel.title, "the title changes"
 
-    @in_own_loop
     async def test_its_table_is_text_in_rows_of_one_length(self, panel: OperatorPanel) -> None:
         """``table`` gives a ``PanelTable``: text in every cell, as many cells a row as there are columns."""
         self._check(await panel.table())
 
-    @in_own_loop
     async def test_it_can_be_asked_by_many_at_once(self, panel: OperatorPanel) -> None:
         """Several operators look at the same moment."""
         for table in await asyncio.gather(*(panel.table() for _ in range(16))):

@@ -1,4 +1,4 @@
-"""Whom the kit of presenting provers asks about: an issuer of suite 2, its status list, and the keeper of a holder's secret."""
+"""The cases of the kit of presenting provers: an issuer of suite 2, its status list, and the keeper of a holder's secret."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class BoundIssuer:
 
     @property
     def epoch(self) -> StatusEpoch:
-        """That of ``NOW``."""
+        """Return the epoch of ``NOW``."""
         issuer = self.method.partition("#")[0]
         return StatusEpoch(issuer, self.method, LIST.list_id, epoch_at(NOW, LIST.period), LIST.period)
 
@@ -124,7 +124,7 @@ class HolderOfSecret:
 def particulars_of(
     first: datetime = NOW - 100 * DAY, last: datetime = NOW + 100 * DAY, handle: int = HANDLE
 ) -> Particulars:
-    """Of a credential that is valid on both days and all between."""
+    """Return the particulars of a credential that is valid on both days and all between."""
     begins, ends = (moment.astimezone(UTC).replace(hour=0, minute=0, second=0) for moment in (first, last + DAY))
     return Particulars("urn:uuid:1b671a64-40d5-491e-99b0-da01ff1f3341", SUBJECT, begins, ends, handle)
 
@@ -154,7 +154,7 @@ class BoundCase:
 
     @property
     def witness(self) -> PresentationWitness:
-        """What the prover gets, with a consent of now."""
+        """Return what the prover gets, with a consent of now."""
         gap = self.issuer.gap()
         return PresentationWitness((self.credential,), (gap,), self.holder.agrees(self.question, self.bound))
 

@@ -55,11 +55,6 @@ class ProverConformance:
     rounds = int(os.environ.get("IDENTITY_ROUNDS", "200"))
 
     @pytest.fixture
-    def prover(self) -> Prover:
-        """The prover under test."""
-        raise NotImplementedError("give a prover fixture")
-
-    @pytest.fixture
     def issuer(self) -> Any:
         """An issuer of credentials that the prover understands."""
         return BbsIssuer()
@@ -75,7 +70,7 @@ class ProverConformance:
         return prover.prove(asked, issuer.credential(SCHEMA, HANA), context=context())
 
     def test_it_is_a_prover(self, prover: Prover) -> None:
-        """It has the port's members and names predicates of the document."""
+        """Check that it has the port's members and names predicates of the document."""
         assert isinstance(prover, Prover)
         assert prover.suite
         assert prover.predicate_types <= {*map(str, PredicateType)}
@@ -226,7 +221,7 @@ class ProverConformance:
 
     @pytest.mark.parametrize("junk", ["", "e30", "bnVsbA", "W10", "{}", "é" * 40, "A" * 400_000, "e30=", " e30"])
     def test_junk(self, prover: Prover, asked: Statement, proof: ZkProof, junk: str) -> None:
-        """What is no proof is ``ProofInvalid``, and nothing else is raised."""
+        """Check that what is no proof is ``ProofInvalid``, and nothing else is raised."""
         with pytest.raises(ProofInvalid):
             prover.read(junk)
         with pytest.raises(ProofInvalid):

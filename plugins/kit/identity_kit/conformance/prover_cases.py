@@ -1,4 +1,4 @@
-"""What the prover kit asks: a schema with every attribute type, its issuer, two holders, a verifier's context, and predicates that
+"""The cases of the prover kit: a schema with every attribute type, its issuer, two holders, a verifier's context, and predicates that
 hold, fail or cannot be asked. And how it looks through a proof for what should not be there."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a method promises that looks DIDs up elsewhere (``ports.did_method.ResolvingDidMethod``), as tests.
+"""The promises of a method that resolves DIDs elsewhere (``ports.did_method.ResolvingDidMethod``), as tests.
 
 An author subclasses ``ResolvingDidMethodConformance`` and gives one fixture: a function that opens the world outside, in the event loop of
 a test, as an asynchronous context manager of an ``Outside``::
@@ -31,7 +31,7 @@ from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid, InvalidDocument, PluginUnavailable
 from identity_core.ports.did_method import ResolvingDidMethod
 from identity_kit.conformance.controller import BIRTH, Controller, WalletSigner
-from identity_kit.conformance.loops import in_own_loop
+from identity_kit.conformance.loops import own_loop_per_test
 
 MANY = 20
 
@@ -54,17 +54,12 @@ class Outside:
 Opened = Callable[[], AbstractAsyncContextManager[Outside]]
 
 
+@own_loop_per_test
 class ResolvingDidMethodConformance:
     """Subclass it, give ``outside``, and run pytest."""
 
-    @pytest.fixture
-    def outside(self) -> Opened:
-        """Opens the world outside."""
-        raise NotImplementedError("give an outside fixture")
-
-    @in_own_loop
     async def test_it_is_a_resolving_method(self, outside: Opened) -> None:
-        """It has the port's members, ``resolve`` is a coroutine, and its own DIDs pass its check."""
+        """Check that it has the port's members, ``resolve`` is a coroutine, and its own DIDs pass its check."""
         async with outside() as world:
             assert isinstance(world.method, ResolvingDidMethod)
             assert inspect.iscoroutinefunction(world.method.resolve)
@@ -72,7 +67,6 @@ class ResolvingDidMethodConformance:
                 assert did.method == world.method.name
                 world.method.check(did)
 
-    @in_own_loop
     async def test_what_is_published_is_shown_whole(self, outside: Opened) -> None:
         """The state holds the document as it was found, and says that it is alive."""
         async with outside() as world:
@@ -83,7 +77,6 @@ class ResolvingDidMethodConformance:
             assert (state.version_id, state.deactivated) == (1, False)
             assert state.created_at.tzinfo is not None
 
-    @in_own_loop
     async def test_nobody_signs_in_with_what_was_found(self, outside: Opened) -> None:
         """A foreign document gives no key that this installation trusts."""
         async with outside() as world:
@@ -91,28 +84,24 @@ class ResolvingDidMethodConformance:
             assert state is not None
             assert not history.authentication_keys(state, state.updated_at)
 
-    @in_own_loop
     async def test_the_identifier_alone_tells_nothing(self, outside: Opened) -> None:
         """``expand`` is None, at once: only ``resolve`` looks."""
         async with outside() as world:
             for did in (world.did, world.absent, world.unreachable):
                 assert world.method.expand(did) is None
 
-    @in_own_loop
     async def test_nothing_is_none(self, outside: Opened) -> None:
-        """That there is nothing is an answer, the same each time."""
+        """Check that that there is nothing is an answer, the same each time."""
         async with outside() as world:
             assert [await world.method.resolve(world.absent) for _ in range(3)] == [None] * 3
 
-    @in_own_loop
     async def test_not_to_know_is_not_nothing(self, outside: Opened) -> None:
-        """What could not be learnt is ``PluginUnavailable``, each time, and never None."""
+        """Check that what could not be learnt is ``PluginUnavailable``, each time, and never None."""
         async with outside() as world:
             for _ in range(3):
                 with pytest.raises(PluginUnavailable):
                     await world.method.resolve(world.unreachable)
 
-    @in_own_loop
     async def test_what_cannot_be_shown_is_refused(self, outside: Opened) -> None:
         """A document of another form is ``InvalidDocument``, each time, and shown in no part."""
         async with outside() as world:
@@ -121,23 +110,20 @@ class ResolvingDidMethodConformance:
                 with pytest.raises(InvalidDocument):
                     await world.method.resolve(did)
 
-    @in_own_loop
     async def test_a_document_of_another_did_is_not_shown(self, outside: Opened) -> None:
-        """It is nothing, or ``InvalidDocument``."""
+        """Check that it is nothing, or ``InvalidDocument``."""
         async with outside() as world:
             for _ in range(2):
                 with contextlib.suppress(InvalidDocument):
                     assert await world.method.resolve(world.borrowed) is None
 
     @pytest.mark.parametrize("text", ["did:other:a", "did:{name}:", "did:{name}:é", "did:{name}:..", "did:{name}:%00"])
-    @in_own_loop
     async def test_an_identifier_that_is_none_of_it(self, outside: Opened, text: str) -> None:
-        """What cannot be a DID of the method is ``InvalidDid``, before anything is asked."""
+        """Check that what cannot be a DID of the method is ``InvalidDid``, before anything is asked."""
         async with outside() as world:
             with pytest.raises(InvalidDid):
                 _checked(world.method, text.format(name=world.method.name))
 
-    @in_own_loop
     async def test_many_at_once(self, outside: Opened) -> None:
         """Many callers get the same answer, and one who goes away spoils it for no one."""
         async with outside() as world:
@@ -151,7 +137,6 @@ class ResolvingDidMethodConformance:
             assert states[MANY] is None
             assert await world.method.resolve(world.did) is not None
 
-    @in_own_loop
     async def test_nothing_is_written_here(self, outside: Opened) -> None:
         """A method whose DIDs are made elsewhere drafts no entry and reads none."""
         async with outside() as world:

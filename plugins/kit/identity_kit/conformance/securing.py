@@ -18,7 +18,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -33,33 +32,14 @@ from identity_core.ports.securing import (
     SecuringFormat,
     UnsecuredCredential,
 )
-from identity_kit.conformance.loops import in_own_loop, run
+from identity_kit.conformance.loops import own_loop_per_test
 from identity_kit.conformance.securing_cases import JUNK, WANTED, changes, escaped, value_at
 from identity_kit.conformance.securing_keys import KitIssuer
 
 
+@own_loop_per_test
 class SecuringConformance:
     """Subclass it, give the fixtures, and run pytest. What a format cannot do is skipped."""
-
-    @pytest.fixture
-    def securing(self) -> SecuringFormat:
-        """The format under test."""
-        raise NotImplementedError("give a fixture named securing that returns the format under test")
-
-    @pytest.fixture
-    def unsecured(self) -> UnsecuredCredential:
-        """What an ``IssuingFormat`` can secure; the kit puts its own key in the place of ``public_key``."""
-        raise NotImplementedError("give a fixture named unsecured that returns what is to be secured")
-
-    @pytest.fixture
-    def pointers(self) -> Sequence[str]:
-        """JSON pointers of a ``DerivingFormat`` into the claims, to a part that is not mandatory."""
-        raise NotImplementedError("give a fixture named pointers that says what is disclosed")
-
-    @pytest.fixture
-    def hidden(self) -> Sequence[str]:
-        """Texts of the claims that are neither mandatory nor at ``pointers``."""
-        raise NotImplementedError("give a fixture named hidden that returns what must not be disclosed")
 
     @pytest.fixture
     def issuer(self, securing: SecuringFormat) -> KitIssuer:
@@ -79,25 +59,24 @@ class SecuringConformance:
     @pytest.fixture
     def secured(self, securing: SecuringFormat, unsecured: UnsecuredCredential, issuer: KitIssuer) -> Secured:
         """A credential as it is issued."""
-        return run(_issue(_issuing(securing), unsecured, issuer))
+        return asyncio.run(_issue(_issuing(securing), unsecured, issuer))
 
     @pytest.fixture
     def presented(self, request: pytest.FixtureRequest, securing: SecuringFormat, secured: Secured) -> Secured:
-        """What a verifier gets: derived where the format derives."""
+        """Return what a verifier gets: derived where the format derives."""
         if not isinstance(securing, DerivingFormat):
             return secured
         public_key, pointers = request.getfixturevalue("public_key"), request.getfixturevalue("pointers")
-        return run(securing.derive(secured, public_key, pointers=pointers))
+        return asyncio.run(securing.derive(secured, public_key, pointers=pointers))
 
     def test_it_is_a_format_with_a_name(self, securing: SecuringFormat) -> None:
-        """It has the members of the port, and a name of printable ASCII that stays the same."""
+        """Check that it has the members of the port, and a name of printable ASCII that stays the same."""
         assert isinstance(securing, SecuringFormat), "it has not the members of the port"
         assert securing.name.isascii(), "the name is not ASCII"
         assert securing.name.isprintable(), "the name is not printable"
         assert 0 < len(securing.name) <= 64, "the name is empty or too long"
         assert securing.name == securing.name, "the name changes"
 
-    @in_own_loop
     async def test_what_was_signed_verifies(
         self, securing: SecuringFormat, presented: Secured, public_key: str
     ) -> None:
@@ -114,7 +93,6 @@ class SecuringConformance:
         assert disclosed.claims, "it discloses nothing"
         assert disclosed.holder_key is None, "it vouches for a holder whom nobody asked"
 
-    @in_own_loop
     async def test_it_can_be_asked_by_many_at_once(
         self, securing: SecuringFormat, presented: Secured, public_key: str, other_key: str
     ) -> None:
@@ -124,14 +102,12 @@ class SecuringConformance:
         assert all(isinstance(answer, Disclosed) for answer in answers[::2]), "a good one was refused"
         assert all(isinstance(answer, ProofInvalid) for answer in answers[1::2]), "a bad one was accepted"
 
-    @in_own_loop
     async def test_another_key_is_refused(self, securing: SecuringFormat, presented: Secured, other_key: str) -> None:
         """``ProofInvalid`` for somebody else's key, and for a text that is no key."""
         for key in (other_key, "", "z", "z6Mk", "did:web:x#y"):
             with pytest.raises(ProofInvalid):
                 await securing.verify(presented, key)
 
-    @in_own_loop
     async def test_every_change_is_refused(self, securing: SecuringFormat, presented: Secured, public_key: str) -> None:
         """Whatever is changed, it does not verify: ``InvalidCredential`` or ``ProofInvalid``."""
         changed = list(changes(presented))
@@ -143,7 +119,6 @@ class SecuringConformance:
                 continue
             pytest.fail(f"accepted with a change at {place}")
 
-    @in_own_loop
     async def test_a_binding_that_is_not_there_is_missed(
         self, securing: SecuringFormat, presented: Secured, public_key: str
     ) -> None:
@@ -151,7 +126,6 @@ class SecuringConformance:
         with pytest.raises(ProofInvalid):
             await securing.verify(presented, public_key, binding=WANTED)
 
-    @in_own_loop
     async def test_junk_is_refused(self, securing: SecuringFormat, public_key: str) -> None:
         """``InvalidCredential`` from ``read`` and from ``verify``."""
         for junk in JUNK:
@@ -160,7 +134,6 @@ class SecuringConformance:
             with pytest.raises(InvalidCredential):
                 await securing.verify(junk, public_key)
 
-    @in_own_loop
     async def test_what_is_derived_hides_the_rest(
         self, request: pytest.FixtureRequest, securing: SecuringFormat, secured: Secured, public_key: str
     ) -> None:
@@ -177,7 +150,6 @@ class SecuringConformance:
         fewer = await deriving.derive(secured, public_key, pointers=pointers[:1])
         await deriving.verify(fewer, public_key)
 
-    @in_own_loop
     async def test_nothing_is_derived_from_what_does_not_verify(
         self, request: pytest.FixtureRequest, securing: SecuringFormat, secured: Secured, other_key: str
     ) -> None:
@@ -190,7 +162,6 @@ class SecuringConformance:
             with pytest.raises(InvalidCredential):
                 await deriving.derive(secured, public_key, pointers=[*pointers, wrong])
 
-    @in_own_loop
     async def test_what_it_issues_discloses_the_claims(
         self, request: pytest.FixtureRequest, securing: SecuringFormat
     ) -> None:
@@ -205,7 +176,6 @@ class SecuringConformance:
         assert disclosed.head.verification_method == unsecured.verification_method
         assert {name: disclosed.claims.get(name) for name in unsecured.claims} == unsecured.claims
 
-    @in_own_loop
     async def test_a_signature_of_another_is_refused(
         self, request: pytest.FixtureRequest, securing: SecuringFormat
     ) -> None:

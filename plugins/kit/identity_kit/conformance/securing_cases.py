@@ -1,4 +1,4 @@
-"""What the kit of securing formats tries: junk, a binding that nobody made, and every change of a credential."""
+"""The cases of the kit of securing formats: junk, a binding that was never made, and every change of a credential."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def escaped(name: str) -> str:
 
 
 def value_at(value: Any, pointer: str) -> Any:
-    """What a JSON pointer points to; None where a member is not there."""
+    """Return what a JSON pointer points to; None where a member is not there."""
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
         value = value[int(name)] if isinstance(value, list) else value.get(name)

@@ -35,7 +35,7 @@ class Artifact:
 
 @cache
 def artifact() -> Artifact:
-    """What ``compile.py`` wrote."""
+    """Return what ``compile.py`` wrote."""
     made = json.loads(resources.files(__name__).joinpath("contract.json").read_text("utf-8"))
 
     def octets(text: str) -> bytes:

@@ -27,13 +27,10 @@ from identity_transparency.use_cases.project import CheckpointSigner, leaf_of
 from identity_codec.values import value_class
 from identity_core import __version__
 from identity_core.bootstrap.ports import SystemClock
-from identity_core.bootstrap.read_only import looking_plugins, looking_store, pending_steps
-from identity_core.bootstrap.storage import told_at_start
-from identity_core.database import Transaction, look_at
+from identity_core.bootstrap.read_only import pending_steps
+from identity_core.database import Transaction
 from identity_core.files import locked_folder, new_draft, settle
-from identity_core.plugin.build import LookOnly
 from identity_core.plugin.sockets import LEDGER
-from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_operations.backup.archive import Advance, described, read_archive, write_archive
 from identity_operations.backup.manifest import BackupManifest
@@ -41,9 +38,10 @@ from identity_operations.backup.seal import BackupInvalid, OperatorKey
 from identity_operations.backup.snapshot import copy_at_one_moment
 from identity_operations.examination.examiner import Finding
 from identity_operations.examination.fsck import examine
+from identity_operations.examination.looking import open_plugins, open_store, read_database
 from identity_operations.upgrade.steps import bring_up
 from identity_tlog.note import VerifierKey
-from identity_tlog.tree import Frontier, leaf_hash
+from identity_tlog.tree import leaf_hash
 
 # What limits requests is of the moment.
 NOT_KEPT: Final = frozenset({"limits.sqlite"})
@@ -208,14 +206,10 @@ async def examine_copy(copy: Settings, *, deep: bool, remembered: Remembered | N
 
 
 def _schema_of(folder: Path) -> dict[str, int]:
-    """For each table of migrations the number of its last step."""
+    """Return the number of the last step of each table of migrations."""
     found: dict[str, int] = {}
     for path in sorted(folder.glob("*.sqlite")):
-        look = look_at(None, path)
-        try:
-            found |= look.read_now(_last_steps)
-        finally:
-            look.end()
+        found |= read_database(None, path, _last_steps)
     return found
 
 
@@ -248,47 +242,34 @@ class End:
 
 
 async def end_of(copy: Settings) -> End:
-    """How far a copy reaches. Raises ``StartError``."""
-    with told_at_start(copy), tempfile.TemporaryDirectory() as scratch:
-        look = LookOnly(Path(scratch))
-        plugins = looking_plugins(copy, look)
-        try:
-            ledger = plugins.ledger(copy.ledger.backend)
-            custodian = plugins.custodian(copy.custodian.backend)
-            store = await looking_store(copy, custodian)
-            try:
-                known = await TransparencyTree(store.database).origin()
-                if not known and await store.documents.is_empty():
-                    fix = "start it once (`identity serve`), and back it up then; keep what is in the directory until then"
-                    what = "this installation was never started: it has no log yet, and a restore could not tell how far it is"
-                    raise StartError(what, "the databases", fix)
-                origin = copy.ledger.origin or known
-                if not origin:
-                    fix = "give the settings with which it runs (--config, IDENTITY_LEDGER_ORIGIN)"
-                    raise StartError("nothing says what the log is called", "ledger.origin", fix)
-                read = ReadCheckpointKeys(custodian, ledger, TransparencyTree(store.database), origin)
-                frontier = await TransparencyTree(store.database).frontier()
-                if LEDGER.hook in look.blind:
-                    own = await TransparencyTree(store.database).service_did()
-                    head = None if own is None else await store.documents.head(own)
-                    if own is not None and head is None:
-                        raise StartError(
-                            "the row of the service's own DID is of an earlier version: start the service once"
-                        )
-                    keys = await checkpoint_keys(partial(read.indexed, None if head is None else head.state))
-                else:
-                    frontier = await _grown(frontier, ledger)
-                    keys = await checkpoint_keys(read)
-                note = await CheckpointSigner(custodian, keys, SystemClock()).alone(frontier)
-                return End(keys, Remembered(note, *await audit_of(store).last()))
-            finally:
-                await store.close()
-        finally:
-            await plugins.close()
-
-
-async def _grown(frontier: Frontier, ledger: LedgerBackend) -> Frontier:
-    """The tree with what the ledger has beyond it."""
-    while lines := await ledger.entries_after(frontier.size, PAGE):
-        frontier = frontier.appended(leaf_hash(leaf_of(line).encode()) for line in lines)
-    return frontier
+    """Return how far a copy reaches. Raises ``StartError``."""
+    async with open_plugins(copy) as (plugins, look):
+        ledger, custodian = plugins.ledger(copy.ledger.backend), plugins.custodian(copy.custodian.backend)
+        async with open_store(copy, custodian) as store:
+            tree = TransparencyTree(store.database)
+            known = await tree.origin()
+            if not known and await store.documents.is_empty():
+                fix = "start it once (`identity serve`), and back it up then; keep what is in the directory until then"
+                what = (
+                    "this installation was never started: it has no log yet, and a restore could not tell how far it is"
+                )
+                raise StartError(what, "the databases", fix)
+            origin = copy.ledger.origin or known
+            if not origin:
+                fix = "give the settings with which it runs (--config, IDENTITY_LEDGER_ORIGIN)"
+                raise StartError("nothing says what the log is called", "ledger.origin", fix)
+            read, frontier = ReadCheckpointKeys(custodian, ledger, tree, origin), await tree.frontier()
+            if LEDGER.hook in look.blind:
+                own = await tree.service_did()
+                head = None if own is None else await store.documents.head(own)
+                if own is not None and head is None:
+                    raise StartError(
+                        "the row of the service's own DID is of an earlier version: start the service once"
+                    )
+                keys = await checkpoint_keys(partial(read.indexed, None if head is None else head.state))
+            else:
+                while lines := await ledger.entries_after(frontier.size, PAGE):
+                    frontier = frontier.appended(leaf_hash(leaf_of(line).encode()) for line in lines)
+                keys = await checkpoint_keys(read)
+            note = await CheckpointSigner(custodian, keys, SystemClock()).alone(frontier)
+            return End(keys, Remembered(note, *await audit_of(store).last()))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Final
 
+import msgspec
 from identity_transparency.remembered import Remembered
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from identity_codec import jcs, strict_json
 from identity_codec.times import parse, printed
@@ -20,18 +21,34 @@ FORMAT: Final = 1
 MOST_BYTES: Final = 1 << 20
 MOST_FILES: Final = 256
 
-# One name, no path: nothing in a backup can be written elsewhere than into the folder that it is restored to.
-_NAME: Final = re.compile(r"[a-z0-9_][a-z0-9_-]{0,99}\.(?:sqlite|key)", re.ASCII)
-_DIGEST: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
+Text = Annotated[str, Meta(max_length=100)]
 
 
 @value_class
 class BackedUpFile:
-    """A file by its name, its octets and their SHA-256 in hex."""
+    """A file by its name, its size in bytes and their SHA-256 in hex. A name is no path: nothing in a backup can be written elsewhere than
+    into the folder that it is restored to."""
 
-    name: str
-    size: int
-    sha256: str
+    name: Annotated[str, Meta(pattern=r"\A[a-z0-9_][a-z0-9_-]{0,99}\.(?:sqlite|key)\Z")]
+    size: Annotated[int, Meta(ge=0)]
+    sha256: Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+
+
+class _Form(Struct, rename="camel", omit_defaults=True):
+    """The members of the JSON. ``checkpoint`` is the signed note, ``audit_link`` in hex."""
+
+    format: int
+    created_at: str
+    version: Text
+    ledger: Text
+    custodian: Text
+    schema: dict[str, int]
+    verifier_key: str
+    checkpoint: str
+    audit_lines: int
+    audit_link: str
+    files: Annotated[tuple[BackedUpFile, ...], Meta(min_length=1, max_length=MOST_FILES)]
+    holders: Text | UnsetType = UNSET
 
 
 @value_class
@@ -52,28 +69,27 @@ class BackupManifest:
     files: tuple[BackedUpFile, ...]
 
     def encode(self) -> bytes:
-        """The JSON."""
+        """Return the JSON."""
         end = self.remembered
-        return jcs.canonicalize(
-            {
-                "format": FORMAT,
-                "createdAt": printed(self.created_at),
-                "version": self.version,
-                "ledger": self.ledger,
-                "custodian": self.custodian,
-                **({} if self.holders is None else {"holders": self.holders}),
-                "schema": dict(self.schema),
-                "verifierKey": str(self.key),
-                "checkpoint": end.note.decode(),
-                "auditLines": end.audit_lines,
-                "auditLink": end.audit_link.hex(),
-                "files": [{"name": one.name, "size": one.size, "sha256": one.sha256} for one in self.files],
-            }
+        form = _Form(
+            FORMAT,
+            printed(self.created_at),
+            self.version,
+            self.ledger,
+            self.custodian,
+            dict(self.schema),
+            str(self.key),
+            end.note.decode(),
+            end.audit_lines,
+            end.audit_link.hex(),
+            self.files,
+            UNSET if self.holders is None else self.holders,
         )
+        return jcs.canonicalize(msgspec.to_builtins(form))
 
     @classmethod
     def parse(cls, octets: bytes) -> BackupManifest:
-        """Raises ``BackupInvalid``."""
+        """Return the manifest of the JSON. Raises ``BackupInvalid``."""
         try:
             read = strict_json.loads(octets)
         except strict_json.JsonRefused as error:
@@ -83,48 +99,26 @@ class BackupManifest:
         if read["format"] > FORMAT:
             raise BackupInvalid("it was made by a newer version")
         try:
-            manifest = _manifest(read)
+            manifest = _manifest(msgspec.convert(read, _Form))
             open_checkpoint(manifest.remembered.note, manifest.key)
         except (AttributeError, KeyError, TypeError, ValueError, Refuted) as error:
             raise BackupInvalid(f"its manifest is broken: {type(error).__name__} {error}") from error
         return manifest
 
 
-def _manifest(read: dict[str, Any]) -> BackupManifest:
-    schema = read["schema"]
-    if not all(type(number) is int for number in schema.values()):
-        raise ValueError("a step has a number")
-    link = bytes.fromhex(read["auditLink"])
-    # It goes through the form in which it is remembered, which checks it.
-    remembered = Remembered.parse(Remembered(read["checkpoint"].encode(), read["auditLines"], link).encode())
-    return BackupManifest(
-        created_at=parse(read["createdAt"]),
-        version=_text(read["version"]),
-        ledger=_text(read["ledger"]),
-        custodian=_text(read["custodian"]),
-        holders=_text(read["holders"]) if "holders" in read else None,
-        schema=schema,
-        key=VerifierKey.parse(read["verifierKey"]),
-        remembered=remembered,
-        files=_files(read["files"]),
-    )
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or len(value) > 100:
-        raise ValueError("a text is expected")
-    return value
-
-
-def _files(read: Any) -> tuple[BackedUpFile, ...]:
-    if not isinstance(read, list) or not 0 < len(read) <= MOST_FILES:
-        raise ValueError("files are listed")
-    files = tuple(BackedUpFile(one["name"], one["size"], one["sha256"]) for one in read)
-    for one in files:
-        if not isinstance(one.name, str) or _NAME.fullmatch(one.name) is None:
-            raise Malformed(f"no file of a backup is called {one.name!r}")
-        if type(one.size) is not int or one.size < 0 or _DIGEST.fullmatch(one.sha256) is None:
-            raise Malformed(f"size or hash of {one.name} is none")
-    if len({one.name for one in files}) != len(files):
+def _manifest(form: _Form) -> BackupManifest:
+    if len({one.name for one in form.files}) != len(form.files):
         raise Malformed("a file is listed twice")
-    return files
+    # It goes through the form in which it is remembered, which checks it.
+    end = Remembered(form.checkpoint.encode(), form.audit_lines, bytes.fromhex(form.audit_link))
+    return BackupManifest(
+        created_at=parse(form.created_at),
+        version=form.version,
+        ledger=form.ledger,
+        custodian=form.custodian,
+        holders=None if form.holders is UNSET else form.holders,
+        schema=form.schema,
+        key=VerifierKey.parse(form.verifier_key),
+        remembered=Remembered.parse(end.encode()),
+        files=form.files,
+    )

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -134,8 +133,8 @@ _REMEDY: Final = (
 
 
 def tables(settings: Settings) -> Iterator[Diagnosis]:
-    """Whether the tables of the store are those that this version declares. Nothing where there are none, or of another version: other
-    checks report that."""
+    """Return whether the tables of the store are those that this version declares. Nothing where there are none, or of another version:
+    other checks report that."""
     from identity_core.store.migrations import bring_up
     from identity_operations.checks.tables import compare
 
@@ -192,8 +191,7 @@ def _compared(settings: Settings) -> Diagnosis:
     from identity_operations.examination.storage import compare_storage
 
     try:
-        with tempfile.TemporaryDirectory() as scratch:
-            found = asyncio.run(compare_storage(settings, Path(scratch)))
+        found = asyncio.run(compare_storage(settings))
     except IdentityError as error:
         return wrong(f"what is stored cannot be compared: {error}", BEFORE)
     if found.pending:

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from identity_core.database import DatabaseError, look_at
+from identity_core.database import DatabaseError
 from identity_core.extension.installation import Diagnosis, ok, warn
 from identity_core.settings import Settings, require_extras
+from identity_operations.examination.looking import read_database
 
 # Challenges, tokens and delegations allow less than this.
 APART_SECONDS: Final = 5.0
@@ -29,7 +30,7 @@ def extras(settings: Settings) -> Iterator[Diagnosis]:
 
 
 def clocks(settings: Settings) -> Iterator[Diagnosis]:
-    """Whether the clock has gone back since something was written, and agrees with that of the database server."""
+    """Return whether the clock has gone back since something was written, and agrees with that of the database server."""
     folder, now = settings.data_dir, time.time()
     written = [path.stat().st_mtime for path in folder.glob("*.sqlite*")] if folder.is_dir() else []
     behind = max(written, default=now) - now
@@ -46,11 +47,7 @@ def _apart(url: str) -> float:
     """Seconds by which the server's clock is ahead; 0 where it cannot be asked, which is told of the database."""
     asked = "SELECT extract(epoch FROM clock_timestamp())"
     try:
-        look = look_at(url, Path())
-        try:
-            return float(look.read_now(lambda reading: reading.execute(asked).fetchone())[0]) - time.time()
-        finally:
-            look.end()
+        return float(read_database(url, Path(), lambda reading: reading.execute(asked).fetchone())[0]) - time.time()
     except DatabaseError:
         return 0.0
 

@@ -36,7 +36,7 @@ def say_how(settings: Settings) -> None:
 
 
 def is_of_postgresql(place: Path) -> bool:
-    """Whether this is what pg_dump (custom or directory) or pg_basebackup has written."""
+    """Return whether this is what pg_dump (custom or directory) or pg_basebackup has written."""
     if place.is_dir():
         return True
     with place.open("rb") as file:

@@ -12,7 +12,6 @@ import dataclasses
 import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -214,8 +213,7 @@ def _api_keys(settings: Settings) -> Iterator[Diagnosis]:
         return
     from identity_operations.examination.storage import look_at_keys
 
-    with tempfile.TemporaryDirectory() as scratch:
-        found = asyncio.run(look_at_keys(settings, Path(scratch)))
+    found = asyncio.run(look_at_keys(settings))
     if found.faults:
         says = f"{len(found.faults)} API keys are refused or gone: {'; '.join(found.faults[:SHOWN])}"
         remedy = "put the right key store back; or `identity keys accept` where you put this one there yourself"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -32,34 +31,30 @@ class PluginCheck:
 
 
 def check_plugins(settings: Settings) -> PluginCheck:
-    """Builds everything that the settings choose. Raises ``StartError`` like ``installed_plugins``."""
-    with tempfile.TemporaryDirectory() as folder:
-        return asyncio.run(_check(settings, Path(folder)))
+    """Build everything that the settings choose. Raises ``StartError`` like ``installed_plugins``."""
+    return asyncio.run(_check(settings))
 
 
-async def _check(settings: Settings, scratch: Path) -> PluginCheck:
-    from identity_core.bootstrap.read_only import looking_plugins
-    from identity_core.plugin.build import LookOnly
+async def _check(settings: Settings) -> PluginCheck:
+    from identity_operations.examination.looking import open_plugins
 
-    manager = looking_plugins(settings, LookOnly(scratch))
-    choices: tuple[Callable[[], object], ...] = (
-        manager.did_methods,
-        lambda: manager.ledger(settings.ledger.backend),
-        lambda: manager.key_stores(settings.key_stores),
-        *(partial(manager.custodian, name) for name in settings.custodian.names),
-        lambda: manager.prover(settings.prover.backend),
-        manager.securing_formats,
-        manager.panels,
-    )
-    problems: list[StartError] = []
-    for choose in choices:
-        try:
-            choose()
-        except StartError as error:
-            problems.append(error)
-    plugins = manager.installed()
-    await manager.close()
-    return PluginCheck(plugins, problems)
+    async with open_plugins(settings) as (manager, _):
+        choices: tuple[Callable[[], object], ...] = (
+            manager.did_methods,
+            lambda: manager.ledger(settings.ledger.backend),
+            lambda: manager.key_stores(settings.key_stores),
+            *(partial(manager.custodian, name) for name in settings.custodian.names),
+            lambda: manager.prover(settings.prover.backend),
+            manager.securing_formats,
+            manager.panels,
+        )
+        problems: list[StartError] = []
+        for choose in choices:
+            try:
+                choose()
+            except StartError as error:
+                problems.append(error)
+        return PluginCheck(manager.installed(), problems)
 
 
 @click.command(name="check", cls=Command)

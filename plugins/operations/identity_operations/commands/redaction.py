@@ -80,7 +80,7 @@ class Redaction:
 
 
 def _is_public_form(text: str) -> bool:
-    """Whether what looks like an address is none (a time, a version), or says nothing: loopback and the unspecified one."""
+    """Return whether what looks like an address is none (a time, a version), or says nothing: loopback and the unspecified one."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 from identity_transparency.opening import check_of, load_remembered, open_beside
 from identity_transparency.tree import TransparencyTree
@@ -13,12 +11,10 @@ from identity_transparency.tree import TransparencyTree
 from identity_codec.values import value_class
 from identity_core.bootstrap.beside import index_tools
 from identity_core.bootstrap.ports import SystemClock, rows_secret
-from identity_core.bootstrap.read_only import looking_plugins, looking_store
-from identity_core.bootstrap.storage import BRING_UP, told_at_start
+from identity_core.bootstrap.storage import BRING_UP
 from identity_core.database import DatabaseAbsent, faults_of
 from identity_core.errors import IdentityError
 from identity_core.extension.choice import extensions_on
-from identity_core.plugin.build import LookOnly
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend
@@ -28,6 +24,7 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.record import Record
 from identity_operations.examination.examiner import Examiner, Finding
+from identity_operations.examination.looking import open_plugins, open_store
 from identity_operations.examination.rows import StoreExamination
 
 _WHOLE = "put it and the other databases back from one backup (`identity backup restore`); keep the broken ones"
@@ -51,32 +48,26 @@ async def examine(
     if any(one.kind == "file" for one in findings):
         return Examined(0, None, findings)
     kept = load_remembered(settings)
-    async with AsyncExitStack() as stack:
-        with told_at_start(settings), tempfile.TemporaryDirectory() as scratch:
-            look = LookOnly(Path(scratch))
-            plugins = looking_plugins(settings, look)
-            stack.push_async_callback(plugins.close)
-            ledger, custodian = plugins.ledger(settings.ledger.backend), plugins.custodian(settings.custodian.backend)
-            try:
-                store = await looking_store(settings, custodian)
-            except DatabaseAbsent as error:
-                entries = (await ledger.head()).sequence
-                if not entries and kept is None:
-                    raise StartError(
-                        "there is no installation", str(settings.data_dir), "name one with --data-dir"
-                    ) from error
-                findings.append(Finding("file", "identity.sqlite", f"the store is not there: {error.reason}", _WHOLE))
-                return Examined(entries, None, findings)
-            stack.push_async_callback(store.close)
-            if look.pending:
-                what = f"the databases are of an older version: {'; '.join(look.pending)}"
-                raise StartError(what, str(settings.data_dir), BRING_UP)
-            examiner = await _examiner(ledger, store, custodian, plugins.did_methods())
-            examiner.rules = extensions_on(plugins, store.database).declared("rows")
-            examiner.kept, examiner.deep, examiner.advance, examiner.findings = kept, deep, advance, findings
-            await examiner()
-            unvouched = None if kept is None else max(examiner.entries - kept.checkpoint.size, 0)
-            return Examined(examiner.entries, unvouched, examiner.findings)
+    async with open_plugins(settings) as (plugins, look):
+        ledger, custodian = plugins.ledger(settings.ledger.backend), plugins.custodian(settings.custodian.backend)
+        try:
+            async with open_store(settings, custodian) as store:
+                if look.pending:
+                    what = f"the databases are of an older version: {'; '.join(look.pending)}"
+                    raise StartError(what, str(settings.data_dir), BRING_UP)
+                examiner = await _examiner(ledger, store, custodian, plugins.did_methods())
+                examiner.rules = extensions_on(plugins, store.database).declared("rows")
+                examiner.kept, examiner.deep, examiner.advance, examiner.findings = kept, deep, advance, findings
+                await examiner()
+                unvouched = None if kept is None else max(examiner.entries - kept.checkpoint.size, 0)
+                return Examined(examiner.entries, unvouched, examiner.findings)
+        except DatabaseAbsent as error:
+            entries = (await ledger.head()).sequence
+            if not entries and kept is None:
+                what = "there is no installation"
+                raise StartError(what, str(settings.data_dir), "name one with --data-dir") from error
+            findings.append(Finding("file", "identity.sqlite", f"the store is not there: {error.reason}", _WHOLE))
+            return Examined(entries, None, findings)
 
 
 async def _examiner(
@@ -97,18 +88,12 @@ async def _examiner(
 
 
 async def size_of(settings: Settings) -> int:
-    """How many entries the ledger has, by which progress is told; 0 where it cannot be asked."""
-    with tempfile.TemporaryDirectory() as scratch:
-        try:
-            plugins = looking_plugins(settings, LookOnly(Path(scratch)))
-        except StartError:
-            return 0
-        try:
+    """Return how many entries the ledger has; 0 where it cannot be read, which the examination reports."""
+    try:
+        async with open_plugins(settings) as (plugins, _):
             return (await plugins.ledger(settings.ledger.backend).head()).sequence
-        except (StartError, IdentityError):
-            return 0
-        finally:
-            await plugins.close()
+    except (StartError, IdentityError):
+        return 0
 
 
 def _files(settings: Settings, *, deep: bool) -> Iterator[Finding]:

@@ -40,6 +40,7 @@ from identity_operations.backup.create import (
 from identity_operations.backup.manifest import BackupManifest
 from identity_operations.backup.restore import Known, verify_server
 from identity_operations.backup.seal import OperatorKey
+from identity_operations.examination.looking import read_database
 from identity_operations.upgrade.steps import bring_up
 
 ANOTHER = "take a new backup of this installation: `identity backup create`"
@@ -199,11 +200,7 @@ def _looked(
         return tuple(row), place, None if place is None else audit_place(transaction, place.sequence + 1)
 
     try:
-        look = look_at(settings.database_url, settings.data_dir)
-        try:
-            return look.read_now(read)
-        finally:
-            look.end()
+        return read_database(settings.database_url, settings.data_dir, read)
     except DatabaseError as error:
         raise StartError(f"it cannot be looked at: {error.reason}", where, "see `identity doctor`") from error
     except (ValueError, KeyError, TypeError) as error:

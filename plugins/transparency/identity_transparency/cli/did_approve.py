@@ -69,7 +69,7 @@ def approve(file: Any, folder: Path, witness_file: Path | None, send: bool, url:
 
 
 def approvals_text(found: dict[str, Any]) -> str:
-    """What is published of a log, and which versions wait for whom."""
+    """Return what is published of a log, and which versions wait for whom."""
     lines = [f"{found['did']}\npublished as far as version {found['publishedVersions']} of {found['versions']}"]
     for one in found["waiting"]:
         lines.append(f"{one['versionId']} waits: {len(one['approvedBy'])} of {one['threshold']} have approved")

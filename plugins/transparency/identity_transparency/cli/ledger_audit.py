@@ -207,7 +207,7 @@ def _retired(
 
 
 def _proven(later: LoggedHistory, trusted: TrustedLog) -> dict[str, int]:
-    """What the service log in ``later`` retires, as its own checkpoint proves; ends the command where it does not."""
+    """Return what the service log in ``later`` retires, as its own checkpoint proves; ends the command where it does not."""
     place = "--service-history"
     signed = opened_checkpoint(later.checkpoint, trusted, place)
     with failing((Malformed, Refuted, LogInvalid), place, "do not trust it", what="the service log is not proven"):

@@ -44,7 +44,7 @@ STATE: Final = "witness.json"
 
 @value_class
 class CosigningKey:
-    """What a witness signs with, and the key to check it with."""
+    """The key pair of a witness, and the verifier key of its cosignatures."""
 
     key: VerifierKey
     pair: Ed25519KeyPair | MlDsaKeyPair

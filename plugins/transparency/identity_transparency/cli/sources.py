@@ -1,4 +1,4 @@
-"""Where a log is read from: a service, a directory that `identity ledger export` wrote, or this installation; and what it is held to.
+"""The sources of a log: a service, a directory that `identity ledger export` wrote, or this installation; and what it is held to.
 
 A source gives a checkpoint and tiles, of which every proof is made. The log is held to its key and to earlier checkpoints.
 """
@@ -280,5 +280,5 @@ def fetched_growth(http: Client | None, first: int, second: int) -> list[bytes]:
 
 
 def unverified(note: bytes) -> Checkpoint:
-    """What a note says, no matter who signed it. Raises ``Malformed``."""
+    """Return what a note says, no matter who signed it. Raises ``Malformed``."""
     return Checkpoint.parse(note.decode().rpartition("\n\n")[0] + "\n")

@@ -86,7 +86,7 @@ class Audit:
         self._found("missing", f"tile {tile.path}", reason)
 
     def close(self) -> None:
-        """What only the whole tells: the root, and what has become of the checkpoints that were kept."""
+        """Report what only the whole shows: the root, and what has become of the checkpoints that were kept."""
         signed = self._checkpoint
         sound = self.size == signed.size and self._frontier.root == signed.root
         for sequence, says in self._doubtful:
@@ -183,7 +183,7 @@ class Audit:
 def _moved(
     leaves: Sequence[bytes], hashes: Sequence[bytes], served: Sequence[bytes], wrong: Sequence[int]
 ) -> dict[int, int]:
-    """Where entries of a bundle were logged that now stand elsewhere in it, also when their places, blocks and times were
+    """Return where entries of a bundle were logged that now stand elsewhere in it, also when their places, blocks and times were
     exchanged to hide it."""
     places = {served[place]: place for place in wrong}
     moved = {place: places[hashes[place]] for place in wrong if hashes[place] in places}

@@ -91,7 +91,7 @@ def succession_text(origin: str, old: str, new: str, size: int) -> str:
 
 
 def says_succession(said: Replacement, by: VerifierKey) -> bool:
-    """Whether the note of ``said`` is its succession in the log that ``by`` names, and ``by`` has signed it."""
+    """Return whether the note of ``said`` is its succession in the log that ``by`` names, and ``by`` has signed it."""
     try:
         note = Note.parse(said.succession or b"")
         found = note.by(by)
@@ -109,8 +109,8 @@ def verifier_key(origin: str, public: str) -> VerifierKey:
 
 
 def keys_listed(origin: str, replaced: Sequence[Replacement], sizes: Sequence[int] = ()) -> CheckpointKeys | None:
-    """What a service log that is believed lists; None where no key of checkpoints was replaced. ``sizes`` has, by entry of that log, how
-    many entries the ledger's log is proven to have before it; without, the size that the keys signed counts."""
+    """Return what a service log that is believed lists; None where no key of checkpoints was replaced. ``sizes`` has, by entry of that
+    log, how many entries the ledger's log is proven to have before it; without, the size that the keys signed counts."""
     mine = of_use(replaced, CHECKPOINT)
     return keys_followed(verifier_key(origin, mine[-1].multikey), replaced, sizes, is_believed=True) if mine else None
 

@@ -24,7 +24,7 @@ _MAX_OCTETS: Final = 2_048
 
 @value_class
 class GapRecord:
-    """What the log has of one edition; ``digest`` is ``Manifest.digest``, ``period`` the seconds of an epoch."""
+    """The record of one edition in the log; ``digest`` is ``Manifest.digest``, ``period`` the seconds of an epoch."""
 
     issuer: str
     list_id: str
@@ -67,5 +67,5 @@ class GapRecord:
 
 
 def subject(list_id: str) -> str:
-    """What stands in the place of the DID of a list's entries."""
+    """Return what stands in the place of the DID of a list's entries."""
     return f"{SUBJECT}{list_id}"

@@ -1,4 +1,4 @@
-"""What a stranger checks of one DID: its log, and that every entry of it stands in a log that somebody signed.
+"""The history of one DID as any reader checks it: its log, and the place of every entry in a signed log.
 
 A history is kept as one JSON text with one checkpoint for all its entries, so that it can be checked years later with
 nothing but the log's public key. That nothing newer exists is what it cannot show.
@@ -82,7 +82,7 @@ class LoggedHistory:
 
 @value_class
 class ProvenHistory:
-    """What a valid history proves."""
+    """The result of a valid history."""
 
     did: str
     versions: int
@@ -109,7 +109,7 @@ class ProvenHistory:
 
 
 def retired_keys(did: str, entries: Sequence[Recorded], signed: SignedCheckpoint) -> Mapping[str, int]:
-    """What the log of the service's own DID retires: tree sizes by multikey. Raises as ``verify_history``."""
+    """Return what the log of the service's own DID retires: tree sizes by multikey. Raises as ``verify_history``."""
     check_recorded(did, entries, signed)
     history = read_service_log(did, [one.leaf for one in entries])
     for one in entries:

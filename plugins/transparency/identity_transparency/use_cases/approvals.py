@@ -1,4 +1,4 @@
-"""What readers of did:webvh 1.0 are shown of a log that has witnesses: ``did-witness.json``, and the entries that it approves.
+"""The public part of a did:webvh 1.0 log that has witnesses: ``did-witness.json``, and the entries that it approves.
 
 An entry counts when enough witnesses have approved it, and the standard wants their approvals published before it ("DID Witnesses"): a
 reader that finds one entry too many refuses the whole log. So a log is published as far as it was approved. Everything that is
@@ -11,7 +11,8 @@ approveDidVersion: a witness approves of a version. Its proof is all that it nee
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import orjson
@@ -30,9 +31,10 @@ from identity_core.ports.ledger import LedgerBackend
 from identity_core.use_cases.dids.read import DidLog, GetDidLog
 from identity_core.use_cases.transparency import WITNESS, WitnessApprovals, is_witnessed
 from identity_transparency.store import StoredWitnessFiles, WitnessFile
-from identity_transparency.wire import ApproveDidVersionRequest
+from identity_transparency.wire import ApproveDidVersionRequest, DidApprovals, WaitingVersion
 
 AT_ONCE: Final = 64
+MOST_WAITING: Final = 50
 MAX_FILE: Final = 1024 * 1024
 """Of a did-witness.json, in octets: some 2,000 approvals, more than the witnesses of one list have on their way (``witness.MOST_PENDING``).
 Each one that comes is put in its place in all of it."""
@@ -43,7 +45,7 @@ LOGS_KNOWN: Final = 32
 
 @value_class
 class WitnessedLog:
-    """Of each entry of a log: its versionId, its length in octets, and who must approve of it. ``said`` has the parameters that ask for
+    """The versionId, the length in bytes and the required witnesses of each entry of a log. ``said`` has the parameters that ask for
     it."""
 
     version_ids: tuple[str, ...]
@@ -71,8 +73,8 @@ class WitnessedLog:
 
 @value_class
 class ReadWitnessedLog:
-    """What is recorded of a log, which is not verified again. ``known`` has it from before: of a log only the last entry that was known
-    and those behind it are read. Raises ``DidNotFound``, ``LedgerUnavailable``."""
+    """The recorded entries of a log, which are not verified again. ``known`` has it from before: of a log only the last entry that was
+    known and those behind it are read. Raises ``DidNotFound``, ``LedgerUnavailable``."""
 
     ledger: LedgerBackend
     known: BoundedCache[str, WitnessedLog]
@@ -158,7 +160,7 @@ class PublishApprovals:
         return published
 
     async def add(self, did: Did, recorded: WitnessedLog, offered: bytes, event: EventRecord | None = None) -> bool:
-        """Whether there was anything new in ``offered``; ``event`` is then written with it. Raises as the call."""
+        """Return whether there was anything new in ``offered``; ``event`` is then written with it. Raises as the call."""
         kept = await self.files.find(str(did))
         old, after = None if kept is None else kept.octets, recorded.merged(kept, offered)
         if after.octets == (old or witness.NOTHING):
@@ -169,49 +171,41 @@ class PublishApprovals:
 
 
 @value_class
-class Waiting:
-    """A version of which too few witnesses have approved: of ``witnesses`` those with the keys ``approved`` have."""
-
-    version_id: str
-    witnesses: Witnesses
-    approved: frozenset[str]
-
-
-@value_class
-class Approvals:
-    """How far a log of ``versions`` entries is published, its newest versionId, and what ``waiting`` for approvals, oldest first."""
-
-    did: Did
-    versions: int
-    published: int
-    version_id: str
-    waiting: tuple[Waiting, ...]
-
-
-@value_class
 class GetDidApprovals:
-    """Raises ``DidNotFound``, ``InvalidDocument`` for a DID that never had witnesses."""
+    """How far a log is published, and the first ``MOST_WAITING`` versions that wait for approvals. Raises ``DidNotFound``,
+    ``InvalidDocument``: for a DID that never had witnesses."""
 
     recorded: ReadWitnessedLog
     files: StoredWitnessFiles
 
-    async def __call__(self, did: Did) -> Approvals:
+    async def __call__(self, did: Did) -> DidApprovals:
         recorded = await self.recorded(did)
         if not any(recorded.required):
             raise InvalidDocument("The DID has no witnesses.", details={"did": str(did)})
         kept = await self.files.find(str(did))
-        waiting = witness.unapproved(recorded.version_ids, recorded.required, None if kept is None else kept.octets)
-        return Approvals(
-            did,
-            len(recorded.version_ids),
-            recorded.shown(kept),
-            recorded.version_ids[-1],
-            tuple(
-                Waiting(recorded.version_ids[place], witnesses, frozenset(approved))
-                for place, approved in waiting
-                if (witnesses := recorded.required[place]) is not None
-            ),
+        unapproved = witness.unapproved(recorded.version_ids, recorded.required, None if kept is None else kept.octets)
+        waiting = (
+            waiting_version(recorded.version_ids[place], witnesses, approved)
+            for place, approved in unapproved
+            if (witnesses := recorded.required[place]) is not None
         )
+        return DidApprovals(
+            did=str(did),
+            versions=len(recorded.version_ids),
+            published_versions=recorded.shown(kept),
+            version_id=recorded.version_ids[-1],
+            waiting=tuple(itertools.islice(waiting, MOST_WAITING)),
+        )
+
+
+def waiting_version(version_id: str, witnesses: Witnesses, approved: Iterable[str]) -> WaitingVersion:
+    """Return a version of which too few ``witnesses`` have approved, with the keys of those that have."""
+    return WaitingVersion(
+        version_id=version_id,
+        threshold=witnesses.threshold,
+        witnesses=tuple(f"did:key:{key}" for key in sorted(witnesses.keys)),
+        approved_by=tuple(f"did:key:{key}" for key in sorted(approved)),
+    )
 
 
 @value_class
@@ -224,7 +218,7 @@ class ApproveDidVersion:
     approvals: GetDidApprovals
     clock: Clock
 
-    async def __call__(self, did: Did, wish: ApproveDidVersionRequest, context: RequestContext) -> Approvals:
+    async def __call__(self, did: Did, wish: ApproveDidVersionRequest, context: RequestContext) -> DidApprovals:
         proof = plain(wish.proof)
         try:
             # Before anything is read: who has no key at all costs one signature.

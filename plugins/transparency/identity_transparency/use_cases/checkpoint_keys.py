@@ -107,7 +107,8 @@ class ReadCheckpointKeys:
 
 @value_class
 class SignSuccession:
-    """What the old and the new key of the log ``origin`` sign about their replacement; the new one alone about a compromised one."""
+    """The note that the old and the new key of the log ``origin`` sign about their replacement; the new one alone about a compromised
+    one."""
 
     custodian: Custodian
     origin: str

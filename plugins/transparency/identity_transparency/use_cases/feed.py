@@ -22,12 +22,11 @@ from identity_core.ports.clock import Clock
 from identity_core.use_cases.background import Repeating
 from identity_tlog.note import Checkpoint, Note, SignedCheckpoint, cosigned_at
 from identity_tlog.policy import PolicyWitness, WitnessPolicy, label
-from identity_tlog.proofs import consistency_spans, span_hash
-from identity_tlog.tiles import needed, node_from
+from identity_tlog.proofs import consistency_spans
 from identity_tlog.tree import Frontier, Malformed, Refuted
 from identity_tlog.witness import Stale, Submission
 from identity_transparency.cosigned import StoredCosignedCheckpoints
-from identity_transparency.use_cases.project import CheckpointSigner, TransparencyLog
+from identity_transparency.use_cases.project import CheckpointSigner, TransparencyLog, hashes_of
 
 ROUND_SECONDS: Final = 10.0
 MOST_PAUSE_SECONDS: Final = 8.0
@@ -183,7 +182,7 @@ class WitnessFeeder(Repeating):
 
     @property
     def is_late(self) -> bool:
-        """Whether a person should look at it: the last quorum is older than ten minutes, and there is something new."""
+        """Return whether a person should look at it: the last quorum is older than ten minutes, and there is something new."""
         return self.quorum_lag() > LATE_SECONDS
 
     def _since(self, moment: float | None) -> float:
@@ -234,7 +233,7 @@ class WitnessFeeder(Repeating):
         one.failures, one.reason = 0, ""
 
     async def _request(self, one: FedWitness, candidate: Candidate) -> bytes:
-        """What the witness answers: to the size that it was last known to have, and once more to the one that it then says."""
+        """Return what the witness answers: to the size that it was last known to have, and once more to the one that it then says."""
         size = candidate.checkpoint.size
         old = min(one.size, size)
         try:
@@ -250,9 +249,8 @@ class WitnessFeeder(Repeating):
             raise WitnessFailed(f"it wants a proof from {old} entries and then one from {error.size}") from error
 
     async def _submission(self, old: int, candidate: Candidate) -> bytes:
-        spans = consistency_spans(old, candidate.checkpoint.size)
-        node = node_from(await self.log.tree.tiles(needed(spans)))
-        return Submission(old, tuple(span_hash(span, node) for span in spans), candidate.note).encode()
+        hashes = await hashes_of(self.log.tree, consistency_spans(old, candidate.checkpoint.size))
+        return Submission(old, hashes, candidate.note).encode()
 
     def _count(self, one: FedWitness, candidate: Candidate, answer: bytes) -> None:
         """Takes the cosignature out of an answer. Raises ``Malformed``, ``Refuted``."""

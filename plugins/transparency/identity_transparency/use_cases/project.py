@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from identity_codec.values import value_class
 from identity_core.domain.dids.log.service_log import LogKeyHistory
@@ -18,51 +17,18 @@ from identity_core.errors import LedgerUnavailable, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
-from identity_core.use_cases.dids.log_keys import ServiceName
 from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
 from identity_tlog.proofs import Span, span_hash
-from identity_tlog.tiles import WIDTH, TileKey, needed, node_from
+from identity_tlog.tiles import WIDTH, needed, node_from
 from identity_tlog.tree import HASH_BYTES, Frontier, Malformed, leaf_hash
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys
+from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.checkpoint_keys import name_of, signing_still
 
 
-@value_class
-class Growth:
-    """The next leaves: their hashes, and the transaction hashes (32 octets each) by which they are looked up."""
-
-    leaves: Sequence[bytes]
-    transactions: Sequence[bytes]
-
-
-class StoredTree(Protocol):
-    """Tiles, frontier, and places by transaction hash. Several processes may append; each growth counts once."""
-
-    async def frontier(self) -> Frontier:
-        """The tree as it is."""
-        ...
-
-    async def append(self, size: int, growth: Growth) -> Frontier:
-        """Appends to a tree of ``size``, whole or not at all, and returns the tree. One that has another size already, because
-        somebody else was faster, is left alone and returned. It need not be durable: the ledger is."""
-        ...
-
-    async def tiles(self, wanted: Collection[TileKey]) -> Mapping[TileKey, bytes]:
-        """Those of the wanted tiles that are there, each as wide as it is now."""
-        ...
-
-    async def places(self, transaction: bytes) -> Sequence[int]:
-        """The sequences at which this transaction hash may be, few and mostly one: the ledger says which is right."""
-        ...
-
-
-class LogTree(StoredTree, ServiceName, Protocol):
-    """The stored tree of the log, and the DID of the service beside it."""
-
-
 def leaf_of(line: LedgerEntry) -> LogLeaf:
-    """The leaf of a ledger entry."""
+    """Return the leaf of a ledger entry."""
     receipt = line.receipt
     return LogLeaf(
         receipt.sequence,
@@ -75,18 +41,24 @@ def leaf_of(line: LedgerEntry) -> LogLeaf:
     )
 
 
-@value_class
-class ProjectLedger:
-    """Appends what the ledger has beyond the tree, up to where the ledger ended at the call.
-
-    Raises ``StorageMismatch`` when the ledger contradicts the tree: it was rewound or changed, and a checkpoint over both
-    would sign a fork.
-    """
+@dataclass(slots=True)
+class LedgerFollower:
+    """Projection of the ledger to the tree on demand, never twice at once in a process. ``WatchStorage`` calls it in the background."""
 
     ledger: LedgerBackend
-    tree: StoredTree
+    tree: TransparencyTree
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
-    async def __call__(self) -> Frontier:
+    async def now(self) -> Frontier:
+        """Append what the ledger has beyond the tree, up to where the ledger ended at the call. Return the tree.
+
+        Raises ``StorageMismatch``: when the ledger contradicts the tree. It was rewound or changed, and a checkpoint over both would sign
+        a fork.
+        """
+        async with self._turn:
+            return await self._project()
+
+    async def _project(self) -> Frontier:
         frontier = await self.tree.frontier()
         end = (await self.ledger.head()).sequence
         if end < frontier.size:
@@ -105,7 +77,7 @@ class ProjectLedger:
         known = min(size, 1)
         lines, hashes = await self._lines_after(size - known, WIDTH - size % WIDTH + known, known=known)
         transactions = [bytes.fromhex(line.receipt.transaction_hash) for line in lines[known:]]
-        return await self.tree.append(size, Growth(hashes[known:], transactions))
+        return await self.tree.append(size, hashes[known:], transactions)
 
     async def _lines_after(
         self, start: int, limit: int, *, known: int = 1
@@ -139,19 +111,6 @@ def _contradiction(sequence: int) -> StorageMismatch:
 
 
 @dataclass(slots=True)
-class LedgerFollower:
-    """Projects on demand, never twice at once in a process. ``WatchStorage`` demands it in the background."""
-
-    project: ProjectLedger
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
-
-    async def now(self) -> Frontier:
-        """The tree with everything that was on the ledger at the call."""
-        async with self._turn:
-            return await self.project()
-
-
-@dataclass(slots=True)
 class CheckpointSigner:
     """Signs the tree as it is. ``keys`` are those of the log, which ``read`` gives anew; each tree is signed once in a process."""
 
@@ -167,7 +126,7 @@ class CheckpointSigner:
         return self.keys.present
 
     def renamed(self, origin: str) -> CheckpointSigner:
-        """What signs the same log under another name, with the same keys as they are now."""
+        """Return what signs the same log under another name, with the same keys as they are now."""
         return CheckpointSigner(self.custodian, self.keys.renamed(origin), self.clock)
 
     async def signed(self, frontier: Frontier) -> bytes:
@@ -219,8 +178,8 @@ async def entry_at(ledger: LedgerBackend, sequence: int) -> LedgerEntry:
     return lines[0]
 
 
-async def hashes_of(tree: StoredTree, spans: Sequence[Span]) -> tuple[bytes, ...]:
-    """The hashes over these spans of leaves."""
+async def hashes_of(tree: TransparencyTree, spans: Sequence[Span]) -> tuple[bytes, ...]:
+    """Return the hashes over these spans of leaves. Raises ``Malformed``: when a tile is missing."""
     node = node_from(await tree.tiles(needed(spans)))
     return tuple(span_hash(span, node) for span in spans)
 
@@ -230,7 +189,7 @@ class TransparencyLog:
     """The ledger and the transparency log over it."""
 
     ledger: LedgerBackend
-    tree: LogTree
+    tree: TransparencyTree
     follower: LedgerFollower
     signer: CheckpointSigner
 

@@ -10,9 +10,10 @@ getLedgerInclusionProof and getLedgerConsistencyProof, made from tiles. getLedge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from identity_codec import multikey
+from identity_codec.multibase import base64url_encode
 from identity_codec.times import printed
 from identity_codec.values import value_class
 from identity_core.errors import BlockNotFound, LogRangeInvalid, TileNotFound, TransactionNotFound
@@ -30,6 +31,9 @@ from identity_transparency.wire import (
     GetLedgerCheckpointQuery,
     GetLedgerConsistencyProofQuery,
     GetLedgerInclusionProofQuery,
+    LedgerBlock,
+    LedgerBlockEntry,
+    LedgerConsistencyProof,
     LedgerKey,
 )
 
@@ -60,23 +64,13 @@ class GetLedgerTransaction:
 
 
 @value_class
-class Block:
-    """The entries of one block, of which ``entries`` is a page."""
-
-    number: int
-    first: int
-    last: int
-    entries: Sequence[LogLeaf]
-
-
-@value_class
 class GetLedgerBlock:
     """A block and its entries after the sequence that the query names. Raises ``BlockNotFound`` for one that is not there or that holds
     no entry."""
 
     ledger: LedgerBackend
 
-    async def __call__(self, number: int, query: GetLedgerBlockQuery) -> Block:
+    async def __call__(self, number: int, query: GetLedgerBlockQuery) -> LedgerBlock:
         head = await self.ledger.head()
         first = await self._first_from(number, head.sequence)
         if first > head.sequence or (await entry_at(self.ledger, first)).receipt.block_number != number:
@@ -84,11 +78,18 @@ class GetLedgerBlock:
         last = await self._first_from(number + 1, head.sequence) - 1
         start = max(first - 1, query.after)
         lines = await self.ledger.entries_after(start, query.limit) if start < last else ()
-        page = [leaf_of(line) for line in lines if line.receipt.sequence <= last]
-        return Block(number, first, last, page)
+        page = tuple(_block_entry(line) for line in lines if line.receipt.sequence <= last)
+        shown = page[-1].sequence if page else last
+        return LedgerBlock(
+            block_number=number,
+            first_sequence=first,
+            last_sequence=last,
+            items=page,
+            next_after=shown if shown < last else None,
+        )
 
     async def _first_from(self, number: int, end: int) -> int:
-        """The first sequence in this block or a later one; ``end`` + 1 when there is none."""
+        """Return the first sequence in this block or a later one; ``end`` + 1 when there is none."""
         low, high = 1, end + 1
         while low < high:
             middle = (low + high) // 2
@@ -97,6 +98,16 @@ class GetLedgerBlock:
             else:
                 high = middle
         return low
+
+
+def _block_entry(line: LedgerEntry) -> LedgerBlockEntry:
+    return LedgerBlockEntry(
+        sequence=line.receipt.sequence,
+        did=line.did,
+        version_id=line.version,
+        timestamp=printed(line.receipt.recorded_at),
+        transaction_hash=line.receipt.transaction_hash,
+    )
 
 
 @value_class
@@ -135,8 +146,8 @@ class GetLedgerTile:
 
 @value_class
 class InclusionProof:
-    """That ``leaf`` is in the tree of ``size`` with ``root``. ``checkpoint`` is the signed note over that tree, None for a tree
-    that was asked for by its size."""
+    """The proof that ``leaf`` is in the tree of ``size`` with ``root``. ``checkpoint`` is the signed note over that tree, None for a tree
+    that was requested by its size."""
 
     leaf: LogLeaf
     leaf_hash: bytes
@@ -144,17 +155,6 @@ class InclusionProof:
     root: bytes
     hashes: tuple[bytes, ...]
     checkpoint: bytes | None
-
-
-@value_class
-class ConsistencyProof:
-    """That the tree of ``second`` leaves begins with that of ``first``."""
-
-    first: int
-    second: int
-    first_root: bytes
-    second_root: bytes
-    hashes: tuple[bytes, ...]
 
 
 @value_class
@@ -184,14 +184,17 @@ class GetLedgerConsistencyProof:
 
     log: TransparencyLog
 
-    async def __call__(self, query: GetLedgerConsistencyProofQuery) -> ConsistencyProof:
+    async def __call__(self, query: GetLedgerConsistencyProofQuery) -> LedgerConsistencyProof:
         frontier = await self.log.follower.now()
         first, second = query.first, frontier.size if query.second is None else query.second
         if not first <= second <= frontier.size:
             raise LogRangeInvalid(details={"first": first, "second": second, "treeSize": frontier.size})
         spans = consistency_spans(first, second)
-        *hashes, old_root, new_root = await hashes_of(self.log.tree, [*spans, (0, first), (0, second)])
-        return ConsistencyProof(first, second, old_root, new_root, tuple(hashes))
+        hashes = await hashes_of(self.log.tree, [*spans, (0, first), (0, second)])
+        *steps, first_root, second_root = map(base64url_encode, hashes)
+        return LedgerConsistencyProof(
+            first=first, second=second, first_root_hash=first_root, second_root_hash=second_root, hashes=tuple(steps)
+        )
 
 
 @value_class

@@ -26,8 +26,8 @@ MOST_LISTED: Final = 16
 
 @value_class
 class ReplacedKey:
-    """What was done: ``multikey``, with this ``number``, signs instead of ``replaces``. ``destroyed`` are the numbers of keys of before
-    that left the custodian."""
+    """The result of a replacement: ``multikey``, with this ``number``, signs instead of ``replaces``. ``destroyed`` are the numbers of
+    keys of before that left the custodian."""
 
     service_did: str
     number: int
@@ -103,4 +103,4 @@ def _added(one: Replacement) -> JsonValue:
 
 
 async def no_succession(_: Replacement) -> None:
-    """Of keys whose signatures no one keeps."""
+    """Return no note, because the signatures of these keys are not stored."""

@@ -42,8 +42,8 @@ class Rollback:
 
 @value_class
 class AcceptRollback:
-    """What was projected from lost entries is dropped, the audit log says so, and the checkpoint of now is remembered. Nothing else may
-    write meanwhile."""
+    """The acceptance of a rollback. Rows of lost entries are dropped, the audit log records it, and the present checkpoint is stored.
+    Nothing else may write meanwhile."""
 
     check: CheckStorage
     log: TransparencyLog
@@ -54,8 +54,8 @@ class AcceptRollback:
     clock: Clock
 
     async def __call__(self, agreed: Callable[[Rollback], bool], *, new_origin: str | None = None) -> Rollback:
-        """What is lost; nothing is changed unless ``agreed`` says yes to it. With ``new_origin`` the log has that name from then on.
-        Raises ``AnotherLedger``, ``ForkedLog``, and what the ports raise."""
+        """Return what is lost; nothing is changed unless ``agreed`` says yes to it. With ``new_origin`` the log has that name from then
+        on. Raises ``AnotherLedger``, ``ForkedLog``, and what the ports raise."""
         kept = self._load()
         found = await self._compare(kept)
         await self._refuse_another()

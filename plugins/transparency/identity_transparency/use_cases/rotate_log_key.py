@@ -33,9 +33,9 @@ HANDED_ON_PER_SECOND: Final = 100.0
 
 @value_class
 class Rotation:
-    """What was done. ``generation`` is the present one, from 1; ``handed_on`` DIDs were moved by themselves; ``retired`` are the multikeys
-    that count no more from ``tree_size`` on; ``waiting`` DIDs of before pre-rotation can only go on under a key that was not retired;
-    ``late`` are DIDs of which such a key signed an entry that stands at or past that size, and that are refused for it."""
+    """The result of a rotation. ``generation`` is the present one, from 1; ``handed_on`` DIDs were moved by themselves; ``retired`` are
+    the multikeys that count no more from ``tree_size`` on; ``waiting`` DIDs of before pre-rotation can only go on under a key that was
+    not retired; ``late`` are DIDs of which such a key signed an entry that stands at or past that size, and that are refused for it."""
 
     service_did: str
     generation: int
@@ -164,7 +164,7 @@ class RotateServiceKey:
         return handed_on, waiting
 
     async def _moved(self, did: Did) -> bool:
-        """Whether the DID could be handed on: not one that is withheld, or committed to retired keys alone."""
+        """Return whether the DID could be handed on: not one that is withheld, or committed to retired keys alone."""
         try:
             await self.log.writer.commit(did, RotateLogKey(), RequestContext("rotateLogKey", OPERATOR))
         except (DidQuarantined, InvalidDocument):

@@ -40,7 +40,7 @@ class ServiceLog:
 
     @property
     def history(self) -> LogKeyHistory:
-        """What it says. Raises ``StorageMismatch`` where it has not begun."""
+        """Return what it says. Raises ``StorageMismatch`` where it has not begun."""
         if self.follow.history is None:
             raise StorageMismatch("The service log is not on the ledger.")
         return self.follow.history

@@ -1,4 +1,4 @@
-"""Whether ledger, index and tree are those that were written: at a start, while the service runs, and for the doctor.
+"""The check that ledger, index and tree are those that were written: at a start, while the service runs, and for the doctor.
 
 The ledger is the record, and index and tree follow from it, so neither may know an entry that the ledger does not have. Databases that
 were all put back together agree with each other; what is remembered apart tells. Ahead is fine, behind is not: whatever is
@@ -12,12 +12,11 @@ from identity_core.errors import StorageMismatch
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import DocumentIndex
 from identity_core.use_cases.transparency import ProjectionCheck
-from identity_tlog.proofs import span_hash
-from identity_tlog.tiles import needed, node_from
 from identity_tlog.tree import Malformed, Refuted, leaf_hash
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys
 from identity_transparency.remembered import Remembered
-from identity_transparency.use_cases.project import StoredTree, leaf_of
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.project import hashes_of, leaf_of
 
 
 @value_class
@@ -26,7 +25,7 @@ class CheckStorage:
 
     ledger: LedgerBackend
     index: DocumentIndex
-    tree: StoredTree
+    tree: TransparencyTree
 
     async def projections(self) -> None:
         """The newest entry that the index knows, and the newest in the tree, are entries of the ledger. Index and tree are read first,
@@ -71,9 +70,10 @@ class CheckStorage:
         return ProjectionCheck(self.ledger, self.index)
 
     async def _root(self, start: int, end: int) -> bytes:
-        """The root over the leaves from ``start`` to before ``end``."""
+        """Return the root over the leaves from ``start`` to before ``end``."""
         try:
-            return span_hash((start, end), node_from(await self.tree.tiles(needed([(start, end)]))))
+            (root,) = await hashes_of(self.tree, [(start, end)])
+            return root
         except Malformed as error:
             raise StorageMismatch(f"The tree of the log has a hole: {error}.") from error
 

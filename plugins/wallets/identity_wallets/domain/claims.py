@@ -1,4 +1,4 @@
-"""What a stored credential says in a wallet: its attributes, and booleans that follow from them (SD-JWT VC; ARF Annex 2 for
+"""The claims of a stored credential in a wallet: its attributes, and booleans that follow from them (SD-JWT VC; ARF Annex 2 for
 ``age_equal_or_over``).
 
 A wallet of today proves no predicates, so the issuer says beforehand where a value stands to each threshold of the schema

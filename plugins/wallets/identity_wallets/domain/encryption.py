@@ -1,4 +1,4 @@
-"""What a wallet presents encrypted, to a key of its request alone (OpenID4VP 1.0 §8.3, ``direct_post.jwt``).
+"""Encrypted presentations, to a key of the request alone (OpenID4VP 1.0 §8.3, ``direct_post.jwt``).
 
 The key is made with the request and kept sealed with it, so that what came over the wire can be read by nobody once the request is
 forgotten. All errors are ``ValueError``, whose text quotes nothing of what came.

@@ -32,7 +32,7 @@ _MAC_OCTETS: Final = 32
 
 
 class Stage(StrEnum):
-    """What a sealed grant is."""
+    """The kind of a sealed grant."""
 
     CODE = "pre-authorized code"
     TOKEN = "access token"  # noqa: S105 - a name
@@ -40,8 +40,8 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WalletGrant:
-    """What an offer grants: the credential of this id, once, until ``expires_at`` (aware UTC, whole seconds). ``transaction_code`` is what
-    the holder has to type in, None for nothing. ``id`` is random."""
+    """The grant of an offer: the credential of this id, once, until ``expires_at`` (aware UTC, whole seconds). ``transaction_code`` is
+    what the holder has to type in, None for nothing. ``id`` is random."""
 
     id: str
     credential_id: str
@@ -56,7 +56,7 @@ class WalletGrant:
         return hashlib.sha256(f"identity: wallet grant, v1\n{use}\n{self.id}".encode()).digest()
 
     def has_code(self, text: str) -> bool:
-        """Whether this is the transaction code."""
+        """Return whether this is the transaction code."""
         return hmac.compare_digest((self.transaction_code or "").encode(), text.encode())
 
 
@@ -78,7 +78,7 @@ class WalletGrants:
         return WalletGrant(multibase.base64url_encode(self.random(_ID_OCTETS)), credential_id, expires_at, code)
 
     def for_token(self, grant: WalletGrant, now: datetime) -> WalletGrant:
-        """What the access token of a code grants."""
+        """Return what the access token of a code grants."""
         return replace(grant, expires_at=now.replace(microsecond=0) + TOKEN_LIFE, transaction_code=None)
 
     def seal(self, stage: Stage, grant: WalletGrant) -> str:
@@ -88,7 +88,7 @@ class WalletGrants:
         return multibase.base64url_encode(sealing.seal(self.secret, plain, _bound(stage), random=self.random))
 
     def open(self, stage: Stage, text: str, now: datetime) -> WalletGrant:
-        """What a code or token grants at ``now``."""
+        """Return what a code or token grants at ``now``."""
         if len(text) > MAX_TEXT:
             raise ValueError("the text is too long")
         try:

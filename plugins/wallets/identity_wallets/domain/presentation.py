@@ -1,4 +1,4 @@
-"""What a verifier asks a wallet for, and whether a presentation says it (OpenID4VP 1.0 §5 to §8; DCQL, §6).
+"""A verifier's request to a wallet, and the check of the presentation (OpenID4VP 1.0 §5 to §8; DCQL, §6).
 
 A request names credentials by type, the issuers that are taken, paths of claims and the values that are taken. A wallet sees it as a
 DCQL query in a signed request object; what comes back has to answer every part of it. All errors are ``ValueError``, whose text quotes
@@ -47,7 +47,7 @@ class WantedClaim:
         return query
 
     def is_met(self, claims: Mapping[str, Any]) -> bool:
-        """Whether the claim is there, and its type and value are those of one of ``values``."""
+        """Return whether the claim is there, and its type and value are those of one of ``values``."""
         found: Any = claims
         for step in self.path:
             if not isinstance(found, Mapping) or step not in found:
@@ -140,7 +140,7 @@ class PresentationQuery:
 
     @property
     def client_id(self) -> str:
-        """Who asks (OpenID4VP 1.0 §5.9.3), which is also the audience of a holder's signature."""
+        """Return who asks (OpenID4VP 1.0 §5.9.3), which is also the audience of a holder's signature."""
         return CLIENT_PREFIX + self.verifier
 
     def redirect(self, response_code: str) -> str | None:
@@ -149,7 +149,8 @@ class PresentationQuery:
         return self.redirect_uri and f"{self.redirect_uri}{mark}response_code={response_code}"
 
     def claims(self, response_uri: str, now: datetime) -> dict[str, JsonValue]:
-        """Those of the request object (OpenID4VP 1.0 §5). It has no ``iss``: wallets ignore one, or refuse one that is no bare DID."""
+        """Return the claims of the request object (OpenID4VP 1.0 §5). It has no ``iss``: wallets ignore one, or refuse one that is no bare
+        DID."""
         formats: dict[str, JsonValue] = {FORMAT: {"sd-jwt_alg_values": [ES256], "kb-jwt_alg_values": [ES256, "EdDSA"]}}
         of_verifier: dict[str, JsonValue] = {"vp_formats_supported": formats}
         if self.secret is not None:

@@ -36,7 +36,7 @@ _PLACE: Final = re.compile(rf"{re.escape(PATH)}([A-Za-z0-9_-]{{22}})", re.ASCII)
 
 @value_class
 class StatusReference:
-    """Where a copy says that its status is: the place ``index`` of the list ``list_id`` of this service."""
+    """The place of a copy's status: the place ``index`` of the list ``list_id`` of this service."""
 
     list_id: str
     index: int
@@ -49,7 +49,8 @@ def reference(credential: Credential, origin: str) -> dict[str, JsonValue]:
 
 
 def referred(claims: Mapping[str, Any], origin: str) -> StatusReference | None:
-    """What the claim ``status`` names; None where there is none. Raises for a status that is kept elsewhere, or of another kind."""
+    """Return what the claim ``status`` names; None where there is none. Raises for a status that is kept elsewhere, or of another
+    kind."""
     if "status" not in claims:
         return None
     status = claims["status"]
@@ -78,7 +79,7 @@ def encoded(places: Mapping[CredentialStatus, Iterable[int]]) -> str:
 
 
 def claims(issuer: str, address: str, listed: str, made: datetime) -> dict[str, JsonValue]:
-    """Those of the Status List Token (§5.1). ``listed`` is what ``encoded`` gives."""
+    """Return the claims of the Status List Token (§5.1). ``listed`` is what ``encoded`` gives."""
     return {
         "iss": issuer,
         "sub": address,

@@ -92,7 +92,7 @@ class CollectCredential:
     clock: Clock
 
     async def granted(self, token: str) -> tuple[WalletGrant, Credential]:
-        """What a token grants. Raises ``ValueError`` for one that grants nothing (any more)."""
+        """Return what a token grants. Raises ``ValueError`` for one that grants nothing (any more)."""
         grant = self.grants.open(Stage.TOKEN, token, self.clock.now())
         credential = await self.sealed_credentials.credentials.get(grant.credential_id)
         if credential is None:

@@ -30,7 +30,7 @@ from identity_wallets.wire import CreateCredentialOfferRequest
 
 @value_class
 class WalletIssuer:
-    """What signs credentials for wallets: a format that issues, None where no plugin brings it, and the keys of issuers."""
+    """The signer of credentials for wallets: a format that issues, None where no plugin brings it, and the keys of issuers."""
 
     format: SecuringFormat | None
     reader: DidReader

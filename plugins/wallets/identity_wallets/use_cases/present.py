@@ -97,14 +97,14 @@ class AcceptPresentation:
     clock: Clock
 
     async def __call__(self, request_id: str, state: str | None, token: Any) -> str | None:
-        """What comes as it is, where the request asked for no encryption."""
+        """Return what comes as it is, where the request asked for no encryption."""
         query = await self._open(request_id, state)
         if query.secret is not None:
             raise OauthRefusal("invalid_request", "The presentation has to be encrypted, as the request says.")
         return await self._accept(query, token)
 
     async def encrypted(self, request_id: str, text: str) -> str | None:
-        """What comes encrypted to the key of the request; it may be the answer that the wallet says no."""
+        """Return what comes encrypted to the key of the request; it may be the answer that the wallet says no."""
         query = await self.kept.open_for_wallets(request_id)
         if query.secret is None:
             raise OauthRefusal("invalid_request", "The request has no key to encrypt to.")

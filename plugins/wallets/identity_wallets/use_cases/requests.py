@@ -43,7 +43,7 @@ class KeptRequests:
         return multibase.base64url_encode(self.random(16))
 
     def new_secret(self) -> bytes:
-        """Of a key on P-256 that is this request's alone."""
+        """Return the secret of a new key on P-256 for one request."""
         return p256.generate_secret(self.random(p256.COORDINATE_BYTES))
 
     async def keep(self, query: PresentationQuery, owner: str) -> None:

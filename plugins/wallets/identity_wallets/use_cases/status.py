@@ -1,4 +1,4 @@
-"""Whether the credential of a wallet's copy is still in force, for verifiers elsewhere and for the one here.
+"""The status of the credential of a wallet's copy, for verifiers elsewhere and for the one here.
 
 The issuer's key signs the list, the one that signs copies now: whoever can verify a copy can verify its status, and needs no other key.
 """

@@ -260,7 +260,7 @@ def test_the_hash_of_a_body_is_made_once_and_is_the_one_that_counts(
             authorization = replace(authorization, body_hash=None)
         made: list[Any] = []
         honest = hash_body
-        monkeypatch.setattr(challenge, "hash_body", lambda value: made.append(value) or honest(value))
+        monkeypatch.setattr("identity_client.challenge.hash_body", lambda value: made.append(value) or honest(value))
         change = Update((SetAlsoKnownAs(("https://a.example",)),), authorization)
         evidence.admit(state, change, rooms.clock.now(), strict=True)
         assert made == ([] if hashed else [body])

@@ -1,0 +1,49 @@
+"""An installation that is opened read-only: its plugins, its store, and single databases."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from identity_core.bootstrap.read_only import looking_plugins, looking_store
+from identity_core.bootstrap.storage import told_at_start
+from identity_core.database import Job, look_at
+from identity_core.database.interface import T
+from identity_core.plugin.build import LookOnly
+from identity_core.plugin.manager import PluginManager
+from identity_core.ports.custodian import Custodian
+from identity_core.settings import Settings
+from identity_core.store import Store
+
+
+@contextlib.asynccontextmanager
+async def open_plugins(settings: Settings) -> AsyncIterator[tuple[PluginManager, LookOnly]]:
+    """Open the plugins read-only. What cannot be opened so is made in a temporary directory. Raises ``StartError``, as a start does."""
+    with told_at_start(settings), tempfile.TemporaryDirectory() as scratch:
+        look = LookOnly(Path(scratch))
+        plugins = looking_plugins(settings, look)
+        try:
+            yield plugins, look
+        finally:
+            await plugins.close()
+
+
+@contextlib.asynccontextmanager
+async def open_store(settings: Settings, custodian: Custodian) -> AsyncIterator[Store]:
+    """Open the store read-only. Raises as ``looking_store``."""
+    store = await looking_store(settings, custodian)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def read_database(url: str | None, path: Path, job: Job[T]) -> T:
+    """Return what ``job`` reads in the database at ``url``, or in the file ``path`` without one. Raises ``DatabaseError``."""
+    look = look_at(url, path)
+    try:
+        return look.read_now(job)
+    finally:
+        look.end()
