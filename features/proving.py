@@ -13,7 +13,7 @@ from features.document import Operation
 from features.formats import base58btc, canonical, sign
 from features.signing import signature
 from features.world import DRAFTS, Draft, Person, World
-from identity_core.client import Signer, ibct
+from identity_client import Signer, ibct
 
 OPERATION = "generateDelegatedProof"
 PRESENTATION = "createDelegatedPresentation"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from features.world import Person, World
-from identity_core.client import hash_body
+from identity_client import hash_body
 
 # What each operation's challenge is for; all others read. Written down apart from the service, which must agree.
 PURPOSES = {

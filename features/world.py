@@ -19,7 +19,7 @@ import httpx
 from features.document import Operation, operation
 from features.formats import DID_AUTH, RECOVERY_KEY, new_key
 from features.servers import Server, Servers
-from identity_core.client import Signer, hash_body
+from identity_client import Signer, hash_body
 
 PREFIX = "/api/v1"
 PURPOSES = {

@@ -15,12 +15,15 @@ from typing import Final
 
 # Old name to new name, also of the modules below it. An entry comes before that of a package which contains it.
 MOVED: Final = {
+    "identity_core.client.handover": "identity_bound_credentials.handover",
+    "identity_core.client": "identity_client",
     "identity_core.codec": "identity_codec",
     "identity_core.conformance": "identity_kit.conformance",
     "identity_core.crypto.bbs": "identity_bbs",
     "identity_core.crypto.bls12381": "identity_bbs.bls12381",
     "identity_core.crypto.frames": "identity_bbs.frames",
     "identity_core.crypto": "identity_codec",
+    "identity_core.domain.delegations.action": "identity_client.action",
     "identity_core.domain.dids.jwk": "identity_codec.jwk",
     "identity_core.domain.jose": "identity_codec.jose",
     "identity_core.ports.bearer": "identity_core.ports.key_store",

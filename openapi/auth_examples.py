@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from identity_client.challenge import Challenge
 from identity_codec.times import printed
-from identity_core.domain.dids.challenge import Challenge
 from openapi.story import START, Json, Story
 
 

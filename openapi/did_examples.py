@@ -16,11 +16,12 @@ from identity_did_webvh.approvals import Witnesses
 from identity_transparency import wire
 from identity_transparency.use_cases.approvals import waiting_version
 
+from identity_client import possession
 from identity_codec import ed25519, multibase, multikey
 from identity_codec.structs import plain
 from identity_codec.times import printed
 from identity_core.api import dids
-from identity_core.domain.dids import evidence, keys
+from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import (
     AddService,
     Create,
@@ -161,7 +162,7 @@ class Telling:
 
     def possession(self) -> str:
         """What shows that Hana has the key that she adds."""
-        proof = evidence.prove_possession(str(self.story.did), self.signing.public, self.signing.secret_raw)
+        proof = possession.prove_possession(str(self.story.did), self.signing.public, self.signing.secret_raw)
         return multibase.base64url_encode(proof)
 
     def rotate(self) -> IndexedVersion:

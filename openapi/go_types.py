@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from identity_core.client.operations import ServedOperation
+from identity_client.operations import ServedOperation
 from openapi.served_operations import operations_of
 
 Json = Mapping[str, Any]

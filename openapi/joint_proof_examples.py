@@ -34,10 +34,10 @@ from identity_bbs.consent import consent
 from identity_bbs.frames import scalar
 from identity_bbs.holders import HolderConsent
 from identity_bbs.suite import ciphersuite
+from identity_client.capability import Capability
 from identity_codec import multikey
 from identity_codec.multibase import base64url_encode
 from identity_core.domain.credentials.credential import Credential
-from identity_core.domain.delegations.ibct import Capability
 from identity_core.domain.proofs.asked import parse_asked
 from identity_core.domain.proofs.proof import Context, Witness, ZkProof, capability_digest
 from openapi.gap_examples import gap_list

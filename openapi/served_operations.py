@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from identity_core.client.operations import ServedOperation
-from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
+from identity_client.challenge import DID_AUTH, RECOVERY_KEY
+from identity_client.operations import ServedOperation
 
 # What an ``Authorization`` header with a signature begins with, by the scheme of the document.
 _SIGNED: Final = {"DidAuth": DID_AUTH, "RecoveryKeyAuth": RECOVERY_KEY}

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from identity_client import challenge
 from identity_codec import ed25519
-from identity_core.domain.dids import challenge, comparison, keys
+from identity_core.domain.dids import comparison, keys
 from identity_core.domain.dids.changes import Authorization, Change
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.keys import Key

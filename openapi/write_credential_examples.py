@@ -30,6 +30,7 @@ from identity_bbs.bls12381 import select
 from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
+from identity_client import data_integrity
 from identity_codec import ed25519, multibase, times
 from identity_codec.structs import plain
 from identity_core.api.credentials import credentials, record, schema, schemas, shown
@@ -260,7 +261,7 @@ class CredentialTelling:
     def sealed(self, document: Json) -> SignedStatusList:
         """Signed by the story's log key."""
         config = {"@context": document["@context"], **entry.proof_config(self.story.log_key, document["validFrom"])}
-        signature = ed25519.sign(self.story.log_secret, entry.proof_input(config, document))
+        signature = ed25519.sign(self.story.log_secret, data_integrity.proof_input(config, document))
         document["proof"] = {**config, "proofValue": entry.proof_value(signature)}
         return SignedStatusList(1, entry.canonical(document))
 

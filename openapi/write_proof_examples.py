@@ -14,12 +14,12 @@ from typing import Any, Final
 from identity_prover_bbs import BbsProver
 
 from identity_bbs.bls12381 import select
+from identity_client import Signer, ibct
+from identity_client.capability import Capability
 from identity_codec import ed25519
 from identity_codec.structs import plain
 from identity_core.api.proofs import checked, result
-from identity_core.client import Signer, ibct
 from identity_core.domain.credentials.credential import Credential
-from identity_core.domain.delegations.ibct import Capability
 from identity_core.domain.dids.changes import Create
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import Context, IssuerKey, Statement, Witness, ZkProof, capability_digest

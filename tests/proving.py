@@ -24,17 +24,17 @@ from identity_bound_credentials.use_cases.suite import BoundSuite
 from identity_bound_credentials.worker_calls import Present
 from identity_kit.conformance.prover_cases import BbsIssuer
 
+from identity_client import Signer, ibct
+from identity_client.action import Grant
 from identity_codec import ed25519, jcs, multibase, multikey
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import convert
-from identity_core.client import Signer, ibct
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.credential import Credential, CredentialStatus
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.credentials.schema import Schema
-from identity_core.domain.delegations.action import Grant
 from identity_core.domain.delegations.delegation import AutonomyTable, Delegation
 from identity_core.domain.dids.did import Did
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from identity_client.challenge import Challenge, hash_body
 from identity_codec import ed25519, multikey
 from identity_codec.multibase import base64url_encode
 from identity_codec.structs import UNSET
@@ -161,7 +162,7 @@ class Rooms:
 
     async def challenge(
         self, did: Did, *, purpose: str | None, body_hash: str | None, address: str = ADDRESS, **more: Any
-    ) -> challenge.Challenge:
+    ) -> Challenge:
         query = GetDidAuthChallengeQuery(did=str(did), purpose=purpose, body_hash=body_hash, **more)
         return await self._challenge(query, address)
 
@@ -179,7 +180,7 @@ class Rooms:
         self, did: Did, secret: str, purpose: str, *, scheme: str = "DIDAuth", body: Any = None
     ) -> Authorization:
         """A verified signature of ``secret`` over a fresh challenge."""
-        digest = None if body is None else challenge.hash_body(body)
+        digest = None if body is None else hash_body(body)
         offer = await self.challenge(did, purpose=purpose, body_hash=digest)
         signature = ed25519.sign(multikey.decode_secret(secret)[1], offer.text.encode())
         header = challenge.SignedHeader(did, signature)

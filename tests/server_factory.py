@@ -200,6 +200,7 @@ PACKAGES = (
     "identity_bbs",
     "identity_core.cli",
     "identity_codec",
+    "identity_client",
     "identity_core.database",
     "identity_core.plugin.processes",
     "identity_core.store.tables",

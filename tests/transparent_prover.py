@@ -14,11 +14,12 @@ from identity_bbs import interface
 from identity_bbs.bls12381 import select
 from identity_bbs.bls12381.keys import InvalidBlsKey
 from identity_bbs.suite import BbsSignatureInvalid, ciphersuite
+from identity_client.action import PredicateType
 from identity_codec import jcs, strict_json
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import Schema
-from identity_core.domain.proofs.predicate import Predicate, PredicateType, check_satisfied, normalise
+from identity_core.domain.proofs.predicate import Predicate, check_satisfied, normalise
 from identity_core.domain.proofs.proof import (
     Context,
     PresentedProof,

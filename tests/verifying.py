@@ -13,13 +13,14 @@ from identity_records.store import StoredVerifications
 from identity_records.use_cases.verifications import ListVerificationHistory
 
 from identity_bbs.bls12381 import keys as bls
+from identity_client import possession
 from identity_codec import multikey
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import convert
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
-from identity_core.domain.dids import evidence, keys
+from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import AddVerificationMethod
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
@@ -111,7 +112,7 @@ class Verifying(Proving):
         secret = bls.generate_secret(seed.ljust(32, b"."))
         public = multikey.encode_public(multikey.BLS12381G2, bls.public_key(secret))
         key = Key(
-            "Bls12381G2Key2020", public, ("assertionMethod",), evidence.prove_possession(str(did), public, secret)
+            "Bls12381G2Key2020", public, ("assertionMethod",), possession.prove_possession(str(did), public, secret)
         )
         authorization = await self.signed(did, self.issuer_keys.secret, "update")
         context = self.context(did, authorization)

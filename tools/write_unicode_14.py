@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
-TABLE: Final = ROOT / "identity_core" / "domain" / "credentials" / "unassigned_in_unicode_14.json"
+TABLE: Final = ROOT / "packages" / "identity_codec" / "identity_codec" / "unassigned_in_unicode_14.json"
 TYPESCRIPT: Final = ROOT / "openapi" / "typescript" / "src" / "unicode14.ts"
 GO: Final = ROOT / "openapi" / "go" / "unicode14.go"
 

@@ -8,7 +8,7 @@ from pytest_bdd import given, parsers, then, when
 
 from features.formats import DID_AUTH, RECOVERY_KEY, new_key
 from features.world import PURPOSES, World, fresh_address
-from identity_core.client import Signer, hash_body
+from identity_client import Signer, hash_body
 
 REFUSED_METHODS = {"GET": "PUT", "POST": "PUT", "PATCH": "PUT", "DELETE": "PUT"}
 

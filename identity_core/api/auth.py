@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from identity_client.challenge import DID_AUTH, RECOVERY_KEY
 from identity_codec.times import printed
 from identity_codec.values import value_class
 from identity_core import wire
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
 from identity_core.errors import AuthAmbiguous, AuthFailed
 from identity_core.throttle.policy import Network, bucket_address, client_address
 from identity_core.use_cases.auth.challenge import GetDidAuthChallenge

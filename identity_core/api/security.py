@@ -14,6 +14,7 @@ from functools import partial
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
+from identity_client.challenge import DID_AUTH, RECOVERY_KEY, canonical_target, hash_body
 from identity_codec.values import value_class
 from identity_core.api.auth import API_KEY, BEARER, HeaderCredential, credential_of
 from identity_core.api.idempotency import Idempotency
@@ -22,7 +23,6 @@ from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.challenge import SignedHeader
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
 from identity_core.errors import (
     AuthAmbiguous,
     AuthFailed,
@@ -264,12 +264,12 @@ class Gate:
 def target_of(operation: Operation, request: Request) -> str:
     """Return the canonical target of a request: the path of the operation in the document, also where an alias was called."""
     path = re.sub(r"\{(\w+)\}", lambda name: quote(request.path[name[1]], safe=""), operation.path)
-    return challenge.canonical_target(f"{path}?{request.query_octets.decode('latin-1')}")
+    return canonical_target(f"{path}?{request.query_octets.decode('latin-1')}")
 
 
 def body_hash(request: Request) -> str | None:
     """What a challenge binds the body by; None when there is no body or it is no JSON (it will be refused later)."""
     try:
-        return challenge.hash_body(request.json())
+        return hash_body(request.json())
     except ValueError:
         return None

@@ -134,15 +134,7 @@ def _check_targets(scopes: tuple[str, ...] | None, targets: tuple[str, ...], *, 
 @click.option("--burst", type=Whole(1, MOST), help="Requests at once; the setting's by default.")
 @click.option("--days", type=Number(0, 36_500), help="How long it is valid; for ever by default.")
 def create(
-    settings: Settings,
-    name: str,
-    admin: bool,
-    scopes: tuple[str, ...] | None,
-    targets: tuple[str, ...],
-    any_target: bool,
-    requests_per_second: float | None,
-    burst: int | None,
-    days: float | None,
+    settings: Settings, admin: bool, scopes: Any, targets: Any, any_target: bool, days: float | None, **rest: Any
 ) -> None:
     """Make a key. Say --admin or --scopes."""
     from identity_core.wire import CreateApiKeyRequest
@@ -151,13 +143,11 @@ def create(
         misused("say --admin or --scopes, one of them", "--scopes dids:create,dids:list, or --admin")
     _check_targets(scopes, targets, any_target=any_target)
     wanted = CreateApiKeyRequest(
-        name=name,
         admin=admin,
         scopes=UNSET if scopes is None else scopes,
         allowed_targets=targets or (None if any_target else UNSET),
-        requests_per_second=requests_per_second,
-        burst=burst,
         expires_at=_end(days),
+        **rest,
     )
     minted = _change(settings, "createApiKey", lambda keys, context: keys.create(wanted, context), may_begin=True)
     show(record_of(minted.key) | {"apiKey": minted.text}, text=minted_text)
@@ -202,15 +192,7 @@ def show_key(settings: Settings, key_id: str) -> None:
 @click.option("--burst", type=OrNone(Whole(1, MOST)), help="Requests at once, or none for the setting's.")
 @click.option("--days", type=OrNone(Number(0, MOST, min_open=True)), help="Its lifetime from now, or none for ever.")
 def update(
-    settings: Settings,
-    key_id: str,
-    name: str | None,
-    admin: bool,
-    scopes: tuple[str, ...] | None,
-    allowed_targets: tuple[str, ...] | None,
-    requests_per_second: Any,
-    burst: Any,
-    days: Any,
+    settings: Settings, key_id: str, name: Any, admin: bool, scopes: Any, allowed_targets: Any, days: Any, **rest: Any
 ) -> None:
     """Change what is named, keep the rest."""
     from identity_core.wire import UpdateApiKeyRequest
@@ -222,9 +204,8 @@ def update(
         admin=admin or UNSET,
         scopes=UNSET if scopes is None else scopes,
         allowed_targets=or_null(allowed_targets),
-        requests_per_second=or_null(requests_per_second),
-        burst=or_null(burst),
         expires_at=or_null(days if days == NONE else _end(days)),
+        **{member: or_null(value) for member, value in rest.items()},
     )
     if not member_names(said):
         misused("there is nothing to change", "name at least one option, see --help")

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import orjson
 
+from identity_client.status_list import ENTRIES
 from identity_codec.times import micros, moment
 from identity_core.cache import BoundedCache
 from identity_core.database import Database, Transaction
@@ -128,7 +129,7 @@ AND status_index >= :first AND status_index < :behind ORDER BY status_index
 """
 _STATUS_AT = f"""
 SELECT c.status FROM status_lists AS l JOIN credentials AS c ON c.issuer = l.issuer
-AND c.status_index = l.number * {status_list.ENTRIES} + :place WHERE l.id = :id
+AND c.status_index = l.number * {ENTRIES} + :place WHERE l.id = :id
 """  # noqa: S608 - made of constants
 _SAYS = {StatusPurpose.REVOCATION: CredentialStatus.REVOKED, StatusPurpose.SUSPENSION: CredentialStatus.SUSPENDED}
 
@@ -150,7 +151,7 @@ class StoredCredentials(Repository):
         """See ``Credentials.add``. Raises ``Overloaded`` in the case that never happens."""
         row = _TABLE.write(credential, schema_id=credential.schema.id, sealed=sealed, tag=tag)
         thrown = random(4 * TRIES)
-        places = [int.from_bytes(thrown[at : at + 4], "big") % status_list.ENTRIES for at in range(0, len(thrown), 4)]
+        places = [int.from_bytes(thrown[at : at + 4], "big") % ENTRIES for at in range(0, len(thrown), 4)]
         return await self._database.write(lambda transaction: _add(transaction, credential, row, places))
 
     async def list(self, wanted: CredentialFilter, *, after: RowPosition | None, limit: int) -> Sequence[Credential]:
@@ -161,7 +162,7 @@ class StoredCredentials(Repository):
     async def set_status(
         self, credential: Credential, status: CredentialStatus, reason: str | None, now: datetime
     ) -> Credential | None:
-        number = credential.status_index // status_list.ENTRIES
+        number = credential.status_index // ENTRIES
         parameters = {
             "id": credential.id,
             "version": credential.version,
@@ -190,8 +191,8 @@ class StoredCredentials(Repository):
             if found is None:
                 return None
             issuer, number, version, changed_at = found
-            first = number * status_list.ENTRIES
-            span = {"issuer": issuer, "first": first, "behind": first + status_list.ENTRIES}
+            first = number * ENTRIES
+            span = {"issuer": issuer, "first": first, "behind": first + ENTRIES}
             rows = transaction.execute(_SET_BITS, {**span, "status": _SAYS[purpose].value}).fetchall()
             return StatusList(issuer, version, moment(changed_at), [row[0] for row in rows])
 
@@ -219,7 +220,7 @@ def _add(
         row["secret_replaced"] = check_tag(transaction, row)
     list_id, number = _open_list(transaction, credential)
     for place in places:
-        row["status_index"] = number * status_list.ENTRIES + place
+        row["status_index"] = number * ENTRIES + place
         if transaction.execute(_INSERT, row).rowcount:
             transaction.execute(_COUNT, {"id": list_id})
             return _credential(transaction.execute(_GET, row).fetchone())

@@ -27,12 +27,12 @@ from typing import Any
 
 import httpx
 
+from identity_client import Signer, ibct
+from identity_client.challenge import hash_body
 from identity_codec.times import printed
 from identity_core.bootstrap.installation import open_installation
 from identity_core.bootstrap.ports import SystemClock
-from identity_core.client import Signer, ibct
 from identity_core.database import sqlite_connection
-from identity_core.domain.dids.challenge import hash_body
 from identity_core.settings import load
 from identity_core.use_cases.background import Repeating
 from tests.architecture.sizes import Size, size_of_functions

@@ -132,7 +132,8 @@ def test_distributions_declare_what_they_import_of_each_other(trees: dict[str, a
     missing = set()
     for name, tree in trees.items():
         project = next(projects[folder] for folder in (ROOT / name).parents if folder in projects)
-        extras = project.get("optional-dependencies", {}).get("bound", [])
+        optional = project.get("optional-dependencies", {})
+        extras = [*optional.get("bbs", []), *optional.get("bound", [])]
         declared = {project["name"], *(re.split(r"[<>=\[]", text)[0] for text in (*project["dependencies"], *extras))}
         wanted = {providers[module] for module in imported(tree) if module in providers}
         missing |= {(project["name"], other) for other in wanted - declared}

@@ -15,7 +15,6 @@ LIMITS = {
     "api": (3_134, 27),
     "bootstrap": (975, 13),
     "cli": (1_785, 18),
-    "client": (587, 11),
     "database": (821, 8),
     "domain": (5_670, 46),
     # What steps 3 to 9 add is included.

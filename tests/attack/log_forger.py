@@ -9,9 +9,9 @@ from typing import Any
 
 from identity_kit.conformance.controller import BIRTH, Controller, Life, WalletSigner
 
+from identity_client import challenge, data_integrity
 from identity_codec import multibase, multikey
 from identity_codec.values import replace
-from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,
@@ -69,7 +69,7 @@ def whole_life(seed: str = "hana") -> Life:
     assert due is not None
     life.change(Expire(), due)
     at = due + MINUTE
-    spend = life.authorize(at, key=life.state.recovery_key, scheme=evidence.RECOVERY_KEY)
+    spend = life.authorize(at, key=life.state.recovery_key, scheme=challenge.RECOVERY_KEY)
     life.change(Recover(hana.new_key(), True, hana.key().public, spend), at)
     at += MINUTE
     life.change(Deactivate(life.authorize(at)), at)
@@ -105,7 +105,7 @@ def reminted(item: dict[str, Any], signer: WalletSigner = LOG_KEY) -> bytes:
 def sealed(body: dict[str, Any], signer: WalletSigner = LOG_KEY, **changes: str) -> bytes:
     """The entry with a proof; ``changes`` go into the proof's configuration."""
     config = entry.proof_config(signer.multikey, body["versionTime"]) | changes
-    value = entry.proof_value(signer._pair.sign(entry.proof_input(config, body)))
+    value = entry.proof_value(signer._pair.sign(data_integrity.proof_input(config, body)))
     return entry.canonical(body | {"proof": [config | {"proofValue": value}]})
 
 

@@ -147,7 +147,7 @@ def offline(
     from identity_transparency.cli.ledger import _recorded
     from identity_transparency.cli.sources import read_transaction
 
-    from identity_core.client import Client
+    from identity_client import Client
     from identity_tlog.note import Checkpoint, Note
 
     note = running.wire.call("GET", f"{PREFIX}/ledger/checkpoint").body

@@ -15,8 +15,8 @@ import pytest
 from identity_commands.verify_log import verify
 from nacl.signing import SigningKey
 
+from identity_client.possession import proof_of_possession
 from identity_codec import multibase
-from identity_core.client.possession import proof_of_possession
 from identity_core.domain.dids import keys
 from tests.attack.conftest import Target
 from tests.attack.stranger import PREFIX, Holder, Stranger, base64url, did_path, public

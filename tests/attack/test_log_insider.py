@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from identity_kit.conformance.controller import BIRTH, Life, WalletSigner
 
+from identity_client import challenge
 from identity_codec import times
-from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import AddService, Deactivate, Expire, NewService, Rotate, Update
 from identity_core.domain.dids.keys import Key
@@ -171,7 +171,7 @@ def test_evidence(life: Life, update: Item) -> None:
         replace(good, challenge=good.challenge.replace(" - - ", " update - ")),
         life.authorize(at, key=stranger),
         life.authorize(at, key=life.state.recovery_key),
-        life.authorize(at, scheme=evidence.RECOVERY_KEY),
+        life.authorize(at, scheme=challenge.RECOVERY_KEY),
         hana.authorize(did, key, at, purpose="deactivate"),
         hana.authorize(did, key, at, purpose="token"),
         hana.authorize("did:ids:Qm" + "a" * 44, key, at),

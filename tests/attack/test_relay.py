@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from identity_client import Client, ForeignOrigin, Signer
 from identity_core.cli import main
-from identity_core.client import Client, ForeignOrigin, Signer
 from tests.attack.conftest import Target
 
 

@@ -23,9 +23,9 @@ from identity_transparency.domain.audit import Audit
 from identity_bbs import interface
 from identity_bbs.bls12381 import keys, select
 from identity_bbs.suite import ciphersuite
+from identity_client.session import ServiceError, ServiceUnreachable
+from identity_client.status_list import StatusListRefused
 from identity_codec.multibase import base64url_encode
-from identity_core.client.session import ServiceError, ServiceUnreachable
-from identity_core.domain.credentials.status_list import StatusListRefused
 from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint
 from identity_tlog.policy import WitnessPolicy

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from identity_core.domain.dids.challenge import origin_field
+from identity_client.challenge import origin_field
 
 DID = "did:ids:QmPdn589kkBJKooQMPRUHHsRXAUDJAqunTWzvoEFGy5t6P"
 HASH = "A" * 43

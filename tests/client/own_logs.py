@@ -15,9 +15,9 @@ from unittest.mock import patch
 from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
 
+from identity_client import challenge, data_integrity
 from identity_codec import jcs
 from identity_codec.times import parse, printed
-from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     Change,
@@ -165,7 +165,7 @@ class RandomLife(Life):
 
     def signed(self, at: Any, purpose: str, body: Json, *, begins_strict: bool = False) -> Any:
         """Evidence by one of the keys that may give it, or the recovery key. Without strictEvidence its challenge may name anything."""
-        scheme = evidence.RECOVERY_KEY if purpose == "recover" else evidence.DID_AUTH
+        scheme = challenge.RECOVERY_KEY if purpose == "recover" else challenge.DID_AUTH
         key = (
             self.state.recovery_key
             if purpose == "recover"
@@ -187,7 +187,7 @@ def rewritten(line: bytes, before: bytes, change: Callable[[Json], object], sign
     body["versionId"] = json.loads(before)["versionId"]
     body["versionId"] = f"{number}-{entry.multihash(jcs.canonicalize(body))}"
     config = {name: proof[name] for name in proof if name != "proofValue"}
-    value = entry.proof_value(signer._pair.sign(entry.proof_input(config, body)))
+    value = entry.proof_value(signer._pair.sign(data_integrity.proof_input(config, body)))
     return jcs.canonicalize(body | {"proof": [config | {"proofValue": value}]})
 
 

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from identity_commands.verify_log import verify
 
+from identity_client import ibct
 from identity_codec import jcs, multikey
-from identity_core.client import ibct
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.challenge import parse_header
 from openapi import clients

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from identity_kit.conformance.controller import WalletSigner
 
+from identity_client import data_integrity
+from identity_client.status_list import ENTRIES, GZIP
 from identity_codec import multibase
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import StatusPurpose
@@ -24,7 +26,7 @@ Case = tuple[Json, Json, list[str], bool | None]
 LOG: Final = WalletSigner("log")
 EVE: Final = WalletSigner("Eve")
 ISSUER: Final = Did.parse("did:ids:QmPdn589kkBJKooQMPRUHHsRXAUDJAqunTWzvoEFGy5t6P")
-SET: Final = (0, 9, 40_000, status_list.ENTRIES - 1)
+SET: Final = (0, 9, 40_000, ENTRIES - 1)
 CLEAR: Final = (1, 8, 10, 39_999)
 
 
@@ -38,7 +40,7 @@ def made(change: Callable[[Json], object] = lambda made: None, signer: WalletSig
     change(found)
     config, body = found["proof"], {name: found[name] for name in found if name != "proof"}
     return body | {
-        "proof": config | {"proofValue": entry.proof_value(signer._pair.sign(entry.proof_input(config, body)))}
+        "proof": config | {"proofValue": entry.proof_value(signer._pair.sign(data_integrity.proof_input(config, body)))}
     }
 
 
@@ -49,7 +51,7 @@ def place(number: object, **others: object) -> Json:
 
 
 def packed(bits: bytes, more: bytes = b"") -> Callable[[Json], object]:
-    text = "u" + multibase.base64url_encode(zlib.compress(bits, wbits=status_list.GZIP) + more)
+    text = "u" + multibase.base64url_encode(zlib.compress(bits, wbits=GZIP) + more)
     return lambda made: made["credentialSubject"].update(encodedList=text)
 
 
@@ -69,7 +71,7 @@ def status_cases() -> Mapping[str, Case]:
     """The cases by what they are."""
     shown, keys = shown_list(), [LOG.multikey]
     theirs = [shown["issuer"].removeprefix("did:key:")]
-    bits = bytes(status_list.ENTRIES // 8)
+    bits = bytes(ENTRIES // 8)
     spoilt = made()
     spoilt["credentialSubject"]["encodedList"] = status_list.encoded([])
     lists: dict[str, Json] = {
@@ -88,16 +90,13 @@ def status_cases() -> Mapping[str, Case]:
         "of a bit more": made(packed(bits + b"\0")),
         "of a bomb": made(packed(bytes(16 << 20))),
         "with octets behind the bits": made(packed(bits, b"behind")),
-        "with more bits behind the bits": made(packed(bits, zlib.compress(bits, wbits=status_list.GZIP))),
+        "with more bits behind the bits": made(packed(bits, zlib.compress(bits, wbits=GZIP))),
     }  # fmt: skip
     entries: dict[str, Json] = {
         "of a list of gaps": place(0, type="IdentityStatusGapsEntry"),
         "of another list": place(0, statusListCredential="https://identity.example/api/v1/status-lists/x"),
         "of a suspension": place(0, statusPurpose="suspension"),
-        **{
-            f"at {each!r}": place(each)
-            for each in (status_list.ENTRIES, -1, "", "00", "0x0", "1e3", " 0", "٣", "9" * 30)
-        },
+        **{f"at {each!r}": place(each) for each in (ENTRIES, -1, "", "00", "0x0", "1e3", " 0", "٣", "9" * 30)},
     }
     more = made(lambda made: made.update(validUntil="2027-01-01T00:00:00Z"))
     return {

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from identity_commands.local_server import LocalServer
 
+from identity_client import ibct
 from identity_codec.strict_json import JsonValue
-from identity_core.client import ibct
 from openapi import clients
 from tests.client.hostile_service import DID
 from tests.client.package_cases import Json, PackageCases, Run, check_flow, offline_jobs

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from identity_client import action
 from identity_core import api
-from identity_core.domain.proofs import predicate, proof
+from identity_core.domain.proofs import proof
 
 
 def test_what_a_prover_makes_can_be_sent_to_verify_proof() -> None:
@@ -17,4 +18,4 @@ def test_what_a_prover_makes_can_be_sent_to_verify_proof() -> None:
 
 
 def test_a_set_has_at_most_4096_elements() -> None:
-    assert predicate.MAX_SET_SIZE == 4_096
+    assert action.MAX_SET_SIZE == 4_096

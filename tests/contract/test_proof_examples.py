@@ -9,11 +9,11 @@ import yaml
 from identity_bound_credentials.domain.check import check_presentation
 
 from identity_bbs.bls12381 import select
+from identity_client import ibct
+from identity_client.capability import Capability
 from identity_codec import multikey
 from identity_codec.multibase import base64url_encode
 from identity_codec.structs import convert
-from identity_core.client import ibct
-from identity_core.domain.delegations.ibct import Capability
 from identity_core.domain.dids import state as history
 from identity_core.domain.proofs.proof import ReceivedProof, capability_digest
 from identity_core.errors import ProofInvalid

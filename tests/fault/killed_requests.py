@@ -27,10 +27,10 @@ import identity_ledger_sql
 from nacl.signing import SigningKey
 
 import identity_core
+from identity_client import ibct
+from identity_client.challenge import hash_body
 from identity_codec.times import printed
 from identity_core.bootstrap.installation import open_installation
-from identity_core.client import ibct
-from identity_core.domain.dids.challenge import hash_body
 from identity_core.plugin.manager import PluginManager
 from identity_core.settings import load
 from identity_core.store.requests import StoredIdempotencyKeys

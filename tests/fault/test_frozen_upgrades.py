@@ -22,7 +22,7 @@ import psycopg
 import pytest
 from identity_commands import verify_log as log
 
-from identity_core.client import Client, ServiceError, Signer, ibct
+from identity_client import Client, ServiceError, Signer, ibct
 from tests import servers
 from tests.fault import service_process
 from tests.postgres_server import PostgresServer, postgres_server

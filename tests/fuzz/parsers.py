@@ -18,14 +18,14 @@ from identity_transparency.domain.history import LoggedHistory
 from identity_bbs.bls12381.choice import select
 from identity_bbs.octets import octets_to_proof, octets_to_public_key, octets_to_signature
 from identity_bbs.suite import BbsProofInvalid, BbsSignatureInvalid, ciphersuite
+from identity_client.action import Action, Grant, literal_of
+from identity_client.capability import Capability, delegation_id
+from identity_client.challenge import Challenge, build_header
 from identity_codec import jcs, multibase, multikey, strict_json, times
 from identity_core.api.errors import negotiate
 from identity_core.domain.credentials import status_list
-from identity_core.domain.delegations.action import Action, Grant, literal_of
-from identity_core.domain.delegations.ibct import Capability, delegation_id
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids import did as endpoint
-from identity_core.domain.dids.challenge import Challenge
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log import entry
 from identity_core.errors import IdentityError, NotAcceptable
@@ -129,10 +129,8 @@ PARSERS: dict[str, Parser] = {
     "didauth_header": of_text(
         challenge.parse_header,
         (IdentityError,),
-        challenge.build_header(HANA, bytes(64)),
-        write=lambda found: challenge.build_header(
-            str(found.did) if found.named is None else found.named.text, found.signature
-        ),
+        build_header(HANA, bytes(64)),
+        write=lambda found: build_header(str(found.did) if found.named is None else found.named.text, found.signature),
     ),
     "time": of_text(times.parse, (ValueError,), "2026-11-22T10:00:00Z", "2026-11-22T10:00:00.123456+01:00"),
     "ibct": of_json(capability, (IdentityError,), TOKEN),

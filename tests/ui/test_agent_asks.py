@@ -12,8 +12,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from playwright.sync_api import expect
 
+from identity_client import Client
 from identity_codec import multikey
-from identity_core.client import Client
 from tests.attack.stranger import Wire
 from tests.mcp_client import call_tool, signed_in
 from tests.ui.visiting import Open, Site, examine, issue, press, sign_in, signer

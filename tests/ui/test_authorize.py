@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from identity_core.client import Identity
+from identity_client import Identity
 from plugins.oauth.tests.test_http_oauth import FORM
 from tests.attack.stranger import Wire
 from tests.ui.visiting import Open, Site, examine, press, sign_in, signer

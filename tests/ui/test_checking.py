@@ -14,11 +14,12 @@ from identity_kit.conformance.controller import WalletSigner
 from nacl.signing import SigningKey
 from playwright.sync_api import Page, expect
 
+from identity_client.data_integrity import proof_input
 from identity_codec import jcs, multibase, multikey
 from identity_codec.times import printed
 from identity_core.api.contract import load_document
 from identity_core.domain.dids.changes import RetireLogKey, RotateLogKey
-from identity_core.domain.dids.log.entry import multihash, proof_config, proof_input, proof_value
+from identity_core.domain.dids.log.entry import multihash, proof_config, proof_value
 from identity_core.domain.dids.log.log_keys import key_hash
 from identity_core.domain.dids.log.service_log import check_not_retired
 from identity_core.domain.dids.log.service_log import read as read_service_log

@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from identity_core.client import Client
+from identity_client import Client
 from tests.servers import run
 from tests.ui.visiting import Open, Site, arrives, examine, give_delegation, has_states, issue, sign_in, sign_out
 

@@ -13,7 +13,7 @@ import pytest
 from identity_ui.render import short
 from playwright.sync_api import Page, expect
 
-from identity_core.client import Client, ServiceError, Signer
+from identity_client import Client, ServiceError, Signer
 from tests.ui.visiting import (
     MARKUP,
     Open,

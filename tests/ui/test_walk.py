@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from identity_core.client import Client, ibct
+from identity_client import Client, ibct
 from tests.ui.visiting import (
     MARKUP,
     NARROW,

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from identity_core.client import Client, ServiceError, Signer
+from identity_client import Client, ServiceError, Signer
 from tests.servers import run
 
 MARKUP = '<img src=x onerror="document.title=1"><script>document.title=2</script>'

@@ -43,6 +43,13 @@ from identity_core.conformance import did_method
 import identity_kit.conformance.did_method
 assert did_method is identity_kit.conformance.did_method
 """,
+    "of the client": """
+from identity_core.client import Identity, Signer, ibct
+from identity_core.client.session import ServiceError
+import identity_client, identity_client.ibct, identity_client.session
+assert (Identity, Signer, ibct) == (identity_client.Identity, identity_client.Signer, identity_client.ibct)
+assert ServiceError is identity_client.session.ServiceError
+""",
     "of frames": """
 from identity_core.crypto.frames import frame, number, optional, scalar
 assert scalar(1) == bytes(31) + b"\\1"

@@ -18,6 +18,7 @@ from tests.modules import modules_of
 PACKAGES = (
     "identity_core.domain",
     "identity_codec",
+    "identity_client",
     "identity_core.throttle",
     "identity_bbs",
     "identity_prover_bbs",

@@ -6,6 +6,7 @@ import hashlib
 
 import pytest
 
+from identity_client import data_integrity
 from identity_codec import ed25519, multibase, multikey
 from identity_core.domain.dids.log import entry
 from identity_core.domain.dids.state import LogInvalid
@@ -26,7 +27,7 @@ def test_the_signed_bytes_and_the_signature() -> None:
     proof = signed.pop("proof")
     _, seed = multikey.decode_secret(pair.get("secretKeyMultibase") or pair["privateKeyMultibase"])
     config = {name: value for name, value in proof.items() if name != "proofValue"}
-    octets = entry.proof_input(config, signed)
+    octets = data_integrity.proof_input(config, signed)
     assert octets.hex() == text("combinedHashJCS.txt")
     assert octets[:32] == hashlib.sha256(text("proofCanonJCS.txt").encode()).digest()
     signature = ed25519.sign(seed, octets)

@@ -9,6 +9,7 @@ from identity_commands.verify_log import verify
 from identity_did_webvh import log as webvh
 from identity_kit.conformance.controller import WalletSigner
 
+from identity_client import data_integrity
 from identity_core.domain.dids.log import entry
 from identity_core.domain.dids.state import LogInvalid
 from tests.vectors.files import vector, vector_json
@@ -69,7 +70,7 @@ def resigned(item: dict, predecessor: str, signer: WalletSigner) -> dict:
     number = item["versionId"].split("-")[0]
     body["versionId"] = f"{number}-{entry.multihash(entry.canonical(body))}"
     config = entry.proof_config(signer.multikey, item["versionTime"])
-    signature = signer._pair.sign(entry.proof_input(config, body))
+    signature = signer._pair.sign(data_integrity.proof_input(config, body))
     return body | {"proof": [config | {"proofValue": entry.proof_value(signature)}]}
 
 

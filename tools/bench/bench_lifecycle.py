@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from identity_core.client import Signer, hash_body
+from identity_client import Signer, hash_body
 from tools.bench.rounds import Round, Target, drive, measured, middle, need_wrk, parser
 from tools.bench.servers import LIMITED, UNLIMITED, Server, fdatasync_ms, fresh_server
 from tools.bench.wire import PREFIX, Made, creation, did_path, exchange, make_dids, octets

@@ -32,9 +32,9 @@ from nacl.signing import SigningKey
 
 from identity_bbs.bls12381 import select
 from identity_bbs.suite import ciphersuite
+from identity_client.data_integrity import proof_input
 from identity_codec import multibase, multikey, times
 from identity_codec.multibase import base64url_encode
-from identity_core.domain.delegations.ibct import signing_input
 from identity_core.ports.securing import UnsecuredCredential
 from tests.attack.flood import Flood
 from tests.servers import local_server
@@ -135,7 +135,7 @@ def presented(credentials: list[Any]) -> dict[str, Any]:
     unsigned |= {"verifiableCredential": credentials}
     proof = {"type": "DataIntegrityProof", "cryptosuite": "eddsa-jcs-2022", "proofPurpose": "authentication"}
     proof |= {"verificationMethod": f"did:key:{text}#{text}", "created": times.printed(datetime.now(UTC))}
-    signature = secret.sign(signing_input(proof, unsigned)).signature
+    signature = secret.sign(proof_input(proof, unsigned)).signature
     return unsigned | {"proof": proof | {"proofValue": multibase.base58btc_encode(signature)}}
 
 

@@ -27,8 +27,8 @@ from pathlib import Path
 
 import uvloop
 
+from identity_client import Signer, hash_body
 from identity_codec.strict_json import JsonValue
-from identity_core.client import Signer, hash_body
 from tools.bench.servers import UNLIMITED, Reply, Server, on_client_core, serve
 from tools.bench.wire import PREFIX, Made, Wire, creation, did_path, exchange, make_dids, octets
 

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from identity_core.client import Client, ibct
+from identity_client import Client, ibct
 from tests.attack.flood import Flood, variations
 from tools.bench.parties import PATH, Parties, gather
 from tools.bench.servers import UNLIMITED, Server, running

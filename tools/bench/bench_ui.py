@@ -28,8 +28,8 @@ from pathlib import Path
 import httpx
 from identity_ui.session import body_of
 
-from identity_core.client import Signer
-from identity_core.domain.dids.challenge import hash_body
+from identity_client import Signer
+from identity_client.challenge import hash_body
 from identity_core.domain.dids.did import Did
 from identity_core.store.records import row_id
 from tools.bench.parties import gather

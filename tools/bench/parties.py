@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
+from identity_client import Client, Signer, ibct
 from identity_codec.times import printed
-from identity_core.client import Client, Signer, ibct
 from tools.bench.bench_prover import CASES, SCHEMA, VALUES
 from tools.bench.servers import Server
 from tools.bench.wire import PREFIX, octets

@@ -11,7 +11,7 @@ from pytest_bdd import given, parsers, then, when
 from features.formats import X25519, new_key
 from features.steps.answers import body_of
 from features.world import Person, World
-from identity_core.client.possession import proof_of_possession
+from identity_client.possession import proof_of_possession
 
 STRICT = {"operation": "setStrictEvidence", "strictEvidence": True}
 BODIES = {

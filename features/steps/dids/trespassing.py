@@ -12,7 +12,7 @@ from features.formats import DID_AUTH, RECOVERY_KEY, new_key, signed_by_specific
 from features.steps.answers import body_of
 from features.steps.dids.changing import BODIES, STRICT, body_for
 from features.world import PURPOSES, Draft, World
-from identity_core.client import Signer, hash_body
+from identity_client import Signer, hash_body
 
 # Given
 

@@ -16,15 +16,10 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
-from decimal import Decimal
 from enum import StrEnum
-from functools import cache
-from importlib import resources
-
-import orjson
 
 from identity_codec import times
-from identity_codec.strict_json import JsonValue
+from identity_codec.strict_json import MAX_SAFE_INTEGER, JsonRefused, JsonValue, exact, is_assigned, is_composed
 from identity_codec.values import value_class
 
 OFFSET = 1 << 63
@@ -34,9 +29,6 @@ NULL_SCALAR = 1 << 64
 NULL_OCTETS = b"\x00"
 MAX_STRING_OCTETS = 1024
 MAX_SCALE = 9
-_SAFE = (1 << 53) - 1
-_EXACT_DIGITS = 15
-"""Decimal numbers of so many significant digits are different doubles (IEEE 754)."""
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
 _DECIMAL = re.compile(r"(-?)(0|[1-9][0-9]{0,18})(?:\.([0-9]{1,9}))?", re.ASCII)
 _OUTSIDE_DATETIME = re.compile(r"[tz]|\.[0-9]{7}", re.ASCII)
@@ -46,36 +38,6 @@ _EPOCH_DAY = date(1970, 1, 1).toordinal()
 
 class ValueRefused(ValueError):
     """A value does not have the type, form or range that the schema gives the attribute. The text never quotes the value."""
-
-
-def exact(value: JsonValue) -> JsonValue:
-    """Return a JSON number as the integer that it is, otherwise as its shortest decimal text; any other value as it is.
-
-    Raises ``ValueRefused``: for more than 15 significant digits, and for an integer past 2^53 - 1, which readers round differently."""
-    if not isinstance(value, float):
-        return value
-    number = Decimal(repr(value)).normalize()
-    if len(number.as_tuple().digits) > _EXACT_DIGITS or (value.is_integer() and abs(value) > _SAFE):
-        raise ValueRefused(
-            f"a number of more than {_EXACT_DIGITS} significant digits, or past 2^53 - 1, is sent as a string"
-        )
-    return int(value) if value.is_integer() else format(number, "f")
-
-
-@cache
-def _unassigned() -> re.Pattern[str]:
-    table = resources.files(__package__).joinpath("unassigned_in_unicode_14.json").read_bytes()
-    return re.compile(f"[{''.join(f'{chr(low)}-{chr(high)}' for low, high in orjson.loads(table))}]")
-
-
-def is_assigned(text: str) -> bool:
-    """Whether Unicode 14.0 assigns every character: only then each runtime brings the text into the same form NFC (PROTOCOL-2.md §2.3)."""
-    return text.isascii() or _unassigned().search(text) is None
-
-
-def is_composed(text: str) -> bool:
-    """Whether each runtime takes the text to be in NFC."""
-    return is_assigned(text) and unicodedata.is_normalized("NFC", text)
 
 
 class AttributeType(StrEnum):
@@ -120,7 +82,7 @@ class TypedValue:
         """The one JSON form of this value."""
         if self.type is AttributeType.BOOLEAN:
             return self.text == "true"
-        if self.type is AttributeType.INTEGER and self.number is not None and abs(self.number) <= _SAFE:
+        if self.type is AttributeType.INTEGER and self.number is not None and abs(self.number) <= MAX_SAFE_INTEGER:
             return self.number
         return self.text
 
@@ -178,7 +140,10 @@ class Attribute:
 
     def read(self, value: JsonValue) -> TypedValue:
         """The typed value of a JSON value. Raises ``ValueRefused``."""
-        typed = _READERS[self.type](value, self.scale)
+        try:
+            typed = _READERS[self.type](value, self.scale)
+        except JsonRefused as error:
+            raise ValueRefused(error.reason) from error
         if typed.number is not None and not self.domain[0] <= typed.number <= self.domain[1]:
             raise ValueRefused(f"the {self.type.value} is outside the attribute's domain")
         return typed
@@ -199,11 +164,11 @@ def _check_name(name: str) -> None:
 def _read_integer(value: JsonValue, scale: int) -> TypedValue:
     value = exact(value)
     if isinstance(value, str):
-        if _INTEGER.fullmatch(value) is None or abs(int(value)) <= _SAFE:
+        if _INTEGER.fullmatch(value) is None or abs(int(value)) <= MAX_SAFE_INTEGER:
             raise ValueRefused("an integer up to 2^53 - 1 is a JSON number, a larger one a string in canonical form")
         number = int(value)
     elif isinstance(value, int) and not isinstance(value, bool):
-        if abs(value) > _SAFE:
+        if abs(value) > MAX_SAFE_INTEGER:
             raise ValueRefused("an integer past 2^53 - 1 is sent as a string")
         number = value
     else:
@@ -213,7 +178,11 @@ def _read_integer(value: JsonValue, scale: int) -> TypedValue:
 
 def _read_decimal(value: JsonValue, scale: int) -> TypedValue:
     value = exact(value)
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _SAFE else value
+    text = (
+        str(value)
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MAX_SAFE_INTEGER
+        else value
+    )
     match = _DECIMAL.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise ValueRefused(

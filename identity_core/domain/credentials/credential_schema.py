@@ -18,6 +18,7 @@ from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from typing import Any, Final
 
+from identity_client.action import NOT_EQUAL, PREDICATE_NAMES
 from identity_codec import jcs
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
@@ -31,7 +32,7 @@ from identity_core.domain.credentials.attributes import (
 )
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.asked import Asked
-from identity_core.domain.proofs.predicate import NOT_EQUAL, PREDICATE_NAMES, supported_by
+from identity_core.domain.proofs.predicate import supported_by
 from identity_core.errors import InvalidSchema, PredicateUnsupported
 
 MAX_THRESHOLDS: Final = 256

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, Protocol
 
+from identity_client.data_integrity import check_proof_options
 from identity_codec import times
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
@@ -18,7 +19,6 @@ from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import Binding, Credential, check_signature, parse_signature
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log.entry import check_proof_options
 from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import InvalidCredential, InvalidDid
 

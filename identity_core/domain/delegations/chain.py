@@ -10,9 +10,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
+from identity_client.action import Action, literal_of
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
-from identity_core.domain.delegations.action import Action, literal_of
 from identity_core.domain.delegations.delegation import (
     MAX_DEPTH,
     Delegation,

@@ -16,10 +16,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from identity_client.action import Action, Grant
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.domain.activity import DelegationChanged, Event, Parties
-from identity_core.domain.delegations.action import Action, Grant
 from identity_core.domain.dids.did import Did
 from identity_core.errors import AutonomyTooLow, DelegationInvalid, DelegationNotNarrower
 

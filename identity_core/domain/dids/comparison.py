@@ -93,8 +93,8 @@ def restorable(state: DidState, version_id: int, at: datetime) -> PastVersion:
     return replace(found, document=revision.document())
 
 
-def known_before(before: DidState | None, after: DidState) -> DidDocument | None:
-    """The document whose keys did not join with ``after``: the one before it, or the one that it restores. None for a first state."""
-    if before is None or after.restored in (None, before.version_id):
-        return None if before is None else before.document
+def known_before(before: DidState, after: DidState) -> DidDocument:
+    """Return the document whose keys did not join with ``after``: the one before it, or the one that it restores."""
+    if after.restored in (None, before.version_id):
+        return before.document
     return next(known.document for known in before.past or () if known.version_id == after.restored)

@@ -16,6 +16,7 @@ from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import Final
 
+from identity_client.did import split_did
 from identity_codec.values import value_class
 from identity_core.domain.inputs import DID, TERM, URI, echoed
 from identity_core.errors import InvalidDid, InvalidDocument
@@ -30,10 +31,6 @@ _BY_TYPE: Final = {
 }
 SERVICE_CONTEXTS: Final = tuple(_BY_TYPE.values())
 
-MAX_LENGTH = 512
-
-# Characters of the identifier in any order, the last of them no colon; possessive, so that no refusal looks twice.
-_DID = re.compile(r"did:([a-z0-9]+):((?:[A-Za-z0-9._:-]++|%[0-9A-Fa-f]{2})++(?<!:))", re.ASCII)
 # Characters of a path segment (RFC 3986 §3.3) that a DID has percent-encoded only.
 _ENCODED = re.compile(r"[!$&'()*+,;=@~]")
 _REMEDY: Final = "A DID has this character percent-encoded; in a path its percent sign is %25, such as %2540 for %40."
@@ -64,12 +61,11 @@ class Did:
 # One request reads the same few again and again: from its body, its token, and each row that names them.
 @lru_cache(maxsize=1024)
 def _parsed(text: str) -> Did:
-    """``fullmatch`` because ``$`` would let a trailing newline through."""
-    match = _DID.fullmatch(text) if len(text) <= MAX_LENGTH else None
-    if match is None:
+    try:
+        return Did(text, *split_did(text))
+    except ValueError as error:
         remedy = {"remedy": _REMEDY} if _ENCODED.search(text) else {}
-        raise InvalidDid(details={"did": echoed(text, DID), **remedy})
-    return Did(text, match[1], match[2])
+        raise InvalidDid(details={"did": echoed(text, DID), **remedy}) from error
 
 
 MAX_URI: Final = 2048

@@ -4,12 +4,8 @@ A change under DIDAuth or RecoveryKey carries the challenge and the signature ov
 drafted and when a log is read years later, so it needs the state before the change and the time of the entry, and nothing else. The
 challenge's origin is not checked: a log does not know where it was served.
 
-Proof of possession of a BBS key: the DID that lists the key has its private half (PROTOCOL.md §2.2).
-
-Without it anybody may list the public key of an issuer, and that issuer's credentials then verify as issued by the DID that
-copied it. What is signed names the DID, the key id and the key, and no messages::
-
-    BBS.Sign(sk, header = "IDENTITY-SERVICE-BBS-POP-V1:" ‖ JCS{"did", "id", "publicKeyMultibase"}, messages = ())      (1.1)
+``require_possession`` demands the proof of possession of each new BBS key (``identity_client.possession``). Without it a DID could list
+the public key of an issuer, and the credentials of that issuer would verify as issued by this DID.
 
 No other header of this service begins with that tag, and no custodian signs one that does. Left out: keys of foreign methods,
 whose documents have no place for the proof, and did:key, where the DID is the key.
@@ -22,10 +18,12 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
-from identity_codec import ed25519, jcs, multikey
+from identity_client import challenge
+from identity_client.challenge import DID_AUTH, RECOVERY_KEY, Challenge
+from identity_client.possession import possession_header
+from identity_codec import ed25519, multikey
 from identity_codec.values import replace
-from identity_core.domain.dids import challenge, requests
-from identity_core.domain.dids.challenge import Challenge
+from identity_core.domain.dids import requests
 from identity_core.domain.dids.changes import (
     AddVerificationMethod,
     Authorization,
@@ -44,9 +42,6 @@ from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.state import DidState, SpentChallenge, authentication_keys, digest
 from identity_core.errors import AuthFailed, Forbidden, InvalidDocument
-
-DID_AUTH: Final = "DIDAuth"
-RECOVERY_KEY: Final = "RecoveryKey"
 
 MAX_LIFETIME: Final = timedelta(days=1)
 """A challenge that lives longer would have to be remembered as spent for as long."""
@@ -178,27 +173,11 @@ def verify(authorization: Authorization) -> None:
         raise AuthFailed from error
 
 
-POSSESSION_TAG: Final = b"IDENTITY-SERVICE-BBS-POP-V1:"
 MOST_BBS_KEYS_AT_ONCE: Final = 3
 """So many keys may join in one version. A pairing is dear, and no one needs more: what a single request costs stays small."""
 
 Possession = bytes | Key
 """The 80 octets of a proof, or the key that makes them when the DID is known, which is after its first entry is drafted."""
-
-
-def possession_header(did: str, multibase: str) -> bytes:
-    """What the key signs."""
-    return POSSESSION_TAG + jcs.canonicalize({"did": did, "id": f"{did}#{multibase}", "publicKeyMultibase": multibase})
-
-
-def prove_possession(did: str, multibase: str, secret: bytes) -> bytes:
-    """The proof by the raw 32-octet secret of the key. Raises ``InvalidKey``."""
-    from identity_bbs import interface
-    from identity_bbs.bls12381 import select
-    from identity_bbs.suite import ciphersuite
-
-    public = multikey.decode_public(multibase)[1]
-    return interface.sign(ciphersuite(select()), secret, public, possession_header(did, multibase), ())
 
 
 def require_possession(

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from hmac import compare_digest
 from typing import Any
 
+from identity_client.action import NOT_EQUAL
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, TypedValue, ValueRefused
 from identity_core.domain.credentials.schema import Schema
-from identity_core.domain.proofs.predicate import NOT_EQUAL, Predicate, unsupported
+from identity_core.domain.proofs.predicate import Predicate, unsupported
 
 
 @value_class

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
 from hmac import compare_digest
-from typing import Final, NoReturn
 
+from identity_client.action import MAX_SET_SIZE, PredicateType
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import (
@@ -27,37 +26,7 @@ from identity_core.domain.credentials.attributes import (
 from identity_core.domain.credentials.schema import Message, Schema
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported
 
-MAX_SET_SIZE = 4096
-"""Elements of one set, and of all sets of a statement together."""
-
 MAX_PREDICATES = 16
-
-NOT_EQUAL: Final = "neq"
-"""A predicate of suite 2 alone (PROTOCOL-2.md §4.1): the attribute has a value, and another one."""
-
-
-class PredicateType(StrEnum):
-    """The six types of ``ZKPredicate``."""
-
-    GTE = "gte"
-    GT = "gt"
-    LTE = "lte"
-    LT = "lt"
-    EQ = "eq"
-    SET_MEMBER = "set_member"
-
-    @property
-    def takes_array(self) -> bool:
-        """Whether its value is an array of operands, not one operand."""
-        return self is PredicateType.SET_MEMBER
-
-    @classmethod
-    def _missing_(cls, value: object) -> NoReturn:
-        raise ValueError(f"the type is none of {', '.join(cls)}")
-
-
-PREDICATE_NAMES: Final = (*(kind.value for kind in PredicateType), NOT_EQUAL)
-"""What may be asked, in the order in which schemas list it."""
 
 _TYPES: Mapping[str, PredicateType] = {kind.value: kind for kind in PredicateType}
 _BOUNDS = (PredicateType.GTE, PredicateType.GT, PredicateType.LTE, PredicateType.LT)

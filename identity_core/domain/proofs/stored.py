@@ -14,10 +14,9 @@ from typing import Final
 
 import orjson
 
-from identity_codec.strict_json import JsonValue
+from identity_codec.strict_json import JsonValue, exact
 from identity_codec.values import value_class
 from identity_core.domain.activity import Parties
-from identity_core.domain.credentials.attributes import ValueRefused, exact
 from identity_core.domain.proofs.expected import KeptQuestion
 from identity_core.domain.proofs.proof import ZkProof
 from identity_core.domain.proofs.verification import Anchor
@@ -43,7 +42,7 @@ def read_value(value: JsonValue) -> JsonValue:
         try:
             is_target = isinstance(exact(element), str | int)
             reason = "A predicate's value is a string, a number, a boolean, or an array of these"
-        except ValueRefused as refused:
+        except ValueError as refused:
             is_target, reason = False, f"predicate.value: {refused}"
         if not is_target:
             raise InvalidRequest(f"{reason}.", details={"member": "predicate.value"})

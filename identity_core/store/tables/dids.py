@@ -158,7 +158,7 @@ class SpentChallengeRow(StoreModel, table=True):
 
 
 class OfferedChallengeRow(StoreModel, table=True):
-    """A challenge that was handed out to a client address, and whether it was used; see ``domain/dids/challenge.py``."""
+    """A challenge that was handed out to a client address, and whether it was used; see ``identity_client.challenge``."""
 
     __tablename__ = "offered_challenges"
     __table_args__ = (

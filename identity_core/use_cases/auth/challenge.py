@@ -21,14 +21,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from identity_client.challenge import HASH_BYTES, PURPOSES, RECOVERY_KEY, Challenge, origin_field
 from identity_codec import ed25519, multibase, multikey
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import replace, value_class
 from identity_core.domain.dids import challenge as challenge_mac
 from identity_core.domain.dids import state as history
-from identity_core.domain.dids.challenge import Challenge, ChallengeKey, ChallengeScope, SignedHeader, origin_field
+from identity_core.domain.dids.challenge import ChallengeKey, ChallengeScope, SignedHeader
 from identity_core.domain.dids.changes import Authorization
-from identity_core.domain.dids.evidence import RECOVERY_KEY
 from identity_core.errors import AuthFailed, InvalidRequest
 from identity_core.ports.activity import IdempotencyKeys, VerifierChallenges
 from identity_core.ports.clock import Clock
@@ -137,8 +137,8 @@ class GetDidAuthChallenge:
 
     async def __call__(self, query: GetDidAuthChallengeQuery, address: str) -> Challenge:
         did = self.reader.parse(query.did)
-        if query.purpose is not None and query.purpose not in challenge_mac.PURPOSES:
-            raise InvalidRequest("The purpose is unknown.", details={"supported": [*sorted(challenge_mac.PURPOSES)]})
+        if query.purpose is not None and query.purpose not in PURPOSES:
+            raise InvalidRequest("The purpose is unknown.", details={"supported": [*sorted(PURPOSES)]})
         if query.target is not None and not query.named:
             raise InvalidRequest("A challenge with target must be named.", details={"remedy": "Add named=true."})
         body_hash = None if query.body_hash is None else _read_hash(query.body_hash)
@@ -155,7 +155,7 @@ def _read_hash(text: str) -> str:
         digest = multibase.base64url_decode(bare := challenge_mac.strip_padding(text))
     except ValueError as error:
         raise InvalidRequest("bodyHash is not base64url.") from error
-    if len(digest) != challenge_mac.HASH_BYTES:
+    if len(digest) != HASH_BYTES:
         raise InvalidRequest("bodyHash is not a SHA-256.")
     return bare
 

@@ -13,6 +13,7 @@ import asyncio
 from dataclasses import field
 from typing import Final
 
+from identity_client import data_integrity
 from identity_codec import times
 from identity_codec.structs import given
 from identity_codec.values import value_class
@@ -119,6 +120,6 @@ class GetStatusList:
         )
         # VC Data Integrity EdDSA 1.0 §3.3.1: the proof's configuration carries the context of what it signs.
         config = {"@context": document["@context"], **entry.proof_config(signer, times.printed(found.changed_at))}
-        signature = await self.signer.custodian.sign(name, entry.proof_input(config, document))
+        signature = await self.signer.custodian.sign(name, data_integrity.proof_input(config, document))
         document["proof"] = {**config, "proofValue": entry.proof_value(signature)}
         return self.kept.put(f"{public_id} {signer}", SignedStatusList(found.version, entry.canonical(document)))

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
+from identity_client.action import MAX_SET_SIZE, MAX_TEXT, PREDICATE_NAMES, Grant, PredicateType, pin_of
 from identity_codec.structs import UNSET, UnsetType, given, plain
 from identity_codec.values import value_class
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
-from identity_core.domain.delegations.action import MAX_TEXT, Grant, pin_of
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import (
     DEFAULT_MAX_REFUSALS,
@@ -27,7 +27,6 @@ from identity_core.domain.delegations.delegation import (
 from identity_core.domain.delegations.ibct import check_holder_proof
 from identity_core.domain.dids.did import Did
 from identity_core.domain.inputs import member_time, optional_time
-from identity_core.domain.proofs.predicate import MAX_SET_SIZE, PREDICATE_NAMES, PredicateType
 from identity_core.errors import Forbidden, InvalidRequest
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.delegations.read import WRITE, DelegationAccess, ShownDelegation

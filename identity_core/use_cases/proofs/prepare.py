@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from hmac import compare_digest
 from typing import Any, Final
 
+from identity_client.action import CREDENTIAL, PSEUDONYM, SAME
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import UNSET, UnsetType, ValidationError, convert, given, plain
 from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import TypedValue
 from identity_core.domain.credentials.credential import Credential
-from identity_core.domain.delegations.action import CREDENTIAL, PSEUDONYM, SAME
 from identity_core.domain.proofs.asked import Asked, parse_asked
 from identity_core.domain.proofs.expected import AttributeOf, KeptCredential, KeptQuestion
 from identity_core.domain.proofs.predicate import MAX_PREDICATES

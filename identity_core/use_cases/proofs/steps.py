@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from identity_client.action import Action
+from identity_client.capability import Capability, CapabilityExpired, CapabilityInvalid
 from identity_codec import jcs, multikey
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import given, plain
@@ -22,10 +24,8 @@ from identity_codec.values import value_class
 from identity_core.domain.activity import REFUSED, Event, Parties, ProofMade, Refused
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
-from identity_core.domain.delegations.action import Action
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import no_delegation
-from identity_core.domain.delegations.ibct import Capability, invalid
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState
@@ -35,6 +35,8 @@ from identity_core.domain.proofs.verification import Anchor, AnchorStatus
 from identity_core.errors import (
     DidNotFound,
     Forbidden,
+    IbctExpired,
+    IbctInvalid,
     IbctRevoked,
     InvalidRequest,
     RequestInProgress,
@@ -118,15 +120,20 @@ async def check_capability(attempt: ProofAttempt, caller: Caller, reader: DidRea
     now = attempt.now
     _check_caller(caller, attempt)
     # Its signature covers the object just as it was received.
-    capability = Capability.parse(plain(attempt.request.ibct), places=policy.places)
-    capability.check_parties(str(attempt.holder), str(attempt.agent))
-    capability.check_times(now, leeway=policy.leeway, longest=policy.longest)
-    holder = await _active(reader, attempt.holder, "invoker")
-    await _active(reader, attempt.agent, "target")
-    # A key in its grace is one of those that may sign in the holder's name.
-    decoded = map(multikey.decode_public, history.authentication_keys(holder, now))
-    capability.check_signature(raw for kind, raw in decoded if kind == multikey.ED25519)
-    capability.check_unexpired(now)
+    try:
+        capability = Capability.parse(plain(attempt.request.ibct), places=policy.places)
+        capability.check_parties(str(attempt.holder), str(attempt.agent))
+        capability.check_times(now, leeway=policy.leeway, longest=policy.longest)
+        holder = await _active(reader, attempt.holder, "invoker")
+        await _active(reader, attempt.agent, "target")
+        # A key in its grace is one of those that may sign in the holder's name.
+        decoded = map(multikey.decode_public, history.authentication_keys(holder, now))
+        capability.check_signature(raw for kind, raw in decoded if kind == multikey.ED25519)
+        capability.check_unexpired(now)
+    except CapabilityInvalid as refused:
+        raise IbctInvalid(details=refused.details) from refused
+    except CapabilityExpired as expired:
+        raise IbctExpired(details=expired.details) from expired
     attempt.capability = capability
     attempt.invocation = Invocation(
         capability.invoker,
@@ -154,7 +161,7 @@ async def _active(reader: DidReader, did: Did, member: str) -> DidState:
     try:
         return (await reader.active(did)).head.state
     except DidNotFound:
-        raise invalid(f"the DID of {member} does not resolve") from None
+        raise CapabilityInvalid(f"the DID of {member} does not resolve") from None
 
 
 def check_delegation(attempt: ProofAttempt, found: Precedent) -> None:
@@ -184,7 +191,10 @@ def check_scope(attempt: ProofAttempt, credentials: Sequence[Credential | None])
     named = []
     for action, claim in zip(actions, claims, strict=True):
         value = chain.only_value(action) if claim.value is None else claim.value
-        action.check_names(claim.attribute, claim.type, value)
+        try:
+            action.check_names(claim.attribute, claim.type, value)
+        except ValueError as error:
+            raise ScopeMismatch(details={"reason": str(error)}) from error
         chain.check_covers(action, value)
         named.append(claim if claim.value is value else replace(claim, value=value))
     for part, credential in zip(asked.parts, credentials, strict=True):

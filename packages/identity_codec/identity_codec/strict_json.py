@@ -11,6 +11,11 @@ then fewer members and more fractions in the value than stand between the string
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from decimal import Decimal
+from functools import cache
+from importlib import resources
 from typing import Any, Final
 
 import orjson
@@ -27,6 +32,11 @@ MAX_MEMBERS: Final = 1_000
 MAX_FRACTIONS: Final = 100
 """Numbers with a fraction or an exponent, which are dear to write canonically; no request needs more than one."""
 
+MAX_SAFE_INTEGER: Final = (1 << 53) - 1
+"""The largest integer that is one double (RFC 7493 §2.2)."""
+
+_EXACT_DIGITS: Final = 15
+"""Decimal numbers of so many significant digits are different doubles (IEEE 754)."""
 _CONTAINERS: Final = frozenset((dict, list))
 # What tells a fraction from an integer, as one character; the rest of a number goes.
 _MARKS: Final = bytes.maketrans(b"eE", b"..")
@@ -125,3 +135,33 @@ def _fractions_in(between: bytes) -> int:
     """How many numbers of the text have a fraction or an exponent, or both."""
     marks = between.replace(b"true", b"").replace(b"false", b"").translate(_MARKS, _UNMARKED)
     return marks.replace(b"..", b".").count(b".")
+
+
+def exact(value: JsonValue) -> JsonValue:
+    """Return a JSON number as the integer that it is, otherwise as its shortest decimal text; any other value as it is.
+
+    Raises ``JsonRefused``: for more than 15 significant digits, and for an integer past 2^53 - 1, which readers round differently."""
+    if not isinstance(value, float):
+        return value
+    number = Decimal(repr(value)).normalize()
+    if len(number.as_tuple().digits) > _EXACT_DIGITS or (value.is_integer() and abs(value) > MAX_SAFE_INTEGER):
+        raise JsonRefused(
+            f"a number of more than {_EXACT_DIGITS} significant digits, or past 2^53 - 1, is sent as a string"
+        )
+    return int(value) if value.is_integer() else format(number, "f")
+
+
+@cache
+def _unassigned() -> re.Pattern[str]:
+    table = resources.files(__package__).joinpath("unassigned_in_unicode_14.json").read_bytes()
+    return re.compile(f"[{''.join(f'{chr(low)}-{chr(high)}' for low, high in orjson.loads(table))}]")
+
+
+def is_assigned(text: str) -> bool:
+    """Return whether Unicode 14.0 assigns every character. Only then each runtime has the same NFC of the text (PROTOCOL-2.md §2.3)."""
+    return text.isascii() or _unassigned().search(text) is None
+
+
+def is_composed(text: str) -> bool:
+    """Return whether the text is in NFC for each runtime."""
+    return is_assigned(text) and unicodedata.is_normalized("NFC", text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from identity_bound_credentials.domain.presented import handed_over
-from identity_core.client.did_auth import Signer
+from identity_client.did_auth import Signer
 
 
 def hand_over(proof: str, signer: Signer, *, audience: str, challenge: str) -> str:

@@ -24,8 +24,8 @@ from identity_bound_credentials.domain.gap_shards import (
     shard_place,
 )
 from identity_bound_credentials.domain.status_gaps import StatusEpoch
-from identity_core.client.session import ServiceError, ServiceUnreachable
-from identity_core.domain.credentials.status_list import StatusListRefused
+from identity_client.session import ServiceError, ServiceUnreachable
+from identity_client.status_list import StatusListRefused
 from identity_tlog.leaf import ProvenEntry
 from identity_tlog.note import VerifierKey
 from identity_tlog.policy import WitnessPolicy

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from identity_commands.local_server import LocalServer
 
+from identity_client.action import pin_of
 from identity_core.domain.credentials import verifiable_credential
-from identity_core.domain.delegations.action import pin_of
 from identity_core.domain.proofs.proof import ReceivedProof
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import InvalidCredential, PredicateUnsupported

@@ -33,8 +33,8 @@ def command() -> None:
 def sign(wallet: Path, url: str, challenge: str | None, body: Any, recovery: bool, **bound: Any) -> None:
     """Print an Authorization header. It serves once, for what --purpose, --target and --body say. A challenge that is bound to less is
     not signed."""
-    from identity_core.client import hash_body
-    from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
+    from identity_client import hash_body
+    from identity_client.challenge import DID_AUTH, RECOVERY_KEY
 
     holder = Wallet.open(wallet)
     with failing(ValueError, name_of(body), "check --body", what="the body is not JSON that can be bound"):

@@ -10,6 +10,8 @@ from typing import Any
 import click
 import orjson
 
+from identity_client import PlaceUnknown, require_place
+from identity_client.possession import proof_of_possession
 from identity_codec.multikey import BLS12381G2
 from identity_commands.did_create import create
 from identity_commands.did_history import history
@@ -19,8 +21,6 @@ from identity_commands.wallet import AUTHENTICATION, RECOVERY, Wallet, make_key,
 from identity_core.cli.options import Number, Whole
 from identity_core.cli.output import fail, misused, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.client import PlaceUnknown, require_place
-from identity_core.client.possession import proof_of_possession
 
 
 @click.group(name="did", cls=OpenGroup)

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import click
 
+from identity_client import Client, ServiceError, ServiceUnreachable
 from identity_codec.multikey import BLS12381G2
 from identity_commands.did_update import Triples, Wishes, change, witness_list, witness_threshold_option
 from identity_commands.profiles import signed_in
@@ -24,7 +25,6 @@ from identity_commands.remote import api_key_option, session, url_option
 from identity_commands.wallet import ADDITIONAL, RECOVERY, STANDARD_INPUT, FiledKeys, Wallet, make_key, public_half
 from identity_core.cli.options import several
 from identity_core.cli.output import Command, fail, misused, show
-from identity_core.client import Client, ServiceError, ServiceUnreachable
 
 METHODS_THAT_NEVER_CHANGE = ("key",)
 

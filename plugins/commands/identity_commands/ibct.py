@@ -35,7 +35,7 @@ def command() -> None:
 
 def _reference(_: click.Context, __: click.Parameter, text: str) -> str:
     """A reference that can be one of a delegation: a token with another would be signed for nothing."""
-    from identity_core.domain.delegations.ibct import delegation_id
+    from identity_client.capability import delegation_id
 
     place, _slash, last = text.rpartition("/")
     if delegation_id(last if place.startswith(("https://", "http://")) else text, ()) is None:
@@ -89,10 +89,12 @@ def issue(
 
     A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
     """
-    from identity_core.client import ibct
-    from identity_core.errors import InvalidDid
+    from identity_client import ibct
+    from identity_client.did import split_did
 
     holder = Wallet.open(wallet)
+    with failing(ValueError, "--agent", "name the DID of the agent", what=f"{agent} is no DID", status=2):
+        split_did(agent)
     try:
         if (question is None) == (not predicates) or (question is not None and pins):
             raise ValueError("give --predicate, with --pin or without, or --question alone")
@@ -106,8 +108,6 @@ def issue(
             action = ibct.question_action(read_json(question))
         wish = ibct.IbctTemplate(agent, action, delegation, timedelta(minutes=minutes))
         tokens = [ibct.issue(holder.signer(), wish) for _ in range(count)]
-    except InvalidDid:
-        fail(f"{agent} is no DID", "--agent", "name the DID of the agent", status=2)
     except ValueError as error:
         fail(str(error), "the options", "see `identity ibct issue --help`", status=2)
     show(tokens if count > 1 else tokens[0], text=lambda _: "\n".join(map(_line, tokens)))
@@ -121,7 +121,7 @@ def sign(file: Any, wallet: Path) -> None:
 
     Nothing but a token in your own name is signed.
     """
-    from identity_core.client import ibct
+    from identity_client import ibct
 
     holder = Wallet.open(wallet)
     remedy = "sign only what you understand; `identity ibct issue` draws tokens up"
@@ -140,10 +140,9 @@ def verify(file: Any, keys: tuple[str, ...], document: Any, url: str | None) -> 
 
     Whether it was used or called back, and what the delegation allows, only the service knows.
     """
+    from identity_client import ibct
+    from identity_client.capability import Capability, CapabilityExpired, CapabilityInvalid
     from identity_commands.public_keys import holder_keys
-    from identity_core.client import ibct
-    from identity_core.domain.delegations.ibct import Capability
-    from identity_core.errors import IbctExpired, IbctInvalid, InvalidDid
 
     now = datetime.now(UTC)
     try:
@@ -152,8 +151,8 @@ def verify(file: Any, keys: tuple[str, ...], document: Any, url: str | None) -> 
         invoker = Capability.parse(token, places=()).invoker
         known = holder_keys(invoker, now, keys=keys, document=document, url=url)
         capability = ibct.verify(token, known, now)
-    except (IbctInvalid, IbctExpired, InvalidDid) as error:
-        fail(f"{error.code}: {error.details.get('reason', error)}", name_of(file), "do not rely on it")
+    except (CapabilityInvalid, CapabilityExpired) as error:
+        fail(f"{error.code}: {error}", name_of(file), "do not rely on it")
     except ValueError as error:
         fail(str(error), name_of(file), "see `identity ibct verify --help`", status=2)
     shown = {

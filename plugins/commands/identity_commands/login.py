@@ -7,11 +7,11 @@ from urllib.parse import urlsplit
 
 import click
 
+from identity_client import Client, ServiceError
 from identity_commands.profiles import DEFAULT_URL, KINDS, Profile, changed_profiles, profiles_file, require_name
 from identity_commands.remote import session
 from identity_commands.secret_input import secret_option, typed_or_piped
 from identity_core.cli.output import Command, fail, misused, show
-from identity_core.client import Client, ServiceError
 
 UNKNOWN = 401
 

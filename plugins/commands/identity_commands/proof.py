@@ -73,7 +73,7 @@ def request(
 
     Sending the same again gets the same proof; a token serves no other request.
     """
-    from identity_core.client import ibct
+    from identity_client import ibct
 
     if (credential is None) == (question is None) or (question is not None and values):
         misused("what is asked?", "give --credential, with --value or without, or --question alone")

@@ -20,7 +20,7 @@ from identity_commands.remote import keys_option
 from identity_commands.wallet import Wallet
 from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, fail, failing, misused, show
-from identity_core.errors import IbctInvalid, PredicateUnsupported, ProofInvalid
+from identity_core.errors import PredicateUnsupported, ProofInvalid
 
 if TYPE_CHECKING:
     from identity_bound_credentials.domain.presentation import Cover
@@ -61,7 +61,7 @@ def consent(
     now = datetime.now(UTC).replace(microsecond=0)
     record = read_held(held, Wallet.open(wallet).did)
     with failing(
-        (PredicateUnsupported, IbctInvalid, ValueError),
+        (PredicateUnsupported, ValueError),
         name_of(file),
         "agree to nothing that you cannot read",
         what="no question",
@@ -84,10 +84,10 @@ def consent(
 
 
 def _served(body: dict[str, Any], audience: str | None, challenge: str | None, now: datetime) -> tuple[Context, Cover]:
-    """Return what the consent is about beside the question, and which of it. Raises ``IbctInvalid`` and ``ValueError``."""
+    """Return what the consent is about beside the question, and which of it. Raises ``ValueError``."""
     from identity_bound_credentials.domain.presentation import DELEGATION_COVER, REQUEST_COVER, Cover
 
-    from identity_core.domain.delegations.ibct import Capability
+    from identity_client.capability import Capability
     from identity_core.domain.proofs.proof import MIN_NONCE_OCTETS, Context, capability_digest
 
     capability, cover = None, REQUEST_COVER

@@ -61,7 +61,7 @@ def in_log(octets: bytes, now: datetime) -> KeyFinder:
 
 def resolved_at(url: str, now: datetime) -> KeyFinder:
     """Asks the service at ``url``. The service is trusted with the issuer's document, and with nothing else."""
-    from identity_core.client import Client, ServiceError, ServiceUnreachable
+    from identity_client import Client, ServiceError, ServiceUnreachable
 
     def find(method_id: str) -> bytes:
         try:

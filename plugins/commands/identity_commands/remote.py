@@ -18,6 +18,8 @@ from urllib.parse import quote, urlsplit
 import click
 import orjson
 
+from identity_client import Client, Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Signer
+from identity_client.operations import served_operations
 from identity_codec.values import value_class
 from identity_commands.profiles import (
     DEFAULT_URL,
@@ -32,8 +34,6 @@ from identity_commands.secret_input import secret_option
 from identity_commands.wallet import Wallet
 from identity_core.cli.options import FILE, Whole, all_of
 from identity_core.cli.output import Text, fail, on_one_line, prints_json, show, working
-from identity_core.client import Client, Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Signer
-from identity_core.client.operations import served_operations
 
 F = TypeVar("F", bound=Callable[..., Any])
 Option = Callable[[F], F]

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from identity_client import Exchange, ServiceError
 from identity_commands.profiles import signed_in
 from identity_commands.remote import api_key_option, named_service_option, session
 from identity_core.cli.output import fail
-from identity_core.client import Exchange, ServiceError
 from identity_core.plugin.choose import InstalledPlugin
 from identity_core.plugin.sockets import BEARER_HOOK, PROVIDE_HOOKS
 

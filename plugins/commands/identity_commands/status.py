@@ -75,7 +75,7 @@ def publish(wallet: Path, method: str | None, handles: Any, folder: Path, **whic
     next epoch is made shortly before it begins. What has not changed stays as it is; a list that has becomes the next edition."""
     from identity_bound_credentials.domain import status_gaps
 
-    from identity_core.domain.credentials.status_list import StatusListRefused
+    from identity_client.status_list import StatusListRefused
 
     issuer = Wallet.open(wallet)
     key = signing_key(issuer, method)
@@ -139,8 +139,8 @@ def fetch(url: str, method: str, public_key: str, handle: str | None, digest: st
         raise click.UsageError("--save-proof goes with --log-key or --policy")
     from identity_bound_credentials.domain.status_gaps import HandleListed
 
-    from identity_core.client.session import ServiceError, ServiceUnreachable
-    from identity_core.domain.credentials.status_list import StatusListRefused
+    from identity_client.session import ServiceError, ServiceUnreachable
+    from identity_client.status_list import StatusListRefused
     from identity_core.domain.dids.keys import PublicKey
     from identity_core.errors import IdentityError
 
@@ -199,7 +199,7 @@ def _logged(log_key: str | None, policy: Path | None) -> Logged | None:
 def _epoch(issuer: str, method: str, list_id: str, period: str, epoch: str) -> StatusEpoch:
     from identity_bound_credentials.domain.status_gaps import StatusEpoch, epoch_at
 
-    from identity_core.domain.credentials.status_list import StatusListRefused
+    from identity_client.status_list import StatusListRefused
 
     now = epoch_at(datetime.now(UTC), PERIODS[period])
     named = {"current": now, "next": now + 1}
@@ -261,7 +261,7 @@ def _next_edition(
 def _before(place: Path, epoch: StatusEpoch) -> Manifest | None:
     from identity_bound_credentials.domain.gap_shards import Manifest
 
-    from identity_core.domain.credentials.status_list import StatusListRefused
+    from identity_client.status_list import StatusListRefused
 
     if not place.exists():
         return None

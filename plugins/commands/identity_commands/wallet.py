@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from identity_client import Client, ServiceError, Signer
 from identity_codec.multikey import decode_secret
 from identity_commands.secret_input import read_private
 from identity_core.cli.output import fail, failing
-from identity_core.client import Client, ServiceError, Signer
 from identity_core.errors import InvalidDocument
 from identity_core.files import durable_draft
 

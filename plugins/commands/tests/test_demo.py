@@ -17,7 +17,7 @@ from identity_commands.demo import bound, place
 from identity_commands.demo.story import Story
 from identity_commands.local_server import LocalServer, local_server
 
-from identity_core.client import Client, ServiceError
+from identity_client import Client, ServiceError
 from tests import servers
 from tests.anvil_server import anvil_program
 from tests.unit.cli.conftest import Commands

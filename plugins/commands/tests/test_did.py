@@ -15,7 +15,7 @@ from identity_commands.wallet import Wallet, make_key
 from identity_did_jwk.method import DidJwk
 from identity_did_key.method import DidKey
 
-from identity_core.client import Client
+from identity_client import Client
 from tests.unit.cli.conftest import Commands
 
 BLS = "Bls12381G2Key2020"

@@ -64,7 +64,7 @@ def test_unchecked_parts_are_printed(identity: Commands, here: Path) -> None:
     assert "service's own log is missing" in identity.refused(*strict, input=text)[0]
 
 
-@pytest.mark.parametrize("readme", ["identity_core/client", "openapi/typescript", "openapi/go"])
+@pytest.mark.parametrize("readme", ["packages/identity_client", "openapi/typescript", "openapi/go"])
 def test_the_clients_pages_show_a_call_with_a_time(readme: str) -> None:
     root = Path(__file__).parents[3]
     (row,) = [line for line in (root / readme / "README.md").read_text("utf-8").splitlines() if "| logs |" in line]

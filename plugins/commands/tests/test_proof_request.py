@@ -8,7 +8,7 @@ from typing import Any
 
 from identity_commands.local_server import LocalServer
 
-from identity_core.client import Client
+from identity_client import Client
 from tests.unit.cli.conftest import Commands
 
 SCHEMA = {"attributes": [{"name": "age", "type": "integer"}]}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from identity_commands.local_server import LocalServer
 
-from identity_core.client import Client, Signer, ibct
+from identity_client import Client, Signer, ibct
 from tests.unit.cli.conftest import Commands
 
 pytest.importorskip("identity_prover_bbs")

@@ -9,7 +9,7 @@ import pytest
 from identity_commands.remedies import remedy
 from identity_commands.remote import explained
 
-from identity_core.client import Client, ServiceError, ServiceUnreachable
+from identity_client import Client, ServiceError, ServiceUnreachable
 from tests.unit.cli.conftest import Commands
 
 

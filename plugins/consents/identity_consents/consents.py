@@ -15,14 +15,14 @@ from typing import Any, Final
 
 import orjson
 
+from identity_client.capability import Capability, CapabilityInvalid
 from identity_codec import jcs, multibase, sealing, strict_json
 from identity_codec.times import printed
 from identity_codec.values import value_class
 from identity_consents.requests import MAX_REPLY, read_request
 from identity_consents.store import ConsentReply, StoredConsentReplies
-from identity_core.domain.delegations.ibct import Capability
 from identity_core.domain.dids.did import Did
-from identity_core.errors import InvalidDid, InvalidRequest
+from identity_core.errors import IbctInvalid, InvalidDid, InvalidRequest
 from identity_core.ports.clock import Clock
 
 LIFETIME: Final = timedelta(minutes=15)
@@ -164,7 +164,10 @@ def _approval(text: str, asked: AskedConsent) -> HolderApproval:
         or not all(isinstance(v, str) for v in ibct.values())
     ):
         raise InvalidRequest("An approval has a credentialId and an IBCT.")
-    capability = Capability.parse(ibct, places=())
+    try:
+        capability = Capability.parse(ibct, places=())
+    except CapabilityInvalid as refused:
+        raise IbctInvalid(details=refused.details) from refused
     if (capability.invoker, capability.target) != (asked.holder, asked.agent):
         raise InvalidRequest("The IBCT is of another holder, or for another agent.")
     return HolderApproval(credential, ibct)

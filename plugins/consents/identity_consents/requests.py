@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from identity_client.action import Action, check_type, pin_of
 from identity_codec import strict_json
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import UNSET, ValidationError, convert
 from identity_codec.values import value_class
-from identity_core.domain.delegations.action import Action, check_type, pin_of
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid, InvalidRequest
 from identity_core.wire import AskedPredicate

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from identity_consents.requests import MAX_PREDICATES, read_request
 
-from identity_core.client.ibct import action_text
+from identity_client.ibct import action_text
 from identity_core.errors import InvalidRequest
 
 AGENT = "did:ids:QmbYSfSWrWSqYAm23HgjgmszQTEWAamxKm5WsS5vrBRXaR"

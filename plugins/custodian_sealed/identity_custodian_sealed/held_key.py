@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from identity_bbs import blind
 from identity_bbs.blind import IssueRequest
+from identity_client import possession
 from identity_codec import ed25519, multikey, p256, x25519
-from identity_core.domain.dids import evidence
 from identity_core.ports.custodian import KeyRefused
 
 SIGN_BBS = "sign_bbs"
@@ -93,7 +93,7 @@ class HeldKey:
         """The BBS signature. Raises ``KeyRefused`` for another type, the header of a proof of possession, and messages that the suite
         does not take."""
         self._require(multikey.BLS12381G2)
-        if header.startswith(evidence.POSSESSION_TAG):
+        if header.startswith(possession.POSSESSION_TAG):
             raise KeyRefused("A proof of possession is not made on request.")
         from identity_bbs import interface
         from identity_bbs.bls12381 import select

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import orjson
 
+from identity_client import data_integrity
 from identity_codec import multikey, strict_json
 from identity_codec.ed25519 import Ed25519KeyPair
 from identity_codec.values import value_class
@@ -238,7 +239,7 @@ def approve(witness_file: bytes | None, version_id: str, pair: Ed25519KeyPair, c
         for version, proofs in approvals.items()
     }
     config = entries.proof_config(key, created)
-    signature = pair.sign(entries.proof_input(config, {"versionId": version_id}))
+    signature = pair.sign(data_integrity.proof_input(config, {"versionId": version_id}))
     others.setdefault(version_id, []).append(config | {"proofValue": entries.proof_value(signature)})
     shown = [{"versionId": version, "proof": proofs} for version, proofs in others.items() if proofs]
     return orjson.dumps(shown, option=orjson.OPT_INDENT_2) + b"\n"

@@ -138,7 +138,7 @@ class DidWebvh:
             body = body.named(before)
             parameters, document = orjson.loads(body.parameters), document.named(PLACEHOLDER, before)
         # Checked here like the controller's signature: an entry of this method has no place for it either.
-        known = comparison.known_before(state, evolved)
+        known = None if state is None else comparison.known_before(state, evolved)
         evidence.require_possession(document.did, known, document, evidence.possessions(change))
         octets = body.octets(before)
         if len(octets) > MAX_ENTRY - _PROOF_ROOM:

@@ -15,7 +15,8 @@ from identity_did_webvh import WebvhSettings, identity_provide_did_method
 from identity_kit.conformance.controller import BIRTH, Controller, Life, WalletSigner
 from webvh_life import begin, make, resealed, robbed_life, sealed, weak_key, whole_life
 
-from identity_core.domain.dids import evidence, evolution
+from identity_client import challenge
+from identity_core.domain.dids import evolution
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,
@@ -210,7 +211,7 @@ def test_no_recovery_key_is_no_second_update_key() -> None:
     assert json.loads(life.entries[0])["parameters"]["updateKeys"] == [life.signer.multikey]
     assert life.state.recovery_key is None
     at = life.later()
-    authorization = life.authorize(at, scheme=evidence.RECOVERY_KEY)
+    authorization = life.authorize(at, scheme=challenge.RECOVERY_KEY)
     with pytest.raises(AuthFailed):
         life.entry(Recover(life.controller.new_key(), True, life.controller.key().public, authorization), at)
 
@@ -347,10 +348,10 @@ KEYS = [("Ed25519", "authentication"), ("Ed25519", "assertionMethod"), ("X25519K
 
 
 def step(life: Life, data: st.DataObject, at: Any) -> Change:
-    scheme = evidence.DID_AUTH
+    scheme = challenge.DID_AUTH
     kind = data.draw(st.sampled_from(("update", "update", "rotate", "rotate", "recover")))
     if kind == "recover" and life.state.recovery_key is not None:
-        scheme = evidence.RECOVERY_KEY
+        scheme = challenge.RECOVERY_KEY
         authorization = life.authorize(at, key=life.state.recovery_key, scheme=scheme)
         return Recover(life.controller.new_key(), data.draw(st.booleans()), life.controller.key().public, authorization)
     authorization: Authorization = life.authorize(at)

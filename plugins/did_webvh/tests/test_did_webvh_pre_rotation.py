@@ -14,7 +14,7 @@ from identity_kit.conformance.controller import Controller, Life, WalletSigner, 
 from test_did_webvh_readers import read, refused
 from webvh_life import make, resealed, sealed
 
-from identity_core.domain.dids import evidence
+from identity_client import challenge
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,
@@ -48,7 +48,7 @@ def updated(life: Life, next_keys: LogKeys | None = None) -> None:
 
 def recovered(life: Life) -> None:
     at = life.later()
-    spent = life.authorize(at, key=life.state.recovery_key, scheme=evidence.RECOVERY_KEY)
+    spent = life.authorize(at, key=life.state.recovery_key, scheme=challenge.RECOVERY_KEY)
     life.change(Recover(life.controller.new_key(), True, life.controller.key().public, spent), at)
 
 

@@ -13,6 +13,7 @@ from identity_did_webvh import log as webvh
 from identity_did_webvh.approvals import Witnesses, read_witnesses
 from identity_kit.conformance.controller import Controller
 
+from identity_client import data_integrity
 from identity_core.domain.dids.log import entry
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid
@@ -138,7 +139,7 @@ def test_a_proof_of_another_kind_is_refused_though_its_signature_is_good(member:
     one = first()
     body = {name: value for name, value in one.items() if name != "proof"}
     config = entry.proof_config(KEY.multikey, body["versionTime"]) | {member: other}
-    value = entry.proof_value(KEY._pair.sign(entry.proof_input(config, body)))
+    value = entry.proof_value(KEY._pair.sign(data_integrity.proof_input(config, body)))
     with pytest.raises(LogInvalid, match="another type, cryptosuite or purpose"):
         verify(body | {"proof": [config | {"proofValue": value}]})
 

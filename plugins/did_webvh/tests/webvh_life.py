@@ -11,8 +11,8 @@ from typing import Any
 from identity_did_webvh import DidWebvh, WebvhSettings
 from identity_kit.conformance.controller import Controller, Life, WalletSigner
 
+from identity_client import challenge, data_integrity
 from identity_codec import multikey
-from identity_core.domain.dids import evidence
 from identity_core.domain.dids.changes import (
     AddService,
     AddVerificationMethod,
@@ -60,7 +60,7 @@ def whole_life(seed: str = "hana", method: DidWebvh | None = None) -> Life:
     at = life.later()
     recovery_key = life.state.recovery_key
     assert recovery_key is not None
-    spent = life.authorize(at, key=recovery_key, scheme=evidence.RECOVERY_KEY)
+    spent = life.authorize(at, key=recovery_key, scheme=challenge.RECOVERY_KEY)
     life.change(Recover(life.controller.new_key(), True, life.controller.key().public, spent), at)
     at = life.later()
     life.change(Deactivate(life.authorize(at)), at)
@@ -76,7 +76,7 @@ def robbed_life(*, revoke: bool, method: DidWebvh | None = None) -> Life:
     at = life.later()
     recovery_key = life.state.recovery_key
     assert recovery_key is not None
-    spent = life.authorize(at, key=recovery_key, scheme=evidence.RECOVERY_KEY)
+    spent = life.authorize(at, key=recovery_key, scheme=challenge.RECOVERY_KEY)
     life.change(Recover(life.controller.new_key(), revoke, life.controller.key().public, spent, 1), at)
     return life
 
@@ -99,7 +99,7 @@ def resealed(lines: list[bytes], place: int, change: Change, signer: WalletSigne
 def sealed(body: dict[str, Any], signer: WalletSigner, **config: Any) -> bytes:
     """``body`` with a good proof of ``signer``, whose configuration ``config`` changes."""
     said = entries.proof_config(signer.multikey, body["versionTime"]) | config
-    signature = signer._pair.sign(entries.proof_input(said, body))
+    signature = signer._pair.sign(data_integrity.proof_input(said, body))
     return entries.canonical(body | {"proof": [said | {"proofValue": entries.proof_value(signature)}]})
 
 

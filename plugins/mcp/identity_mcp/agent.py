@@ -20,8 +20,8 @@ import httpx
 import orjson
 from mcp_types.version import LATEST_MODERN_VERSION
 
+from identity_client.operations import served_operations
 from identity_codec import ed25519, multibase, multikey
-from identity_core.client.operations import served_operations
 from identity_core.domain.callers import OF_AGENTS
 from identity_core.files import read_regular, require_own
 from identity_mcp.service import NOTHING, Refused

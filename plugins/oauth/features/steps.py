@@ -11,7 +11,7 @@ from nacl.signing import VerifyKey
 from pytest_bdd import given, parsers, then, when
 
 from features.world import PREFIX, World
-from identity_core.client import hash_body
+from identity_client import hash_body
 
 
 def part(token: str, place: int) -> bytes:

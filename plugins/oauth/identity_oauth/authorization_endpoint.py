@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Final
 
+from identity_client.challenge import DID_AUTH, hash_body
 from identity_codec.values import value_class
 from identity_core.api.pages import form_members
 from identity_core.api.request import NO_STORE, Answer, PageForm, Request
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import OF_CLIENTS
-from identity_core.domain.dids.challenge import hash_body
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.evidence import DID_AUTH
 from identity_core.errors import AuthRequired, InvalidRequest
 from identity_core.extension.declaration import PeoplePages
 from identity_oauth.domain.authorization_code import S256, RegisteredRedirect, is_challenge

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, Protocol
 
+from identity_client.challenge import TOKEN
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import UNSET
 from identity_codec.values import value_class
@@ -17,7 +18,6 @@ from identity_core.api.pages import form_members
 from identity_core.api.request import NO_STORE, Answer, Operation, PageForm, Request
 from identity_core.api.writing import AuditRefusals
 from identity_core.domain.callers import OF_DIDS, Caller, scope_text
-from identity_core.domain.dids.challenge import TOKEN
 from identity_core.errors import AuthFailed, AuthRequired, IdentityError, InvalidRequest
 from identity_core.extension.declaration import TokenGrants
 from identity_oauth import wire

@@ -6,7 +6,6 @@ import gzip
 
 import pytest
 from identity_operations.commands import backup
-
 from tests.unit.client.test_session_bounds import answering
 
 

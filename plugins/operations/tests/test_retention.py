@@ -16,9 +16,10 @@ from identity_operations.kinds import KINDS
 from identity_records.queries import TimelineQuery, VerificationQuery
 from identity_records.store import StoredTimeline, StoredVerifications, TimelineEntry, Verification
 
+from identity_client.status_list import ENTRIES
 from identity_codec.times import printed
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
-from identity_core.domain.credentials.status_list import ENTRIES, list_id
+from identity_core.domain.credentials.status_list import list_id
 from identity_core.domain.dids.did import Did
 from identity_core.domain.proofs.expected import KeptCredential, KeptQuestion
 from identity_core.ports.credentials import CredentialFilter, RegisteredSchema

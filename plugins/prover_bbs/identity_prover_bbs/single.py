@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from identity_bbs.bls12381 import Curve
-from identity_core.domain.proofs.predicate import PredicateType
+from identity_client.action import PredicateType
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.errors import ProofInvalid
 from identity_prover_bbs import labels

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import orjson
 
+from identity_client.data_integrity import check_proof_options
 from identity_codec import times
-from identity_core.domain.dids.log.entry import check_proof_options
 from identity_core.ports.securing import Secured, SecuredHead
 from identity_securing_bbs2023.contexts import CONTEXTS, VC_CONTEXT
 from identity_securing_bbs2023.data_model import check_members

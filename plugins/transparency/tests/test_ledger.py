@@ -11,7 +11,7 @@ import pytest
 from identity_commands.local_server import LocalServer
 from identity_transparency.domain.history import LoggedHistory
 
-from identity_core.client import Client
+from identity_client import Client
 from identity_tlog.leaf import LogLeaf, Recorded
 from identity_tlog.note import VerifierKey
 from identity_tlog.proofs import inclusion_spans

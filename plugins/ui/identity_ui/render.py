@@ -18,10 +18,9 @@ from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from identity_client.action import PREDICATE_NAMES, Grant, literal_of
 from identity_codec.strict_json import JsonValue
 from identity_core.api.request import NO_STORE, Answer, Handler, Request
-from identity_core.domain.delegations.action import Grant, literal_of
-from identity_core.domain.proofs.predicate import PREDICATE_NAMES
 from identity_ui.catalogues import HERE, TEMPLATES, language_of, translations
 from identity_ui.presentation import check_text, parts_of
 

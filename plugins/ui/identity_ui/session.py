@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Final
 
+from identity_client.challenge import DID_AUTH, READ, hash_body
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
@@ -19,9 +20,7 @@ from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids import state as history
-from identity_core.domain.dids.challenge import READ
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.evidence import DID_AUTH
 from identity_core.errors import AuthFailed, DidDeactivated, DidNotFound, InvalidDid
 from identity_core.use_cases.auth.challenge import AuthenticateDid
 from identity_core.use_cases.dids.index import DidReader
@@ -76,7 +75,7 @@ class Sessions(CookieSessions):
         if scheme != DID_AUTH:
             raise AuthFailed
         signed = challenge.parse_header(value)
-        body_hash = challenge.hash_body({**body_of(signed.did)})
+        body_hash = hash_body({**body_of(signed.did)})
         named = signed.named
         if named is None or named.purpose != READ or named.body_hash != body_hash:
             raise AuthFailed("The challenge is not one for a session.")

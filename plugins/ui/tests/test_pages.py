@@ -11,9 +11,9 @@ import pytest
 from identity_ui.pages import explained
 from identity_ui.render import _environment, page, static_pages, static_versions
 
+from identity_client.action import pin_of
 from identity_core.api import errors
 from identity_core.api.request import Answer, Request
-from identity_core.domain.delegations.action import pin_of
 from identity_core.errors import DidNotFound
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from identity_ui.session import SCOPES, Sessions, body_of
 
+from identity_client import challenge
 from identity_codec import ed25519, multikey
 from identity_core.api.request import Request
 from identity_core.domain.callers import KNOWN, OF_CLIENTS, OF_DIDS
-from identity_core.domain.dids import challenge
 from identity_core.errors import Forbidden, StorageMismatch
 from identity_core.use_cases.record import Record
 from tests.rooms import ORIGIN, Rooms, secret_of

@@ -12,13 +12,12 @@ from dataclasses import replace
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
+from identity_client.challenge import DEACTIVATE, DID_AUTH, UPDATE, hash_body
 from identity_codec.structs import UNSET, encode, raw
 from identity_codec.times import printed
 from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.api.transport import Message, Run
-from identity_core.domain.dids.challenge import DEACTIVATE, UPDATE, hash_body
-from identity_core.domain.dids.evidence import DID_AUTH
 from identity_core.domain.dids.keys import Key
 from identity_core.errors import InternalError
 from identity_core.use_cases.dids.create import Created

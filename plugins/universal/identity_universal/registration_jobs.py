@@ -12,10 +12,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
+from identity_client import challenge
 from identity_codec import multibase, strict_json
 from identity_codec.structs import UnsetType, ValidationError, convert, encode, plain
 from identity_codec.values import value_class
-from identity_core.domain.dids import challenge
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDocument, InvalidRequest
 from identity_core.wire import CreateDidRequest

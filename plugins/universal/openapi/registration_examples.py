@@ -12,6 +12,7 @@ from identity_universal.registration_create import create_body
 from identity_universal.registration_jobs import SIGNING_REQUEST, RegistrationJob, digest
 from identity_universal.registration_update import ADD, update_body
 
+from identity_client.challenge import Challenge
 from identity_codec import ed25519, multibase, multikey
 from identity_codec.structs import convert, plain
 from identity_codec.times import printed
@@ -19,7 +20,6 @@ from identity_core import wire
 from identity_core.api import dids
 from identity_core.api.request import Answer
 from identity_core.domain.dids import keys
-from identity_core.domain.dids.challenge import Challenge
 from identity_core.domain.dids.changes import AddService, Create, Deactivate, NewService, Update
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import Key

@@ -12,13 +12,13 @@ from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from identity_client.data_integrity import CRYPTOSUITE, PROOF_TYPE, check_proof_options
 from identity_codec import multibase, times
 from identity_codec.values import value_class
 from identity_core.domain.credentials.status_list import VC_CONTEXT
 from identity_core.domain.delegations.ibct import check_holder_signature
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.dids.log.entry import CRYPTOSUITE, PROOF_TYPE, check_proof_options
 
 CHALLENGE_PREFIX: Final = "vcalm_"
 CHALLENGE_LIFETIME: Final = timedelta(minutes=10)

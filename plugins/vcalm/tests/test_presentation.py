@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from identity_vcalm.presentation import PresentationRefused, SignedPresentation
 
-from identity_core.domain.dids.log import entry as entries
+from identity_client import data_integrity
 from tests.unit.domain.test_proof_options import BAD, DID, METHOD, NOW, VC, holder_document, signed
 
 
@@ -43,7 +43,7 @@ def test_presentation_without_the_base_context_is_refused(context: Any) -> None:
     value = {"@context": context, "type": ["VerifiablePresentation"], "holder": DID}
     if context is None:
         del value["@context"]
-    proof = {"type": entries.PROOF_TYPE, "cryptosuite": entries.CRYPTOSUITE, "verificationMethod": METHOD}
+    proof = {"type": data_integrity.PROOF_TYPE, "cryptosuite": data_integrity.CRYPTOSUITE, "verificationMethod": METHOD}
     with pytest.raises(PresentationRefused) as refused:
         SignedPresentation.parse(value | {"proof": proof})
     assert refused.value.kind == "PARSING_ERROR"

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from identity_wallets.domain import token_status
 
+from identity_client.status_list import ENTRIES
 from identity_codec import multibase
 from identity_core.domain.credentials.credential import CredentialStatus
-from identity_core.domain.credentials.status_list import ENTRIES, list_id
+from identity_core.domain.credentials.status_list import list_id
 from tests.credentials import ISSUER, NOW, a_credential
 
 ORIGIN = "https://id.example"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from identity_core.client.status_list import read_status
-from identity_core.domain.credentials.status_list import StatusListRefused
+from identity_client.status_list import StatusListRefused, read_status
 from tests.client.status_cases import made, place, status_cases
 
 

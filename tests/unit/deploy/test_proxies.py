@@ -26,7 +26,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from identity_core.client import Signer, hash_body
+from identity_client import Signer, hash_body
 from tests import servers
 from tests.attack import test_smuggling
 from tests.fault import service_process

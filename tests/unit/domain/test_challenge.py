@@ -9,21 +9,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from identity_client.challenge import (
+    MAX_TEXT,
+    PURPOSES,
+    Challenge,
+    build,
+    build_header,
+    canonical_target,
+    hash_body,
+    origin_field,
+)
 from identity_codec import multibase
 from identity_core.domain.dids import challenge
-from identity_core.domain.dids.challenge import Challenge
 from identity_core.errors import AuthFailed
 
 DID = "did:ids:QmZVXud7T8h7qtJnoSA4jFk4o37z7nZFWQaiEfrNbZ5Mw7"
 ORIGIN = "https://id.example"
 END = datetime(2026, 1, 2, 3, 4, 5, 999999, tzinfo=UTC)
-HASH = challenge.hash_body({"b": 1, "a": [2]})
+HASH = hash_body({"b": 1, "a": [2]})
 
 
 def text_of(purpose: str | None = "update", body_hash: str | None = HASH, did: str = DID) -> str:
-    return challenge.build(
-        origin=ORIGIN, did=did, purpose=purpose, body_hash=body_hash, nonce=bytes(range(32)), expires_at=END
-    )
+    return build(origin=ORIGIN, did=did, purpose=purpose, body_hash=body_hash, nonce=bytes(range(32)), expires_at=END)
 
 
 def test_the_text_is_one_line_of_seven_fields() -> None:
@@ -32,7 +39,7 @@ def test_the_text_is_one_line_of_seven_fields() -> None:
     assert text_of(None, None) == f"didauth:v1 https://id.example {DID} - - {nonce} 2026-01-02T03:04:05Z"
 
 
-@pytest.mark.parametrize("purpose", [None, *sorted(challenge.PURPOSES)])
+@pytest.mark.parametrize("purpose", [None, *sorted(PURPOSES)])
 @pytest.mark.parametrize("body_hash", [None, HASH])
 def test_what_was_built_is_parsed(purpose: str | None, body_hash: str | None) -> None:
     read = Challenge.parse(text_of(purpose, body_hash))
@@ -41,7 +48,7 @@ def test_what_was_built_is_parsed(purpose: str | None, body_hash: str | None) ->
 
 
 def test_the_body_hash_does_not_depend_on_how_the_body_was_written() -> None:
-    assert challenge.hash_body({"a": [2], "b": 1}) == HASH
+    assert hash_body({"a": [2], "b": 1}) == HASH
     assert len(multibase.base64url_decode(HASH)) == 32
 
 
@@ -51,7 +58,7 @@ def test_an_unbound_challenge_fits_everything_and_a_bound_one_only_itself() -> N
     assert loose.fits(ORIGIN, "update", None)
     assert tight.fits(ORIGIN, "update", HASH)
     assert not tight.fits(ORIGIN, "rotate", HASH)
-    assert not tight.fits(ORIGIN, "update", challenge.hash_body({}))
+    assert not tight.fits(ORIGIN, "update", hash_body({}))
     assert not tight.fits(ORIGIN, "update", None)
     assert not loose.fits("https://other.example", "update", HASH)
 
@@ -115,11 +122,11 @@ def test_what_cannot_stand_in_a_challenge_is_not_built() -> None:
         if changes == {"body_hash": "-"}:
             changes = {"body_hash": "--"}
         with pytest.raises(ValueError, match=r".+"):
-            challenge.build(**(fields | changes))
+            build(**(fields | changes))
 
 
 def test_times_of_other_zones_are_written_in_utc() -> None:
-    text = challenge.build(
+    text = build(
         origin=ORIGIN, did=DID, purpose=None, body_hash=None, nonce=bytes(32),
         expires_at=END.astimezone(timezone(timedelta(hours=9))),
     )  # fmt: skip
@@ -129,15 +136,13 @@ def test_times_of_other_zones_are_written_in_utc() -> None:
 @pytest.mark.parametrize("did", [DID, "did:web:a.b.c", "did:x:a%3Ab", "did:x:" + "a" * 506])
 def test_a_header_goes_there_and_back(did: str) -> None:
     signature = bytes(range(64))
-    parsed = challenge.parse_header(challenge.build_header(did, signature))
+    parsed = challenge.parse_header(build_header(did, signature))
     assert (str(parsed.did), parsed.signature, parsed.named) == (did, signature, None)
 
 
 def test_a_header_may_name_its_challenge() -> None:
-    text = challenge.build(
-        origin=ORIGIN, did=DID, purpose="update", body_hash=None, nonce=bytes(range(32)), expires_at=END
-    )
-    parsed = challenge.parse_header(challenge.build_header(text, bytes(64)))
+    text = build(origin=ORIGIN, did=DID, purpose="update", body_hash=None, nonce=bytes(range(32)), expires_at=END)
+    parsed = challenge.parse_header(build_header(text, bytes(64)))
     assert (str(parsed.did), parsed.signature) == (DID, bytes(64))
     assert parsed.named is not None
     assert parsed.named.text == text
@@ -212,13 +217,13 @@ def test_parse_header_accepts_base64_with_and_without_padding(did: str) -> None:
 
 def test_parse_header_accepts_the_longest_header_with_padding() -> None:
     did = "did:x:" + "a" * 506
-    text = challenge.build(
+    text = build(
         origin="https://" + "o" * 504, did=did, purpose="update", body_hash="A" * 43, nonce=bytes(32), expires_at=END
     )
     named = challenge.parse_header(b64(f"{text}.{SIGNATURE}==")).named
     assert named is not None
     assert named.text == text
-    assert len(b64("x" * challenge.MAX_TEXT + f".{SIGNATURE}==")) == challenge.MAX_HEADER
+    assert len(b64("x" * MAX_TEXT + f".{SIGNATURE}==")) == challenge.MAX_HEADER
 
 
 NOT_BASE64 = f"the value is not base64 of at most {challenge.MAX_HEADER} characters"
@@ -256,13 +261,13 @@ TARGETS = json.loads((Path(__file__).parents[2] / "vectors" / "challenge_targets
 
 @pytest.mark.parametrize("case", TARGETS, ids=[case["target"] for case in TARGETS])
 def test_each_spelling_of_a_target_has_one_form(case: dict[str, str]) -> None:
-    assert challenge.canonical_target(case["target"]) == case["canonical"]
-    assert challenge.canonical_target(case["canonical"]) == case["canonical"]
-    assert challenge.origin_field(ORIGIN, case["target"]) == f"{ORIGIN}#{case['hash']}"
+    assert canonical_target(case["target"]) == case["canonical"]
+    assert canonical_target(case["canonical"]) == case["canonical"]
+    assert origin_field(ORIGIN, case["target"]) == f"{ORIGIN}#{case['hash']}"
 
 
 def test_a_challenge_with_a_target_fits_that_target_alone() -> None:
-    field = challenge.origin_field(ORIGIN, "/delegations/1/revoke")
+    field = origin_field(ORIGIN, "/delegations/1/revoke")
     bound = Challenge.parse(text_of(None, None).replace(ORIGIN, field))
     assert bound.fits(ORIGIN, "update", None, "/delegations/1/revoke")
     for other in ("/delegations/2/revoke", "/delegations/1/revoke?x=1", "/delegations/1%2Frevoke", None):

@@ -9,9 +9,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from identity_client.challenge import Challenge, join
 from identity_codec import multibase
 from identity_core.domain.dids import challenge as challenge_mac
-from identity_core.domain.dids.challenge import Challenge, ChallengeKey, ChallengeScope, join
+from identity_core.domain.dids.challenge import ChallengeKey, ChallengeScope
 
 DID = "did:ids:QmNrVDyZTYqSVSJwBKPLNk3Mt9NrKNQxJhAnfDpWmVxpJs"
 END = datetime(2026, 1, 2, 3, 5, 0, tzinfo=UTC)

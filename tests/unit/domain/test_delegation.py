@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from identity_client.action import Action, Grant
 from identity_core.domain.delegations import delegation
-from identity_core.domain.delegations.action import Action, Grant
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import Delegation, DelegationState, Suspension
 from identity_core.domain.dids.did import Did

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from identity_kit.conformance.controller import Controller, WalletSigner
 
+from identity_client import challenge
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
@@ -208,7 +209,7 @@ def test_forward_security(walk: Walk) -> None:
     walk.then(Expire(), history.due(walk.state) or AT)
     at = walk.state.updated_at + DAY
     successor = walk.hana.key().public
-    spend = walk.by(at, recovery, scheme=evidence.RECOVERY_KEY)
+    spend = walk.by(at, recovery, scheme=challenge.RECOVERY_KEY)
     walk.then(Recover(walk.hana.new_key(), False, successor, spend), at)
     at += DAY
     for text in (
@@ -224,7 +225,7 @@ def test_forward_security(walk: Walk) -> None:
             walk.update(AddVerificationMethod(key), at=at)
         with pytest.raises(InvalidDocument):
             walk.rotate(new=key, at=at)
-        fresh = walk.by(at, successor, scheme=evidence.RECOVERY_KEY)
+        fresh = walk.by(at, successor, scheme=challenge.RECOVERY_KEY)
         with pytest.raises(InvalidDocument):
             walk.then(Recover(key, True, walk.hana.key().public, fresh), at)
         with pytest.raises(InvalidDocument):
@@ -390,7 +391,7 @@ def test_recovery_drops_everything_or_adds(walk: Walk) -> None:
     walk.update(AddService(A), AddVerificationMethod(walk.hana.new_key("X25519KeyAgreementKey2020")))
     walk.rotate(grace=DAY)
     at = walk.state.updated_at + timedelta(minutes=1)
-    spend = walk.by(at, walk.state.recovery_key, scheme=evidence.RECOVERY_KEY)
+    spend = walk.by(at, walk.state.recovery_key, scheme=challenge.RECOVERY_KEY)
     new, successor = walk.hana.new_key(), walk.hana.key().public
     kept = evolve(walk.state, Recover(new, False, successor, spend), at, rules=RULES)
     assert len(kept.document.methods) == 4
@@ -410,15 +411,15 @@ def test_recovery_needs_the_recovery_key_and_a_good_successor(walk: Walk) -> Non
     new, successor = walk.hana.new_key(), walk.hana.key().public
     for refused in (
         walk.by(at),
-        walk.by(at, scheme=evidence.RECOVERY_KEY),
+        walk.by(at, scheme=challenge.RECOVERY_KEY),
         walk.by(at, recovery),
-        walk.by(at, walk.hana.key().public, scheme=evidence.RECOVERY_KEY),
+        walk.by(at, walk.hana.key().public, scheme=challenge.RECOVERY_KEY),
         walk.by(at, recovery, scheme="recoverykey"),
-        walk.by(at, recovery, scheme=evidence.RECOVERY_KEY, purpose="update"),
+        walk.by(at, recovery, scheme=challenge.RECOVERY_KEY, purpose="update"),
     ):
         with pytest.raises(AuthFailed):
             walk.then(Recover(new, True, successor, refused), at)
-    spend = walk.by(at, recovery, scheme=evidence.RECOVERY_KEY, purpose="recover")
+    spend = walk.by(at, recovery, scheme=challenge.RECOVERY_KEY, purpose="recover")
     for bad in (
         Recover(new, True, new.public, spend),
         Recover(new, True, recovery, spend),
@@ -437,7 +438,7 @@ def test_without_a_recovery_key_nothing_recovers() -> None:
     at = AT + DAY
     key = walk.hana.key().public
     with pytest.raises(AuthFailed):
-        walk.then(Recover(walk.hana.new_key(), True, key, walk.by(at, key, scheme=evidence.RECOVERY_KEY)), at)
+        walk.then(Recover(walk.hana.new_key(), True, key, walk.by(at, key, scheme=challenge.RECOVERY_KEY)), at)
 
 
 def test_deactivation_empties_the_document_and_ends_everything(walk: Walk) -> None:
@@ -457,7 +458,7 @@ def test_deactivation_empties_the_document_and_ends_everything(walk: Walk) -> No
         Update((AddService(A),), walk.by(later, key)),
         Rotate(f"{DID}#{key}", walk.hana.new_key(), None, walk.by(later, key)),
         Recover(
-            walk.hana.new_key(), True, walk.hana.key().public, walk.by(later, recovery, scheme=evidence.RECOVERY_KEY)
+            walk.hana.new_key(), True, walk.hana.key().public, walk.by(later, recovery, scheme=challenge.RECOVERY_KEY)
         ),
         Deactivate(walk.by(later, key)),
         Expire(),
@@ -500,7 +501,7 @@ def test_the_challenge_of_a_change(walk: Walk) -> None:
         walk.by(at - timedelta(minutes=6)),
         walk.by(at, lifetime=timedelta(seconds=0)),
         walk.by(at, lifetime=timedelta(days=1, seconds=2)),
-        walk.by(at, scheme=evidence.RECOVERY_KEY),
+        walk.by(at, scheme=challenge.RECOVERY_KEY),
         replace(walk.by(at), challenge="didauth:v1"),
         replace(walk.by(at), key="z6Mk"),
         other,

@@ -18,8 +18,8 @@ from identity_bound_credentials.domain.status_gaps import LAST_END, Gap, HandleL
 from identity_bbs import interface
 from identity_bbs.bls12381 import keys, select
 from identity_bbs.suite import ciphersuite
+from identity_client.status_list import StatusListRefused
 from identity_codec import jcs, strict_json
-from identity_core.domain.credentials.status_list import StatusListRefused
 
 ISSUER = "did:example:issuer"
 LIST = "AAAAAAAAAAAAAAAAAAAAAA"

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from identity_client.data_integrity import proof_input
 from identity_codec import ed25519, multibase
-from identity_core.domain.delegations.ibct import check_holder_proof, signing_input
+from identity_core.domain.delegations.ibct import check_holder_proof
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
 from identity_core.errors import DelegationInvalid
@@ -31,7 +32,7 @@ CONFIG: dict[str, Any] = {
 
 
 def signed(config: dict[str, Any] = CONFIG, request: dict[str, Any] = REQUEST) -> dict[str, Any]:
-    signature = ed25519.sign(PAIR.secret_raw, signing_input(config, request))
+    signature = ed25519.sign(PAIR.secret_raw, proof_input(config, request))
     return {**config, "proofValue": multibase.base58btc_encode(signature)}
 
 

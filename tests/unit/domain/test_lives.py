@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from identity_kit.conformance.controller import BIRTH, Controller, Life, WalletSigner
 
+from identity_client import challenge
 from identity_core.domain.dids import document as documents
-from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,
@@ -100,7 +100,7 @@ def change_of(kind: str, life: Life, pick: int, grace: timedelta, at) -> Change:
             return Rotate(keys[pick % len(keys)], hana.new_key(), at + grace, signed)
         case "recover":
             assert state.recovery_key is not None
-            spend = life.authorize(at, key=state.recovery_key, scheme=evidence.RECOVERY_KEY)
+            spend = life.authorize(at, key=state.recovery_key, scheme=challenge.RECOVERY_KEY)
             return Recover(hana.new_key(), pick % 2 == 0, hana.key().public, spend)
     return Deactivate(signed)
 

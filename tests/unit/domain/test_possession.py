@@ -9,6 +9,7 @@ from identity_bbs import core, interface
 from identity_bbs.bls12381 import keys as bls
 from identity_bbs.bls12381 import select
 from identity_bbs.suite import ciphersuite
+from identity_client import possession
 from identity_codec import multikey
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids.changes import Create
@@ -33,7 +34,7 @@ def signed(header: bytes, *messages: bytes) -> bytes:
 
 
 def test_what_is_signed_to_the_octet() -> None:
-    proof = evidence.prove_possession(DID, KEY, SECRET)
+    proof = possession.prove_possession(DID, KEY, SECRET)
     assert len(proof) == 80
     assert proof == signed(SIGNED)
     interface.verify(ciphersuite(select()), bls.public_key(SECRET), proof, SIGNED, ())
@@ -112,7 +113,7 @@ def test_a_refused_bbs_key_carries_a_remedy_and_a_doc_url() -> None:
 def test_the_proof_of_another_key_is_none() -> None:
     other = bls.generate_secret(b"\xaa" * 32)
     with pytest.raises(InvalidDocument):
-        evidence.require_possession(DID, None, document(KEY), {KEY: evidence.prove_possession(DID, KEY, other)})
+        evidence.require_possession(DID, None, document(KEY), {KEY: possession.prove_possession(DID, KEY, other)})
 
 
 def test_a_proof_belongs_to_a_key_that_is_there() -> None:

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from identity_did_webvh.approvals import check_approval
 
+from identity_client import data_integrity
+from identity_client.data_integrity import check_proof_options, proof_input
 from identity_codec import ed25519, multibase, multikey
-from identity_core.domain.delegations.ibct import check_holder_proof, signing_input
+from identity_core.domain.delegations.ibct import check_holder_proof
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
-from identity_core.domain.dids.log import entry as entries
-from identity_core.domain.dids.log.entry import check_proof, check_proof_options
+from identity_core.domain.dids.log.entry import check_proof
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import DelegationInvalid
 
@@ -84,9 +85,9 @@ def test_without_a_clock_the_form_counts_alone() -> None:
 
 
 def signed(document: dict[str, Any], purpose: str, method: str, **options: Any) -> dict[str, Any]:
-    proof = {"type": entries.PROOF_TYPE, "cryptosuite": entries.CRYPTOSUITE, "proofPurpose": purpose}
+    proof = {"type": data_integrity.PROOF_TYPE, "cryptosuite": data_integrity.CRYPTOSUITE, "proofPurpose": purpose}
     proof |= {"verificationMethod": method, "created": "2026-01-05T10:00:00Z"} | options
-    signature = ed25519.sign(PAIR.seed, signing_input(proof, document))
+    signature = ed25519.sign(PAIR.seed, proof_input(proof, document))
     return proof | {"proofValue": multibase.base58btc_encode(signature)}
 
 
@@ -118,5 +119,5 @@ def test_readers_accept_good_proofs() -> None:
 
 
 def test_created_may_be_some_minutes_ahead() -> None:
-    check_proof_options({"created": (NOW + entries.AHEAD).isoformat()}, NOW)
-    assert timedelta(minutes=5) == entries.AHEAD
+    check_proof_options({"created": (NOW + data_integrity.AHEAD).isoformat()}, NOW)
+    assert timedelta(minutes=5) == data_integrity.AHEAD

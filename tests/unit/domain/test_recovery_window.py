@@ -10,7 +10,8 @@ import pytest
 from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import BIRTH, Controller, Life
 
-from identity_core.domain.dids import comparison, evidence
+from identity_client import challenge
+from identity_core.domain.dids import comparison
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,
@@ -58,7 +59,7 @@ class Robbed(Life):
 
     def recovery(self, version: int | None, after: timedelta = HOUR, *, revoke: bool = False) -> tuple[Recover, Any]:
         at = self.state.updated_at + after
-        spent = self.authorize(at, key=self.state.recovery_key, scheme=evidence.RECOVERY_KEY)
+        spent = self.authorize(at, key=self.state.recovery_key, scheme=challenge.RECOVERY_KEY)
         return Recover(self.hana.new_key(), revoke, self.hana.key().public, spent, version), at
 
     def recover(self, version: int | None, after: timedelta = HOUR, *, revoke: bool = False) -> DidState:
@@ -125,7 +126,7 @@ def test_the_window_ends_at_its_second(window: timedelta | None) -> None:
     change = robbed.recovery(2)[0]
     last = robbed.states[2].updated_at + length
     for at, is_late in ((last, False), (last + timedelta(microseconds=1), True)):
-        spent = robbed.authorize(at, key=robbed.state.recovery_key, scheme=evidence.RECOVERY_KEY)
+        spent = robbed.authorize(at, key=robbed.state.recovery_key, scheme=challenge.RECOVERY_KEY)
         asked = replace(change, authorization=spent)
         if is_late:
             with pytest.raises(InvalidDocument, match="recovery window") as caught:

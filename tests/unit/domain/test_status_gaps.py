@@ -9,8 +9,8 @@ import pytest
 from identity_bound_credentials.domain import status_gaps
 from identity_bound_credentials.domain.status_gaps import FIRST_END, GRACE, HEADER_TAG, LAST_END, SKEW, StatusEpoch
 
+from identity_client.status_list import StatusListRefused
 from identity_codec import jcs
-from identity_core.domain.credentials.status_list import StatusListRefused
 
 ISSUER = "did:example:issuer"
 LIST = "AAAAAAAAAAAAAAAAAAAAAA"

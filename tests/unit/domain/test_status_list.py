@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from identity_client.status_list import ENTRIES
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import StatusPurpose
 from identity_core.domain.dids.did import Did
@@ -15,14 +16,14 @@ REVOCATION, SUSPENSION = StatusPurpose
 
 
 def test_the_first_place_is_the_leftmost_bit() -> None:
-    bits = bits_of(status_list.encoded([0, 9, status_list.ENTRIES - 1]))
-    assert len(bits) * 8 == status_list.ENTRIES == 131_072
+    bits = bits_of(status_list.encoded([0, 9, ENTRIES - 1]))
+    assert len(bits) * 8 == ENTRIES == 131_072
     assert (bits[0], bits[1], bits[-1]) == (0x80, 0x40, 0x01)
     assert sum(bits) == 0x80 + 0x40 + 0x01
 
 
 def test_every_place_that_is_set() -> None:
-    places = frozenset(random.Random(1).sample(range(status_list.ENTRIES), 5000))
+    places = frozenset(random.Random(1).sample(range(ENTRIES), 5000))
     text = status_list.encoded(places)
     assert text.startswith("uH4sI")
     assert set_in(text) == places
@@ -30,7 +31,7 @@ def test_every_place_that_is_set() -> None:
 
 
 def test_the_place_follows_from_the_index() -> None:
-    first, second = status_list.entries(ISSUER, 5 * status_list.ENTRIES + 77, "https://id.example/api/v1")
+    first, second = status_list.entries(ISSUER, 5 * ENTRIES + 77, "https://id.example/api/v1")
     name = status_list.list_id(ISSUER, 5)
     assert first["statusListCredential"] == f"https://id.example/api/v1/status-lists/{name}-revocation"
     assert (first["statusListIndex"], second["statusListIndex"]) == ("77", "77")

@@ -419,7 +419,7 @@ import sys
 from identity_core.plugin.load import installed_sources
 names = [source.name for source in installed_sources()]
 assert names == sorted(names)
-ours = ("identity_core", "identity_bbs", "identity_codec", "identity_tlog")
+ours = ("identity_core", "identity_bbs", "identity_client", "identity_codec", "identity_tlog")
 assert not [name for name in sys.modules if name.startswith("identity_") and not name.startswith(ours)]
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
+from identity_client.status_list import ENTRIES
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
@@ -101,7 +102,7 @@ def test_places_are_random_and_each_is_taken_once(store: Store) -> None:
     assert len(made) == 65
     places = [one.status_index for one in made if one.issuer == ISSUER]
     assert len(set(places)) == 60
-    assert all(0 <= place < status_list.ENTRIES for place in places)
+    assert all(0 <= place < ENTRIES for place in places)
     # Sixty places in a row, or in ascending order, would tell who came after whom.
     assert places != sorted(places)
     assert max(places) - min(places) > 60
@@ -129,7 +130,7 @@ def test_dice_that_find_no_place_are_told_apart_from_a_taken_id(store: Store) ->
 def test_a_full_list_is_followed_by_the_next(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(status_list, "FULL", 2)
     made = [add(store, new()) for _ in range(5)]
-    assert [one.status_index // status_list.ENTRIES for one in made] == [0, 0, 1, 1, 2]
+    assert [one.status_index // ENTRIES for one in made] == [0, 0, 1, 1, 2]
     versions = [
         asyncio.run(store.credentials.status_list_version(status_list.list_id(ISSUER, number))) for number in range(4)
     ]
@@ -169,15 +170,15 @@ def test_the_lists_say_what_the_rows_say(store: Store) -> None:
 def test_the_status_at_a_place(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("identity_core.domain.credentials.status_list.FULL", 1)
     first, second = add(store, new()), add(store, new())
-    assert [one.status_index // status_list.ENTRIES for one in (first, second)] == [0, 1]
+    assert [one.status_index // ENTRIES for one in (first, second)] == [0, 1]
     asyncio.run(store.credentials.set_status(second, CredentialStatus.SUSPENDED, None, NOW))
 
     def at(number: int, place: int) -> CredentialStatus | None:
         return asyncio.run(store.credentials.status_at(status_list.list_id(ISSUER, number), place))
 
-    places = [one.status_index % status_list.ENTRIES for one in (first, second)]
+    places = [one.status_index % ENTRIES for one in (first, second)]
     assert (at(0, places[0]), at(1, places[1])) == (CredentialStatus.ACTIVE, CredentialStatus.SUSPENDED)
-    assert at(0, (places[0] + 1) % status_list.ENTRIES) is None
+    assert at(0, (places[0] + 1) % ENTRIES) is None
     assert at(2, places[0]) is None
     assert asyncio.run(store.credentials.status_at("nobody", places[0])) is None
     found = asyncio.run(store.credentials.status_list(status_list.list_id(ISSUER, 1), SUSPENSION))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.delegations.action import Grant
+from identity_client.action import Grant
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import Delegation, Suspension
 from identity_core.domain.dids.did import Did

@@ -5,7 +5,7 @@ Run it with the Python of an environment in which that commit is installed; see 
     PYTHON make.py --out data.tar.xz --people 61
     PYTHON make.py --out data.tar.xz --people 61 --postgresql postgresql://...   # pg_dump must be on the PATH
 
-It uses ``identity_core.client`` of the commit, whose calls have not changed since the first frozen one, and the command line. The
+It uses ``identity_client`` of the commit, whose calls have not changed since the first frozen one, and the command line. The
 archive contains the data directory, the checkpoint beside it, a dump for PostgreSQL, and what is expected: for each DID the
 answers of the service before it was stopped, and the private keys with which a later version changes it.
 """
@@ -31,7 +31,7 @@ from urllib.parse import quote
 import httpx
 import orjson
 
-from identity_core.client import Client, ServiceError, Signer, ibct
+from identity_client import Client, ServiceError, Signer, ibct
 
 API_KEY = "frozen-installation-key-0123456789"
 PASSPHRASE = "one for all"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from identity_client.data_integrity import check_signature, signer_of_proof
 from identity_codec import times
 from identity_codec.values import replace, value_class
 from identity_core.domain.dids import comparison, evidence, evolution
@@ -127,7 +128,10 @@ class DraftedEntry:
     def after(self, signature: bytes) -> DidState:
         """The state after the sealed entry, without reading it again: draft and apply run the same rules on the same change. Raises
         ``LogInvalid`` unless the signature is the signer's."""
-        entries.check_signature(self.config, self.signing_input, signature)
+        try:
+            check_signature(signer_of_proof(self.config), self.signing_input, signature)
+        except ValueError as error:
+            raise LogInvalid(str(error)) from error
         return self.state
 
     def sealed(self, signature: bytes) -> bytes:
@@ -176,7 +180,8 @@ class Chain:
         offered = evidence.possessions(change)
         if len(octets) > MAX_ENTRY - _PROOF_ROOM - _POSSESSION_ROOM * len(offered):
             raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})
-        proofs = evidence.require_possession(str(did), comparison.known_before(state, after), document, offered)
+        known = None if state is None else comparison.known_before(state, after)
+        proofs = evidence.require_possession(str(did), known, document, offered)
         proven = _proven(after, document, proofs)
         after = replace(after, did=did, document=document, entry_hash=entries.multihash(octets), proven_keys=proven)
         return DraftedEntry.of(body, after, signer, proofs)
@@ -266,7 +271,8 @@ class Chain:
         signer = entries.check_proof(proof, entry.body, signers)
         begins, proofs = _POSSESSION in entry.parameters["change"], entries.read_possessions(proof)
         if begins or before.proven_keys is not None:
-            evidence.require_possession(str(after.did), comparison.known_before(state, after), after.document, proofs)
+            known = None if state is None else comparison.known_before(state, after)
+            evidence.require_possession(str(after.did), known, after.document, proofs)
             after = replace(after, proven_keys=_proven(after, after.document, proofs))
         if (begins and before.proven_keys is not None) or (proofs and after.proven_keys is None):
             raise LogInvalid("Proofs of possession are asked for from one entry of the log on, and not before.")

@@ -10,25 +10,19 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
 
-from identity_codec import ed25519, jcs, multibase, multikey, strict_json, times
+from identity_client import data_integrity
+from identity_client.data_integrity import CRYPTOSUITE, PROOF_PURPOSE, PROOF_TYPE, signer_of_proof
+from identity_codec import jcs, multibase, strict_json, times
 from identity_codec.values import value_class
-from identity_core.domain.dids import keys
 from identity_core.domain.dids.state import LogInvalid
-from identity_core.errors import InvalidDocument
 
-AHEAD: Final = timedelta(minutes=5)
-"""How far the clock of the one who signed may be ahead of ours."""
 MEMBERS: Final = frozenset({"versionId", "versionTime", "parameters", "state", "proof"})
 PLACEHOLDER: Final = "{SCID}"
-
-PROOF_TYPE: Final = "DataIntegrityProof"
-CRYPTOSUITE: Final = "eddsa-jcs-2022"
-PROOF_PURPOSE: Final = "assertionMethod"
 
 HASH: Final = re.compile(r"Qm[1-9A-HJ-NP-Za-km-z]{44}", re.ASCII)
 """What a base58btc multihash of SHA-256 looks like: always 46 characters."""
@@ -179,13 +173,8 @@ def read_possessions(proof: Mapping[str, Any]) -> dict[str, bytes]:
     return {key: multibase.base64url_decode(text) for key, text in said.items()}
 
 
-def proof_input(config: Mapping[str, Any], document: Mapping[str, Any]) -> bytes:
-    """The 64 bytes that are signed: hash of the configuration, hash of the document."""
-    return hashlib.sha256(canonical(config)).digest() + hashlib.sha256(canonical(document)).digest()
-
-
 def signing_input(config: Mapping[str, Any], octets: bytes) -> bytes:
-    """The same for a configuration that ``proof_config`` has made, and a document that is canonical already."""
+    """Return ``data_integrity.proof_input`` of a configuration that ``proof_config`` has made, and a document that is canonical already."""
     return hashlib.sha256(canonical_plain(config)).digest() + hashlib.sha256(octets).digest()
 
 
@@ -194,85 +183,32 @@ def proof_value(signature: bytes) -> str:
     return multibase.base58btc_encode(signature)
 
 
-def check_signature(config: Mapping[str, Any], signing_input: bytes, signature: bytes) -> None:
-    """Raises ``LogInvalid`` unless ``signature`` is one of ``signing_input`` by the key that the proof's ``config`` names."""
-    try:
-        raw = keys.PublicKey.parse(multikey.ED25519, _signer(config.get("verificationMethod"))).raw
-        ed25519.verify(raw, signing_input, signature)
-    except (ValueError, InvalidDocument, ed25519.Ed25519SignatureInvalid) as error:
-        raise LogInvalid("The signature of the proof is wrong.") from error
-
-
-def check_proof_options(proof: Mapping[str, Any], now: datetime | None) -> frozenset[str]:
-    """Check the options that any Data Integrity proof may have, and return its domains (VC Data Integrity 1.0, "Proofs").
-
-    ``now`` None compares no time with the clock. Chains of proofs (``previousProof``) are refused: nothing here verifies them.
-    Raises ``ValueError``, whose text quotes nothing.
-    """
-    created, expires = (times.parse(proof[name]) if name in proof else None for name in ("created", "expires"))
-    if created is not None and (
-        (now is not None and created > now + AHEAD) or (expires is not None and expires <= created)
-    ):
-        raise ValueError("it was created in the future, or after its end")
-    if expires is not None and now is not None and expires <= now:
-        raise ValueError("it has expired")
-    if "previousProof" in proof or not all(type(proof.get(name, "")) is str for name in ("id", "challenge", "nonce")):
-        raise ValueError("it names a proof before it, or an option is no text")
-    domain = proof.get("domain", [])
-    return frozenset(map(_text, domain if type(domain) is list else [domain]))
-
-
-def _text(value: Any) -> str:
-    if type(value) is not str:
-        raise ValueError("an option is no text")
-    return value
-
-
 def check_proof(
     proof: Mapping[str, Any], document: Mapping[str, Any], signers: Collection[str], now: datetime | None = None
 ) -> str:
-    """The multikey, one of ``signers``, that made a good ``proof`` of ``document``. ``now`` None compares its times with no clock."""
-    if (
-        proof.get("type") != PROOF_TYPE
-        or proof.get("cryptosuite") != CRYPTOSUITE
-        or proof.get("proofPurpose") != PROOF_PURPOSE
-    ):
-        raise LogInvalid("The proof is of another type, cryptosuite or purpose.")
-    signer = _signer(proof.get("verificationMethod"))
-    if signer not in signers:
-        raise LogInvalid("The proof is by a key that may not sign this entry.")
-    config = {name: proof[name] for name in proof if name != "proofValue"}
+    """Return the multikey, one of ``signers``, that made ``proof`` of ``document``; ``now`` as in ``data_integrity.check_proof``. Raises
+    ``LogInvalid``."""
     try:
-        check_proof_options(proof, now)
-        signature = multibase.base58btc_decode(_text(proof.get("proofValue")))
+        return data_integrity.check_proof(proof, document, signers, now)
     except ValueError as error:
-        raise LogInvalid("The signature of the proof, or one of its options, is wrong.") from error
-    check_signature(config, proof_input(config, document), signature)
-    return signer
+        raise LogInvalid(str(error)) from error
 
 
 def signer(proof: Mapping[str, Any]) -> str:
-    """The multikey that a proof names, checked or not. Raises ``LogInvalid``."""
-    return _signer(proof.get("verificationMethod"))
+    """Return the multikey that a proof names, checked or not. Raises ``LogInvalid``."""
+    try:
+        return signer_of_proof(proof)
+    except ValueError as error:
+        raise LogInvalid(str(error)) from error
 
 
 def signer_of(octets: bytes) -> str | None:
     """The multikey that the proof of an entry names, checked or not; None where the octets are no entry of a log."""
     try:
         value: Any = orjson.loads(octets)
-        return _signer(value["proof"][0]["verificationMethod"])
-    except (ValueError, KeyError, TypeError, IndexError, LogInvalid):
+        return signer_of_proof(value["proof"][0])
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return None
-
-
-def _signer(verification_method: object) -> str:
-    """The key of a did:key DID URL. Body and fragment must be the same key: some readers look at one, some at the other."""
-    if type(verification_method) is not str or not verification_method.startswith("did:key:"):
-        raise LogInvalid("The proof names no did:key.")
-    body, separator, fragment = verification_method.removeprefix("did:key:").partition("#")
-    if not separator or body != fragment:
-        raise LogInvalid("The proof names two keys.")
-    return body
 
 
 def canonical(value: Any) -> bytes:

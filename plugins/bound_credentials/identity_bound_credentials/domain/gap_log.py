@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from identity_transparency.domain.gap_record import GapRecord, subject
 
 from identity_bound_credentials.domain.gap_shards import Manifest
-from identity_core.domain.credentials.status_list import StatusListRefused
+from identity_client.status_list import StatusListRefused
 from identity_tlog.leaf import ProvenEntry, verify_entry
 from identity_tlog.note import VerifierKey
 from identity_tlog.policy import WitnessPolicy

@@ -21,9 +21,9 @@ from typing import Any, Final
 
 from identity_bound_credentials.domain import status_gaps
 from identity_bound_credentials.domain.status_gaps import FIRST_END, LAST_END, MAX_GAPS, Gap, HandleListed, StatusEpoch
+from identity_client.status_list import StatusListRefused
 from identity_codec import jcs, multibase, strict_json
 from identity_codec.values import value_class
-from identity_core.domain.credentials.status_list import StatusListRefused
 
 SHARD_GAPS: Final = 1_024
 SHARD_TAG: Final = b"IDENTITY-SERVICE-STATUS-SHARD-V2:"

@@ -13,20 +13,14 @@ from hashlib import sha256
 from typing import Any, Final
 
 from identity_bound_credentials.domain.bound_credential import BoundHeader, SecretKeeper
+from identity_client.action import PredicateType
 from identity_codec import jcs
 from identity_codec.multibase import base64url_encode
-from identity_codec.strict_json import JsonValue
+from identity_codec.strict_json import JsonValue, is_composed
 from identity_codec.values import value_class
-from identity_core.domain.credentials.attributes import is_composed
 from identity_core.domain.proofs.asked import Asked, parse_asked
 from identity_core.domain.proofs.expected import AttributeOf
-from identity_core.domain.proofs.predicate import (
-    MAX_PREDICATES,
-    Predicate,
-    PredicateType,
-    check_elements,
-    unsupported,
-)
+from identity_core.domain.proofs.predicate import MAX_PREDICATES, Predicate, check_elements, unsupported
 
 SUITE_2: Final = "identity-bbs-predicates-2"
 MAX_CREDENTIALS: Final = 4

@@ -23,10 +23,10 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+from identity_client.status_list import StatusListRefused
 from identity_codec import jcs, strict_json
 from identity_codec.multibase import base64url_encode
 from identity_codec.values import value_class
-from identity_core.domain.credentials.status_list import StatusListRefused
 
 HEADER_TAG: Final = b"IDENTITY-SERVICE-STATUS-V2:"
 BITS: Final = 32

@@ -36,10 +36,10 @@ from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_bound_credentials.use_cases.holder_secrets import is_kept, lost
 from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
 from identity_bound_credentials.worker_calls import present
+from identity_client.status_list import StatusListRefused
 from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
 from identity_core.domain.credentials.credential import Binding, Credential
-from identity_core.domain.credentials.status_list import StatusListRefused
 from identity_core.domain.proofs.proof import Context, Witness, WitnessInvalid, ZkProof
 from identity_core.errors import CredentialRevoked, IdentityError, PluginUnavailable
 from identity_core.ports.custodian import Custodian, KeepingCustodian, KeyNotHeld

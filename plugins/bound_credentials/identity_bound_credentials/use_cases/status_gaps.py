@@ -20,10 +20,10 @@ from identity_bound_credentials.domain.status_gaps import Gap, StatusEpoch
 from identity_bound_credentials.ports import GapList, Published
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_bound_credentials.use_cases.gap_log import RecordGaps
+from identity_client.status_list import StatusListRefused
 from identity_codec import multikey
 from identity_codec.multibase import base64url_decode
 from identity_codec.values import value_class
-from identity_core.domain.credentials.status_list import StatusListRefused
 from identity_core.domain.dids.did import Did
 from identity_core.errors import (
     DidNotFound,

@@ -21,6 +21,7 @@ from identity_bound_credentials.use_cases.agreement import agreement
 from identity_bound_credentials.use_cases.issue import IssueBound
 from identity_bound_credentials.use_cases.presenting import PresentBound
 from identity_bound_credentials.worker_calls import NAME, read_presentation, verify_presentation
+from identity_client.action import NOT_EQUAL
 from identity_codec.structs import UnsetType
 from identity_codec.values import value_class
 from identity_core.domain.credentials.credential import Binding, Credential
@@ -28,7 +29,7 @@ from identity_core.domain.credentials.verifiable_credential import BoundFormat
 from identity_core.domain.proofs.asked import Asked
 from identity_core.domain.proofs.checks import Check, CheckCode, right, wrong
 from identity_core.domain.proofs.expected import KeptQuestion
-from identity_core.domain.proofs.predicate import NOT_EQUAL, unsupported
+from identity_core.domain.proofs.predicate import unsupported
 from identity_core.domain.proofs.proof import Context, ReceivedProof, Witness, ZkProof
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import PredicateUnsupported, ProofInvalid

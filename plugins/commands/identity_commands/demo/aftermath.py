@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import orjson
 
+from identity_client import ibct
 from identity_commands.demo.chapters import ADULT, ADULT_ONLY, COUNTRY, DELEGATED_PROOFS
 from identity_commands.demo.participants import SHOP, Participants, anchor_text
 from identity_commands.demo.story import Story
@@ -17,7 +18,6 @@ from identity_commands.proof_verify import installed_prover, verify_octets
 from identity_commands.public_keys import in_log
 from identity_commands.verify_log import verify as verify_log
 from identity_core.cli.options import configured
-from identity_core.client import ibct
 from identity_core.domain.proofs.verification import Expectation
 
 _VERIFY: Final = "/zkp/proofs/verify"

@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
+from identity_client import Client, Signer, hash_body, ibct
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed
 from identity_commands.demo.participants import SHOP, Participants, anchor_text
 from identity_commands.demo.story import Story, attempted, refusal_text
 from identity_commands.remote import TokenCaller
 from identity_commands.wallet import make_key, public_half
-from identity_core.client import Client, Signer, hash_body, ibct
 
 _AGENT: Final = {"type": "DIDCommMessaging", "serviceEndpoint": "https://agent.example/didcomm"}
 _ENCRYPTION_KEY: Final = {"type": "X25519KeyAgreementKey2020", "purpose": ["keyAgreement"]}

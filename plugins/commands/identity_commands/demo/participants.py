@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
+from identity_client import Client, Signer, ibct
 from identity_commands.remote import TokenCaller
-from identity_core.client import Client, Signer, ibct
 
 SHOP: Final = "https://shop.example"
 

@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from identity_client import Client, Exchange
 from identity_commands.local_server import local_server
 from identity_commands.remote import session as connected
 from identity_core.cli.output import fail
-from identity_core.client import Client, Exchange
 
 LEDGERS: Final = ("sql", "memory", "evm")
 _EVM: Final = "IDENTITY_PLUGINS_EVM_"

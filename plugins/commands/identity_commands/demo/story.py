@@ -13,8 +13,8 @@ from typing import Any, Final
 import click
 import orjson
 
+from identity_client import Exchange, ServiceError
 from identity_core.cli.output import Text, fail
-from identity_core.client import Exchange, ServiceError
 
 _MASKED: Final = ("privateKey", "access_token")
 # Longer text (proofs, signatures, logs) says nothing to people and would fill the terminal.

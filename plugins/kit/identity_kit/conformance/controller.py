@@ -8,9 +8,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from identity_client import challenge
 from identity_codec import ed25519, multikey
 from identity_codec.strict_json import JsonValue
-from identity_core.domain.dids import challenge, evidence, keys
+from identity_core.domain.dids import keys
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Authorization, Change, Create, Operation, Update
 from identity_core.domain.dids.keys import Key
@@ -88,7 +89,7 @@ class Controller:
         key: str,
         at: datetime,
         *,
-        scheme: str = evidence.DID_AUTH,
+        scheme: str = challenge.DID_AUTH,
         purpose: str | None = None,
         body: JsonValue = None,
         lifetime: timedelta = timedelta(minutes=5),
@@ -148,7 +149,7 @@ class Life:
         moment = at or self.later()
         return self.change(Update(operations, self.authorize(moment)), moment)
 
-    def authorize(self, at: datetime, *, key: str | None = None, scheme: str = evidence.DID_AUTH) -> Authorization:
+    def authorize(self, at: datetime, *, key: str | None = None, scheme: str = challenge.DID_AUTH) -> Authorization:
         """Evidence by ``key``, or by the first key that may authenticate."""
         signer = key or history.authentication_keys(self.state, at)[0]
         return self.controller.authorize(str(self.state.did), signer, at, scheme=scheme)

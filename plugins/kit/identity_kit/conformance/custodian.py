@@ -22,8 +22,8 @@ from typing import ClassVar
 
 import pytest
 
+from identity_client import possession
 from identity_codec import ed25519, multikey
-from identity_core.domain.dids import evidence
 from identity_core.ports.custodian import Custodian, KeyNameTaken, KeyNotHeld, KeyRefused
 from identity_kit.conformance.custodian_holders import HolderPromises
 from identity_kit.conformance.custodian_keys import (
@@ -103,7 +103,7 @@ class SigningPromises(ExaminedCustodian):
 
         public = await custodian.generate("k", multikey.BLS12381G2, did=DID, purpose=PURPOSE)
         tag = b"IDENTITY-SERVICE-BBS-POP-V1:"
-        for header in (tag, tag + b"x", evidence.possession_header(DID, public)):
+        for header in (tag, tag + b"x", possession.possession_header(DID, public)):
             for messages in ((), (b"m",)):
                 with pytest.raises(KeyRefused):
                     await custodian.sign_bbs("k", header, messages)

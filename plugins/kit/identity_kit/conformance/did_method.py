@@ -21,8 +21,8 @@ from typing import Final
 
 import pytest
 
+from identity_client import challenge
 from identity_core.domain.dids import document as documents
-from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Authorization, Deactivate, Expire
 from identity_core.domain.dids.did import Did
@@ -152,7 +152,7 @@ class DidMethodConformance(ChangePromises):
         """``mutable`` False is kept."""
         if life.method.mutable:
             pytest.skip("DIDs of this method change")
-        authorization = Authorization(evidence.DID_AUTH, life.creation.keys[0].public, "-", bytes(64))
+        authorization = Authorization(challenge.DID_AUTH, life.creation.keys[0].public, "-", bytes(64))
         for change in (life.creation, Expire(), Deactivate(authorization)):
             with pytest.raises(InvalidDocument):
                 life.method.draft(life.state, change, life.later(), signer=life.signer.multikey)

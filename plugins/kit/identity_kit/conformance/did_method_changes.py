@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pytest
 
-from identity_core.domain.dids import evidence
+from identity_client import challenge, possession
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,
@@ -120,7 +120,7 @@ class ChangePromises(ExaminedDidMethod):
         mine = history.authentication_keys(changing.state, at)[0]
         wrong = (
             changing.authorize(at, key=stranger),
-            changing.authorize(at, scheme=evidence.RECOVERY_KEY),
+            changing.authorize(at, scheme=challenge.RECOVERY_KEY),
             changing.controller.authorize("did:otherwise:abc", mine, at),
             changing.controller.authorize(str(changing.state.did), mine, at - timedelta(hours=1)),
             changing.controller.authorize(str(changing.state.did), mine, at, purpose="rotate"),
@@ -160,13 +160,13 @@ class ChangePromises(ExaminedDidMethod):
         spent = changing.creation.recovery_key
         assert spent is not None, "the creation of a method that recovers has a recovery key"
         successor = changing.controller.key().public
-        evidence_of_it = changing.authorize(at, key=spent, scheme=evidence.RECOVERY_KEY)
+        evidence_of_it = changing.authorize(at, key=spent, scheme=challenge.RECOVERY_KEY)
         new_key = changing.controller.new_key()
         state = changing.change(Recover(new_key, True, successor, evidence_of_it), at)
         assert [method.multibase for method in state.document.methods] == [new_key.public]
         assert state.recovery_key == successor
         later = changing.later()
-        again = changing.authorize(later, key=spent, scheme=evidence.RECOVERY_KEY)
+        again = changing.authorize(later, key=spent, scheme=challenge.RECOVERY_KEY)
         with pytest.raises(AuthFailed):
             changing.entry(Recover(changing.controller.new_key(), True, changing.controller.key().public, again), later)
 
@@ -182,7 +182,7 @@ class ChangePromises(ExaminedDidMethod):
         at = changing.later()
         spent = changing.creation.recovery_key
         assert spent is not None, "the creation of a method that recovers has a recovery key"
-        authorization = changing.authorize(at, key=spent, scheme=evidence.RECOVERY_KEY)
+        authorization = changing.authorize(at, key=spent, scheme=challenge.RECOVERY_KEY)
         new_key, successor = changing.controller.new_key(), changing.controller.key().public
         state = changing.change(Recover(new_key, False, successor, authorization, first.version_id), at)
         assert [method.multibase for method in state.document.methods] == [
@@ -215,9 +215,9 @@ class ChangePromises(ExaminedDidMethod):
         DID or key: else anyone who lists an issuer's key passes for the issuer."""
         key, other = (changing.controller.new_key("Bls12381G2Key2020") for _ in range(2))
         did = str(changing.state.did)
-        good = evidence.prove_possession(did, key.public, key.secret_raw)
-        of_another_did = evidence.prove_possession("did:example:other", key.public, key.secret_raw)
-        of_another_key = evidence.prove_possession(did, other.public, other.secret_raw)
+        good = possession.prove_possession(did, key.public, key.secret_raw)
+        of_another_did = possession.prove_possession("did:example:other", key.public, key.secret_raw)
+        of_another_key = possession.prove_possession(did, other.public, other.secret_raw)
         key = replace(key, secret=None)
         for bad in (None, of_another_did, of_another_key, bytes(80)):
             at = changing.later()

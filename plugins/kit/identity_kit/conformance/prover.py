@@ -24,9 +24,9 @@ from typing import Any
 
 import pytest
 
+from identity_client.action import PredicateType
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials.schema import Schema
-from identity_core.domain.proofs.predicate import PredicateType
 from identity_core.domain.proofs.proof import Context, Statement, WitnessInvalid, ZkProof
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported, ProofInvalid
 from identity_core.ports.prover import Prover

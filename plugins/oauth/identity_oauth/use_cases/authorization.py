@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from identity_client.challenge import AUTHORIZE, DID_AUTH
 from identity_codec import multibase
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
@@ -17,7 +18,6 @@ from identity_core.domain.activity import Event, Parties, RequestContext
 from identity_core.domain.callers import Caller, scope_text
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.evidence import DID_AUTH
 from identity_core.errors import (
     AuthFailed,
     AuthRequired,
@@ -102,11 +102,11 @@ class AuthorizeClient:
         ``DidNotFound``, ``DidDeactivated``; ``Forbidden`` for a holder who is the client."""
         signed = challenge.parse_header(header)
         named = signed.named
-        if named is None or named.purpose != challenge.AUTHORIZE or named.body_hash != body_hash:
+        if named is None or named.purpose != AUTHORIZE or named.body_hash != body_hash:
             raise AuthFailed("The challenge is not one for this decision.")
         if signed.did == wish.client:
             raise Forbidden("A DID gets a token for itself by client_credentials.")
-        bound: Any = {"purpose": challenge.AUTHORIZE, "body_hash": body_hash, "target": "/oauth/authorize"}
+        bound: Any = {"purpose": AUTHORIZE, "body_hash": body_hash, "target": "/oauth/authorize"}
         return Caller(did=signed.did, authorization=await self.signatures(signed, scheme=DID_AUTH, **bound))
 
     async def __call__(self, wish: AuthorizationWish, context: RequestContext) -> str:

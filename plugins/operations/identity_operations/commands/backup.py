@@ -221,7 +221,7 @@ def _checkpoint(place: str) -> bytes:
             return file.read(MAX_NOTE + 1)
     import httpx
 
-    from identity_core.client.session import UnreadableAnswer, read_whole
+    from identity_client.session import UnreadableAnswer, read_whole
 
     remedy = "name another witness, or a file"
     wrong = (httpx.HTTPError, httpx.InvalidURL, UnreadableAnswer)

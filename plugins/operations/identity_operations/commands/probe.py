@@ -15,10 +15,10 @@ from identity_commands.profiles import profile_option, required_url, signed_in
 from identity_commands.remote import CALL_ERRORS, TokenCaller, api_key_option, explained, require_address
 from identity_commands.verify_log import verify as verify_log
 
+from identity_client import Client, Signer, ibct
 from identity_codec.times import printed
 from identity_core.cli.options import Number
 from identity_core.cli.output import Command, fail, prints_json, show
-from identity_core.client import Client, Signer, ibct
 from identity_core.domain.dids.state import LogInvalid
 
 T = TypeVar("T")

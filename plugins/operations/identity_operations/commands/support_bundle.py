@@ -19,9 +19,9 @@ import orjson
 from identity_commands.profiles import signed_in
 from identity_commands.remote import api_key_option, named_service_option
 
+from identity_client import Client
 from identity_core.cli.options import FILE, installed_plugins, of_installation
 from identity_core.cli.output import Command, fail, show
-from identity_core.client import Client
 from identity_core.settings import Settings
 from identity_core.settings.show import secrets_of
 from identity_operations.commands.doctor import findings_of

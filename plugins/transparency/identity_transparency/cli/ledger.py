@@ -15,11 +15,11 @@ import click
 from identity_commands.log_policy import policy_option, verifier_key
 from identity_commands.remote import add_command, session
 
+from identity_client import Client
 from identity_codec.multibase import base64url_decode
 from identity_core.cli.options import FILE, FILE_THERE, Number, counted
 from identity_core.cli.output import fail, failing, progress, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.client import Client
 from identity_core.errors import IdentityError
 from identity_tlog.leaf import LogLeaf, Recorded
 from identity_tlog.note import SignedCheckpoint, VerifierKey

@@ -10,10 +10,10 @@ from typing import Any, Final
 import click
 import httpx
 
+from identity_client.session import ServiceError, read_whole
 from identity_codec.multibase import base64url_encode
 from identity_core.cli.options import FILE
 from identity_core.cli.output import Command, failing, show
-from identity_core.client.session import ServiceError, read_whole
 from identity_tlog.note import MAX_NOTE, Checkpoint
 from identity_tlog.proofs import consistency_spans, span_hash
 from identity_tlog.tiles import needed, node_from, tile_at

@@ -14,11 +14,11 @@ import click
 from identity_commands.log_policy import policy_option, read_policy, verifier_key
 from identity_commands.remote import session, url_option
 
+from identity_client import Client
 from identity_codec import times
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, fail, failing, prints_json, show
-from identity_core.client import Client
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.state import LogInvalid
 from identity_tlog.leaf import LogLeaf, ProvenEntry, verify_entry

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from identity_commands.remote import named_service_option, session
 
+from identity_client import Client, ServiceError
 from identity_codec.multibase import base64url_decode
 from identity_core.cli.options import (
     FILE_THERE,
@@ -28,7 +29,6 @@ from identity_core.cli.options import (
     refuse_absent,
 )
 from identity_core.cli.output import fail
-from identity_core.client import Client, ServiceError
 from identity_core.errors import DidDeactivated
 from identity_core.settings import Settings
 from identity_tlog.leaf import LogLeaf

@@ -10,8 +10,8 @@ import hashlib
 from collections.abc import Sequence
 from typing import Final
 
+from identity_client.status_list import StatusListRefused
 from identity_codec.values import value_class
-from identity_core.domain.credentials.status_list import StatusListRefused
 from identity_tlog.leaf import Head, LogLeaf, read_head
 from identity_tlog.note import Checkpoint
 from identity_tlog.tiles import TILE_BYTES, WIDTH, Tile

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Final, Self
 
+from identity_client.status_list import StatusListRefused
 from identity_codec import jcs, multibase, strict_json
 from identity_codec.values import value_class
-from identity_core.domain.credentials.status_list import StatusListRefused
 
 FORMAT: Final = "identity-status-gaps-record-1"
 SUBJECT: Final = "did:statusgaps:"

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
+from identity_client import challenge
+from identity_client.challenge import DID_AUTH
 from identity_codec import multikey
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.domain.activity import OPERATOR, RequestContext
-from identity_core.domain.dids import challenge, keys, requests
+from identity_core.domain.dids import keys, requests
 from identity_core.domain.dids.changes import Authorization, Change, Create, Update
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.evidence import DID_AUTH
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.log.service_log import LogKeyHistory

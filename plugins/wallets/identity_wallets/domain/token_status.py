@@ -12,11 +12,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from identity_client.status_list import ENTRIES
 from identity_codec import multibase
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.domain.credentials.credential import Credential, CredentialStatus
-from identity_core.domain.credentials.status_list import ENTRIES, list_id
+from identity_core.domain.credentials.status_list import list_id
 
 TYPE: Final = "statuslist+jwt"
 PATH: Final = "/openid/status/"

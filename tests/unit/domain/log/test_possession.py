@@ -15,8 +15,8 @@ import pytest
 from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import BIRTH, Controller, Life
 
+from identity_client import challenge
 from identity_codec import multibase
-from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import AddVerificationMethod, Create, NewService, Recover, Rotate, Update
 from identity_core.domain.dids.keys import Key
@@ -84,7 +84,7 @@ def test_no_key_joins_without_its_proof() -> None:
     hana, at = life.controller, life.later()
     life.change(Update((AddVerificationMethod(hana.new_key(BLS)),), life.authorize(at)), at)
     at = life.later()
-    spend = life.authorize(at, key=life.state.recovery_key, scheme=evidence.RECOVERY_KEY)
+    spend = life.authorize(at, key=life.state.recovery_key, scheme=challenge.RECOVERY_KEY)
     signing = life.state.document.methods[-1].id
     changes = (
         Update((AddVerificationMethod(bare(hana.new_key(BLS))),), life.authorize(at)),

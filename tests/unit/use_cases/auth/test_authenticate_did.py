@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
+from identity_client.challenge import Challenge, hash_body, origin_field
 from identity_codec import ed25519, multibase
 from identity_codec.values import replace
 from identity_core.domain.dids import challenge, evidence, keys
-from identity_core.domain.dids.challenge import Challenge, ChallengeKey, ChallengeScope, SignedHeader
+from identity_core.domain.dids.challenge import ChallengeKey, ChallengeScope, SignedHeader
 from identity_core.domain.dids.changes import AddVerificationMethod, Deactivate, SetAlsoKnownAs, Update
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
@@ -29,9 +30,9 @@ from identity_core.use_cases.dids.create import Created
 from identity_core.wire import GetDidAuthChallengeQuery
 from tests.rooms import PAYER, Rooms, own_key, update_of
 
-BODY = challenge.hash_body({"operation": "addKey"})
+BODY = hash_body({"operation": "addKey"})
 TARGET = "/delegations/urn%3Auuid%3A1/revoke?dry=1&why=a%20b"
-OTHER_BODY = challenge.hash_body({"operation": "removeKey"})
+OTHER_BODY = hash_body({"operation": "removeKey"})
 KINDS = tuple(itertools.product((None, "update"), (None, BODY)))
 # As many as one attempt may cost; written here, because a limit that is imported cannot be wrong.
 MOST = 64
@@ -258,8 +259,8 @@ def test_the_hash_of_a_body_is_made_once_and_is_the_one_that_counts(
         if not hashed:
             authorization = replace(authorization, body_hash=None)
         made: list[Any] = []
-        honest = challenge.hash_body
-        monkeypatch.setattr(challenge, "hash_body", lambda value: made.append(value) or honest(value))
+        honest = hash_body
+        monkeypatch.setattr("identity_client.challenge.hash_body", lambda value: made.append(value) or honest(value))
         change = Update((SetAlsoKnownAs(("https://a.example",)),), authorization)
         evidence.admit(state, change, rooms.clock.now(), strict=True)
         assert made == ([] if hashed else [body])
@@ -276,7 +277,7 @@ def test_a_signature_without_a_body_has_no_hash_of_one(tmp_path: Path) -> None:
         did, (pair,) = await with_keys(rooms, 1)
         assert (await rooms.signed(did, str(pair.secret), "update")).body_hash is None
         kept = await rooms.signed(did, str(pair.secret), "deactivate", body={"confirm": True})
-        assert kept.body_hash == challenge.hash_body({"confirm": True})
+        assert kept.body_hash == hash_body({"confirm": True})
         change = evidence.kept((await rooms.reader.active(did)).head.state, Deactivate(kept))
         assert isinstance(change, Deactivate)
         assert (change.authorization.body, change.authorization.body_hash) == (None, None)
@@ -410,7 +411,7 @@ def test_a_named_challenge_is_good_for_what_it_says(tmp_path: Path, changes: dic
         mine = await rooms.challenge(did, purpose="update", body_hash=BODY, named=True)
         said = {"origin": mine.origin, "did": mine.did, "purpose": mine.purpose, "body_hash": mine.body_hash} | changes
         if "target" in said:
-            said["origin"] = challenge.origin_field(mine.origin, said.pop("target"))
+            said["origin"] = origin_field(mine.origin, said.pop("target"))
         text = rooms.challenges.key.text(ChallengeScope(**said, expires_at=mine.expires_at).around, bytes(16))
         named = Challenge.parse(text)
         with pytest.raises(AuthFailed):
@@ -457,7 +458,7 @@ def test_a_version_without_targets_finds_another_origin(tmp_path: Path) -> None:
     async def scenario(rooms: Rooms) -> None:
         did, _ = await with_keys(rooms, 1)
         mine = await rooms.challenge(did, purpose="update", body_hash=BODY, named=True, target=TARGET)
-        assert mine.origin == challenge.origin_field(rooms.challenges.origin, TARGET) != rooms.challenges.origin
+        assert mine.origin == origin_field(rooms.challenges.origin, TARGET) != rooms.challenges.origin
         assert not mine.fits(rooms.challenges.origin, "update", BODY)
 
     run(tmp_path, scenario)

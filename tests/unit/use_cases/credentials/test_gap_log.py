@@ -22,8 +22,8 @@ from identity_transparency.domain import gap_record
 from identity_transparency.domain.gap_record import GapRecord
 from identity_transparency.use_cases.read import ProveEntry
 
+from identity_client.status_list import StatusListRefused
 from identity_codec.multibase import base64url_encode
-from identity_core.domain.credentials.status_list import StatusListRefused
 from identity_core.errors import LedgerUnavailable, StatusListNotFound
 from identity_core.use_cases.transparency import LogPlaces
 from identity_tlog.policy import WitnessPolicy

@@ -20,12 +20,10 @@ from urllib.parse import quote
 import httpx
 import orjson
 
-from identity_codec import jcs
-from identity_codec.structs import python_name
-from identity_codec.values import value_class
-from identity_core.client.did_auth import Signer
-from identity_core.client.operations import ServedOperation, served_operations
-from identity_core.client.session import (
+from identity_client.challenge import hash_body
+from identity_client.did_auth import Signer
+from identity_client.operations import ServedOperation, served_operations
+from identity_client.session import (
     PREFIX,
     ServiceError,
     ServiceUnreachable,
@@ -34,7 +32,9 @@ from identity_core.client.session import (
     read_whole,
     refusal_of,
 )
-from identity_core.domain.dids.challenge import hash_body
+from identity_codec import jcs
+from identity_codec.structs import python_name
+from identity_codec.values import value_class
 
 _PASSING: Final = frozenset({502, 503, 504})
 _FIRST_WAIT_SECONDS: Final = 0.25

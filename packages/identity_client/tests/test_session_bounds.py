@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from identity_transparency.cli.ledger_checkpoint import cosigned
 
-from identity_core.client import Client, UnreadableAnswer, session
+from identity_client import Client, UnreadableAnswer, session
 from identity_tlog.note import Checkpoint
 
 

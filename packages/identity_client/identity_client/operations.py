@@ -41,5 +41,5 @@ class ServedOperation:
 @functools.cache
 def served_operations() -> Mapping[str, ServedOperation]:
     """Return the operations of the service of this version and of all extensions of its repository, by operationId."""
-    table = orjson.loads(resources.files("identity_core.client").joinpath("operations.json").read_bytes())
+    table = orjson.loads(resources.files("identity_client").joinpath("operations.json").read_bytes())
     return {name: ServedOperation(**each) for name, each in table.items()}

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
+from identity_client import Signer, ibct
+from identity_client.capability import TYPE, CapabilityExpired, CapabilityInvalid
+from identity_client.challenge import build
 from identity_codec import ed25519, jcs, multibase, multikey
-from identity_core.client import Signer, ibct
-from identity_core.domain.delegations.ibct import TYPE
 from identity_core.domain.dids import keys
-from identity_core.domain.dids.challenge import build
-from identity_core.errors import IbctExpired, IbctInvalid, InvalidDid
 
 HANA = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
 AKI = "did:ids:QmcRD4wkPPi6dig81r5sLj9Zm1gDCL4zgpEj9CfuRrGbzF"
@@ -101,13 +100,13 @@ def test_a_token_is_not_signed_as_a_challenge_nor_a_challenge_as_a_token() -> No
 def test_an_offline_check() -> None:
     token = ibct.sign(unsigned(), SIGNER)
     ibct.verify(token, [bytes(32), PUBLIC], NOW)
-    with pytest.raises(IbctExpired):
+    with pytest.raises(CapabilityExpired):
         ibct.verify(token, [PUBLIC], NOW + timedelta(hours=1))
-    with pytest.raises(IbctInvalid):
+    with pytest.raises(CapabilityInvalid):
         ibct.verify(token, [], NOW)
-    with pytest.raises(IbctInvalid):
+    with pytest.raises(CapabilityInvalid):
         ibct.verify(token | {"action": "zkp.prove.age.gte.1"}, [PUBLIC], NOW)
-    with pytest.raises(InvalidDid):
+    with pytest.raises(CapabilityInvalid):
         ibct.verify(ibct.sign(unsigned(target="aki"), SIGNER), [PUBLIC], NOW)
 
 

@@ -14,11 +14,9 @@ from urllib.parse import quote
 import httpx
 import orjson
 
+from identity_client.challenge import DID_AUTH, RECOVERY_KEY, hash_body
+from identity_client.did_auth import Signer
 from identity_codec.values import value_class
-from identity_core.client.did_auth import Signer
-from identity_core.domain.dids.challenge import hash_body
-from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
-from identity_core.errors import IdempotencyMismatch
 
 PREFIX = "/api/v1"
 _STRICT_EVIDENCE = "strictEvidence"
@@ -250,7 +248,7 @@ def create_strictly(body: Any, send: Callable[[Any], Any]) -> Any:
             return send({**body, "options": {**options, _STRICT_EVIDENCE: True}})
         except ServiceError as error:
             # The Idempotency-Key is that of an earlier try, which such a method answered.
-            if error.details.get("member") != _STRICT_EVIDENCE and error.code != IdempotencyMismatch.code:
+            if error.details.get("member") != _STRICT_EVIDENCE and error.code != "IDEMPOTENCY_MISMATCH":
                 raise
     return send(body)
 

@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import orjson
 
-from identity_core.client import Client, Signer
+from identity_client import Client, Signer
+from identity_client.challenge import build, hash_body, origin_field
 from identity_core.domain.dids import challenge, keys
-from identity_core.domain.dids.challenge import hash_body
 
 ORIGIN = "http://127.0.0.1:8080"
 DID = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
@@ -31,8 +31,8 @@ def story(act: Any) -> tuple[Any, list[httpx.Request]]:
         sent.append(request)
         if request.url.path.endswith("/challenge"):
             asked = request.url.params
-            text = challenge.build(
-                origin=challenge.origin_field(ORIGIN, asked.get("target")),
+            text = build(
+                origin=origin_field(ORIGIN, asked.get("target")),
                 did=asked["did"],
                 purpose=asked["purpose"],
                 body_hash=asked["bodyHash"],

@@ -19,9 +19,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from identity_core.client import Client, Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Signer, hash_body
+from identity_client import Client, Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Signer, hash_body
 from identity_core.domain.dids import challenge, keys
-from tests.unit.client.test_did_auth import DID, PAIR, TARGET, text
+from packages.identity_client.tests.test_did_auth import DID, PAIR, TARGET, text
 
 SIGNER = Signer(DID, PAIR.secret)
 

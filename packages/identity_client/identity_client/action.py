@@ -22,15 +22,43 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from enum import StrEnum
 from functools import lru_cache
-from typing import Final
+from typing import Final, NoReturn
 
 from identity_codec import jcs, multibase
-from identity_codec.strict_json import JsonValue
+from identity_codec.strict_json import JsonValue, exact, is_assigned
 from identity_codec.values import value_class
-from identity_core.domain.credentials.attributes import exact, is_assigned
-from identity_core.domain.proofs.predicate import MAX_SET_SIZE, PREDICATE_NAMES, PredicateType
-from identity_core.errors import ScopeMismatch
+
+MAX_SET_SIZE: Final = 4096
+"""Elements of one set, and of all sets of a statement together."""
+
+NOT_EQUAL: Final = "neq"
+"""A predicate of suite 2 alone (PROTOCOL-2.md §4.1): the attribute has a value, and another one."""
+
+
+class PredicateType(StrEnum):
+    """The six types of ``ZKPredicate``."""
+
+    GTE = "gte"
+    GT = "gt"
+    LTE = "lte"
+    LT = "lt"
+    EQ = "eq"
+    SET_MEMBER = "set_member"
+
+    @property
+    def takes_array(self) -> bool:
+        """Return whether the value is an array of operands, not one operand."""
+        return self is PredicateType.SET_MEMBER
+
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        raise ValueError(f"the type is none of {', '.join(cls)}")
+
+
+PREDICATE_NAMES: Final = (*(kind.value for kind in PredicateType), NOT_EQUAL)
+"""The types of predicates, in the order in which schemas list them."""
 
 MAX_TEXT: Final = 1024
 MAX_ACTIONS: Final = 64
@@ -80,11 +108,11 @@ class Action:
         return _text(self.attribute, self.type, self.pin)
 
     def check_names(self, attribute: str, type_: str, value: JsonValue) -> None:
-        """Raises ``ScopeMismatch`` unless the action is exactly this predicate, whose value is as the request has it."""
+        """Raise ``ValueError`` unless the action is exactly this predicate, whose value is as the request has it."""
         if (self.attribute, self.type) != (attribute, type_):
-            raise ScopeMismatch(details={"reason": "the action names another predicate"})
+            raise ValueError("the action names another predicate")
         if not _admits(self.pin, value):
-            raise ScopeMismatch(details={"reason": "the action is pinned to another value"})
+            raise ValueError("the action is pinned to another value")
 
 
 @value_class

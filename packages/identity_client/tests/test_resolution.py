@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.client import LogPlace, PlaceUnknown, require_place
+from identity_client import LogPlace, PlaceUnknown, require_place
 
 WITHIN = timedelta(minutes=10)
 PLACE = {"index": 16, "treeSize": 20, "cosignedAt": "2026-11-23T12:00:00Z"}

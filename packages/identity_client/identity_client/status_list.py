@@ -1,4 +1,4 @@
-"""The status of a credential, read without the service from a list that anybody may have handed on (Bitstring Status List 1.0)."""
+"""The status of a credential, read without the service from a list of any source (Bitstring Status List 1.0)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ import zlib
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
+from identity_client.data_integrity import check_proof
 from identity_codec import multibase
-from identity_core.domain.credentials.status_list import ENTRIES, GZIP, StatusListRefused
-from identity_core.domain.dids.log.entry import check_proof
-from identity_core.domain.dids.state import LogInvalid
 
+ENTRIES: Final = 131_072
+"""Places of a list (§6.1: the least that hides a credential)."""
+GZIP: Final = 31
+"""The name of the gzip format in zlib."""
 _OCTETS: Final = ENTRIES // 8
 _PLACE: Final = re.compile(r"0|[1-9][0-9]{0,5}", re.ASCII)
 
 
+class StatusListRefused(ValueError):
+    """The bytes, handles or times are not those of a valid status list; the text says why, and quotes nothing secret."""
+
+
 def read_status(status_list: Mapping[str, Any], entry: Mapping[str, Any], signers: Collection[str]) -> bool:
-    """Whether the credential with the ``entry`` in its ``credentialStatus`` is revoked, or suspended, by the answer of getStatusList.
+    """Return whether the credential with ``entry`` in its ``credentialStatus`` is revoked, or suspended, by the answer of getStatusList.
 
     ``signers`` are multikeys that may sign the list: ``updateKeys`` of a log that was verified. A list tells nothing of what was changed
     after it was made. Raises ``StatusListRefused`` unless it is the list that the entry names, and by one of them (§3.2).
@@ -35,13 +41,13 @@ def read_status(status_list: Mapping[str, Any], entry: Mapping[str, Any], signer
         bits = _unpacked(subject["encodedList"])
         if _PLACE.fullmatch(place) is None or int(place) >= ENTRIES:
             raise ValueError("it has no such place")
-    except (LogInvalid, KeyError, TypeError, AttributeError, ValueError, zlib.error) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, zlib.error) as error:
         raise StatusListRefused(f"the list proves nothing: {error}") from error
     return bool(bits[int(place) // 8] & 0x80 >> int(place) % 8)
 
 
 def _unpacked(encoded: str) -> bytes:
-    """The bits; no more of them are unpacked than a list has."""
+    """Return the bits; no more of them are unpacked than a list has."""
     if not encoded.startswith("u"):
         raise ValueError("the bits are not multibase base64url")
     unpacking = zlib.decompressobj(wbits=GZIP)

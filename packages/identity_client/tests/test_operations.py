@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from identity_core.client.operations import ServedOperation, served_operations
-from identity_core.domain.dids.challenge import AUTHORIZE, PURPOSES
+from identity_client.challenge import AUTHORIZE, PURPOSES
+from identity_client.operations import ServedOperation, served_operations
 
 OPERATIONS = served_operations()
 

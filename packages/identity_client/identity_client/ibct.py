@@ -1,4 +1,4 @@
-"""IBCTs on the holder's side: build one, sign one, check one without the service.
+"""IBCTs of a holder: build, sign and verify one without the service.
 
 A holder signs what he reads: exactly the nine members of a token, in his own name. Whatever else is put before the key is refused,
 so that no challenge and no document can be passed off as a token, nor a token as a challenge (``Signer`` takes nothing that
@@ -13,15 +13,14 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from identity_client.action import CREDENTIAL, NOT_EQUAL, PSEUDONYM, SAME, Action, check_type, pin_of
+from identity_client.capability import PROOF_VALUE, SIGNED, TYPE, Capability, CapabilityInvalid, signing_input_of
+from identity_client.did import split_did
+from identity_client.did_auth import Signer
 from identity_codec import multibase
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import parse, printed
 from identity_codec.values import value_class
-from identity_core.client.did_auth import Signer
-from identity_core.domain.delegations.action import CREDENTIAL, PSEUDONYM, SAME, Action, check_type, pin_of
-from identity_core.domain.delegations.ibct import PROOF_VALUE, SIGNED, TYPE, Capability, signing_input_of
-from identity_core.domain.dids.did import Did
-from identity_core.domain.proofs.predicate import NOT_EQUAL
 
 NONCE_OCTETS: Final = 16
 
@@ -58,10 +57,10 @@ def question_action(question: Mapping[str, Any]) -> str:
 
 
 def build(holder: str, wish: IbctTemplate, *, now: datetime, id: str, nonce: str) -> dict[str, str]:
-    """A token that waits for its signature. Raises ``ValueError`` for an action that no token can have, ``InvalidDid`` for an agent
-    that is no DID."""
+    """A token that waits for its signature. Raises ``ValueError`` for an action that no token can have, and for
+    an agent that is no DID."""
     Action.parse_all(wish.action)
-    Did.parse(wish.agent)
+    split_did(wish.agent)
     return {
         "id": id,
         "type": TYPE,
@@ -137,11 +136,14 @@ def verify(token: Mapping[str, str], public_keys: Iterable[bytes], now: datetime
     """The token, when one of the raw Ed25519 keys signed it and it has not expired. What only the service knows (revocation, an
     earlier use, the delegation) is not looked at.
 
-    Raises ``IbctInvalid`` and ``IbctExpired``; ``InvalidDid`` for parties that are none.
+    Raises ``CapabilityInvalid`` and ``CapabilityExpired``.
     """
     capability = Capability.parse(token, places=())
-    Did.parse(capability.invoker)
-    Did.parse(capability.target)
+    for party in (capability.invoker, capability.target):
+        try:
+            split_did(party)
+        except ValueError as error:
+            raise CapabilityInvalid("invoker or target is not a DID") from error
     capability.check_signature(public_keys)
     capability.check_unexpired(now)
     return capability

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from identity_client import ForeignOrigin, Signer, hash_body
+from identity_client.challenge import build, origin_field
 from identity_codec import ed25519
-from identity_core.client import ForeignOrigin, Signer, hash_body
 from identity_core.domain.dids import challenge, keys
 
 PAIR = keys.generate("Ed25519", lambda size: bytes(range(size)))
@@ -22,8 +23,8 @@ TARGET = "/dids/" + DID.replace(":", "%3A")
 
 
 def text(did: str = DID, purpose: str | None = "update", body: object = BODY, target: str | None = None) -> str:
-    return challenge.build(
-        origin=challenge.origin_field("https://id.example", target),
+    return build(
+        origin=origin_field("https://id.example", target),
         did=did,
         purpose=purpose,
         body_hash=None if body is None else hash_body(body),
@@ -87,7 +88,7 @@ def test_header_signs_a_read_that_has_no_body() -> None:
         (text().replace("didauth:v1", "didauth:v2"), "not a DIDAuth challenge"),
         (text().replace("didauth:v1", "DIDAUTH:v1"), "not a DIDAuth challenge"),
         (text().replace(" update ", " everything "), "not a DIDAuth challenge"),
-        (text().replace(DID, "did:"), "no DID"),
+        (text().replace(DID, "did:"), "not a DID"),
         (text().replace("2026-01-01T00:00:00Z", "2026-01-01"), "expiry"),
         (text() + "x" * 4096, "not a DIDAuth challenge"),
     ],

@@ -1,4 +1,4 @@
-"""Signing challenges (openapi/DECISIONS.md §3.1): read what the text says, refuse what was not asked for, sign its UTF-8 bytes."""
+"""Signatures of challenges (openapi/DECISIONS.md §3.1), made only if the text authorises what the caller requested."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from dataclasses import field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from identity_client.challenge import CHANGES, DID_AUTH, Challenge, build_header, origin_field
 from identity_codec import ed25519, multikey
 from identity_codec.ed25519 import Ed25519KeyPair
 from identity_codec.values import value_class
-from identity_core.domain.dids.challenge import CHANGES, Challenge, build_header, origin_field
-from identity_core.domain.dids.evidence import DID_AUTH
 
 _UNBOUND: Final = "the challenge is not bound to a purpose and a body: request one with purpose, and for a change of a DID with bodyHash"
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
