@@ -1,4 +1,4 @@
-"""What a process remembers so as not to ask or check it again: a dict that stays small."""
+"""An in-process cache that avoids repeated queries and checks: a dict that stays small."""
 
 from __future__ import annotations
 

@@ -81,8 +81,8 @@ def _is_own_group(group: int) -> bool:
 
 
 def read_pipe(path: Path, *, seconds: float = PIPE_SECONDS) -> bytes:
-    """What somebody writes to the pipe at ``path`` until it is closed. Raises ``OSError``, of one to which nobody has written for so many
-    ``seconds``, too."""
+    """Return the text that is written to the pipe at ``path`` until it is closed. Raises ``OSError``, of one to which
+    nobody has written for so many ``seconds``, too."""
     octets, waiting = b"", select.poll()
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:

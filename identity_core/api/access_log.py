@@ -36,8 +36,8 @@ log = logging.getLogger("identity.request")
 
 
 class AnsweredRequest(NamedTuple):
-    """What there is to say of one request. ``code`` is empty where it was not refused. No member holds a character that a line of text
-    or of JSON would escape: all are words of ours, digits, and a request id that was looked through."""
+    """The logged facts of one request. ``code`` is empty where it was not refused. No member holds a character that a
+    line of text or of JSON would escape: all are words of ours, digits, and a request id that was looked through."""
 
     method: str
     operation: str
@@ -87,7 +87,7 @@ class FreeRefusals:
         return True
 
     def left_out(self) -> Mapping[str, Any]:
-        """What the one that is written says of those before it."""
+        """Return the note on the requests that were not logged before this one."""
         if not self._left_out:
             return NOTHING
         told, self._left_out = {"leftOut": self._left_out}, 0

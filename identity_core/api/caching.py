@@ -256,7 +256,7 @@ def w3c_metadata(result: Resolution) -> W3cDidDocumentMetadata:
 
 
 def _position(result: Resolution) -> LedgerPosition | UnsetType:
-    """Where the version stands in the log."""
+    """Return the position of the version in the log."""
     receipt = result.version.receipt
     if receipt is None:
         return UNSET

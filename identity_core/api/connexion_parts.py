@@ -1,4 +1,4 @@
-"""What we take of Connexion, imported in this one place, without what a server has no use for.
+"""The parts of Connexion that are used, imported in this one place, without those that a server does not use.
 
 Any part of Connexion imports all of it: two clients of HTTP and Starlette's test client, which is a tenth of a start, and
 warns on stderr of a dependency that is no operator's. These are left until something of theirs is called.
@@ -32,7 +32,7 @@ class _Later(ModuleType):
 
 @contextlib.contextmanager
 def _left_for_later() -> Iterator[None]:
-    """Who imports one of these modules himself gets the real one, before and after."""
+    """Import one of these modules only when it is used. A direct import returns the real module, before and after."""
     left = [name for name in CALLED_ONLY if name not in sys.modules]
     sys.modules.update((name, _Later(name)) for name in left)
     try:

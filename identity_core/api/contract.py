@@ -248,7 +248,7 @@ def _refuse_broken(parameter: str | None) -> None:
 
 
 def _rest(name: str, segments: list[bytes]) -> dict[str, str]:
-    """What is left of the path, decoded segment by segment."""
+    """Return the rest of the path, decoded segment by segment."""
     try:
         return {name: "/".join(map(percent_decode, segments))}
     except ValueError:

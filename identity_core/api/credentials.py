@@ -129,7 +129,7 @@ class CredentialHandlers:
 
 
 def _list_media(accept: str | None) -> str:
-    """That of a credential (VC Data Model 2.0, appendix C.1) where it is asked for."""
+    """Return the media type of a credential (VC Data Model 2.0, appendix C.1) if the caller accepts it."""
     try:
         return negotiate(accept, (_JSON, _VC))
     except NotAcceptable:
@@ -153,7 +153,8 @@ def schema(registered: RegisteredSchema, reader: Caller | None) -> wire.Credenti
 
 
 def _messages(signed: Schema) -> tuple[wire.CredentialMessage, ...]:
-    """What stands in each slot, in their order: the octets of every attribute, then the numbers of the ordered ones."""
+    """Return the messages of all slots, in their order: the octets of every attribute, then the numbers of the ordered
+    ones."""
     slots = [("hashed", attribute.name) for attribute in signed.attributes]
     slots += [("numeric", attribute.name) for attribute in signed.attributes if attribute.type.ordered]
     return tuple(wire.CredentialMessage(attribute_name=name, kind=kind) for kind, name in slots)
@@ -207,7 +208,7 @@ def verifiable_credential(
     *,
     with_signature: bool,
 ) -> wire.VerifiableCredential:
-    """What ``domain/credentials/verifiable_credential.py`` reads."""
+    """Return the input of ``domain/credentials/verifiable_credential.py``."""
     binding = credential.binding
     return wire.VerifiableCredential(
         context=CONTEXTS,

@@ -118,7 +118,7 @@ class Query:
 
 
 class RequestBody:
-    """What one operation takes: media types, cap in octets, schema and type."""
+    """The body that one operation accepts: media types, cap in octets, schema and type."""
 
     def __init__(self, declared: Mapping[str, Any], schemas: Schemas, cap: int) -> None:
         self._media = tuple(media.lower() for media in declared["content"])

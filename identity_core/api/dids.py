@@ -270,7 +270,7 @@ def _etag(version: IndexedVersion) -> tuple[str, str]:
 
 
 def _receipt(version: IndexedVersion) -> Receipt:
-    """Of a version that was written."""
+    """Return the receipt of a written version."""
     if version.receipt is None:
         raise InternalError
     return version.receipt

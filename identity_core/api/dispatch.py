@@ -47,7 +47,7 @@ class HandlerResolver(Resolver):  # type: ignore[misc]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wiring:
-    """What the dispatch needs from outside.
+    """The dependencies of the dispatch.
 
     ``schemes``: security scheme of the document → scheme of the ``Authorization`` header. ``around`` stands around
     handlers of operations that take an Idempotency-Key, ``refusals`` around those that change something, None for none. ``pages``:
@@ -184,7 +184,7 @@ def allowed(targets: Mapping[str, Run]) -> list[str]:
 def facts(
     document: Mapping[str, Any], path: str, method: str, declared: Mapping[str, Any], wiring: Wiring
 ) -> Operation:
-    """What the gate needs to know about an operation."""
+    """Return the facts about an operation that the gate uses."""
     requirements = declared.get("security", document.get("security", []))
     names = [wiring.schemes[name] for requirement in requirements for name in requirement]
     challenges = {scheme: f'{scheme} realm="{REALM}"' for scheme in names}

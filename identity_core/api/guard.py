@@ -183,7 +183,7 @@ def request_ids(prefix: str) -> Callable[[], str]:
 
 
 def _about(request: Request, error: BaseException) -> dict[str, object]:
-    """What a log line has beside its text. Of two with the same ``story``, one tells as much as both."""
+    """Return the members of a log line beside its text. Of two with the same ``story``, one tells as much as both."""
     places = tuple(
         (type(each), *((frame.f_code, line) for frame, line in traceback.walk_tb(each.__traceback__)))
         for each in _causes(error)
@@ -193,7 +193,7 @@ def _about(request: Request, error: BaseException) -> dict[str, object]:
 
 
 def _story(error: BaseException) -> str:
-    """Where and why, as one line a frame, oldest cause first.
+    """Return causes and places as one line a frame, oldest cause first.
 
     Messages are cut and long tokens in them masked: a library may have put a key into its exception.
     """

@@ -267,7 +267,7 @@ def _replay(slot: _Slot, earlier: IdempotencyRecord) -> Answer:
 
 
 def _meaning(request: Request) -> bytes:
-    """What the body says: its canonical form, so that blanks and the order of members do not count."""
+    """Return the meaning of the body: its canonical form, so that blanks and the order of members do not count."""
     if not request.body_octets:
         return b""
     try:
@@ -278,7 +278,8 @@ def _meaning(request: Request) -> bytes:
 
 
 def _bound(slot: _Slot, status: int, headers: tuple[tuple[str, str], ...]) -> bytes:
-    """What the seal vouches for beside the body: whose answer it is, and the parts that are stored in the open."""
+    """Return the data that the seal authenticates beside the body: whose answer it is, and the parts that are stored in
+    the open."""
     return _framed(slot.key_hash, slot.fingerprint, str(status), *(part for header in headers for part in header))
 
 

@@ -137,7 +137,7 @@ async def _witness_file(
 
 
 def _named(method: PublishingDidMethod, request: Request) -> Did:
-    """Whose place this is. Raises ``NotFound``."""
+    """Return the operation at this path. Raises ``NotFound``."""
     did = method.published(request.path["did"])
     if did is None:
         raise NotFound

@@ -114,7 +114,7 @@ def zk_proof(proof: ZkProof) -> wire.ZKProof:
 
 
 def verification(verdict: ProofVerification, anchor: wire.Anchor | None) -> wire.VerificationResult:
-    """What was found, check by check, and what the proof says of itself."""
+    """Return the result of a verification, check by check, and the content of the proof."""
     presented = verdict.presented
     predicates = () if presented is None else presented.predicates
     shown = _shown(predicates)

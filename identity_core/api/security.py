@@ -55,8 +55,8 @@ _OTHER_KIND: Final = "The operation takes another kind of credential; WWW-Authen
 
 
 class ClaimedCaller(NamedTuple):
-    """What a request says of its caller: it is refused, once the state of ``did`` is told, or it is ``signed``. Neither: a stranger, a key
-    or a token."""
+    """The caller that a request claims: it is refused, once the state of ``did`` is told, or it is ``signed``. Neither:
+    a stranger, a key or a token."""
 
     refusal: IdentityError | None = None
     did: Did | None = None
@@ -152,7 +152,8 @@ class Gate:
     def _claimed(
         self, operation: Operation, request: Request, credential: HeaderCredential | None, refusal: IdentityError | None
     ) -> ClaimedCaller:
-        """What comes of a credential before it is looked up or checked; ``refusal`` is that of one that is none. Raises ``InvalidDid``."""
+        """Return the caller that a credential claims, before it is looked up or verified; ``refusal`` is the error for
+        a malformed credential. Raises ``InvalidDid``."""
         is_controlled = "{did}" in operation.path and not operation.schemes.isdisjoint((DID_AUTH, RECOVERY_KEY))
         did = self.reader.parse(request.path["did"]) if is_controlled else None
         if refusal is not None:
@@ -200,7 +201,7 @@ class Gate:
         return Payer(bucket_address(address), require, partial(self.charge, request))
 
     async def _caller_pays(self, operation: Operation, request: Request, caller: Caller) -> Headers:
-        """What the credential is used for is paid by the key behind it, or by the DID."""
+        """Charge the request to the key behind the credential, or to the DID."""
         if caller.key is not None:
             return await self._pays(request, self.policy.spend_key(caller.key, operation.cost.tokens(request)))
         if caller.account is None:
@@ -268,7 +269,8 @@ def target_of(operation: Operation, request: Request) -> str:
 
 
 def body_hash(request: Request) -> str | None:
-    """What a challenge binds the body by; None when there is no body or it is no JSON (it will be refused later)."""
+    """Return the hash that binds a challenge to the body; None if there is no body or it is not JSON (it is refused
+    later)."""
     try:
         return hash_body(request.json())
     except ValueError:

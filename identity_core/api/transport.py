@@ -252,7 +252,8 @@ class Origins:
     allowed: Sequence[str]
 
     def headers(self, request: Request) -> Headers:
-        """Of an answer. A cache must know where they depend on the origin, also when none was sent."""
+        """Return the headers of an answer. A cache must know where they depend on the origin, also when none was
+        sent."""
         if ANY in self.allowed:
             return _EVERYBODY
         if not self.allowed:
@@ -263,7 +264,8 @@ class Origins:
         return (("Access-Control-Allow-Origin", origin), _EXPOSED, _BY_ORIGIN)
 
     def preflight(self, request: Request) -> Headers:
-        """Of the answer to OPTIONS, where a browser asks whether a page may send its GET."""
+        """Return the headers of the answer to OPTIONS, with which a browser finds out whether a page may send its
+        GET."""
         headers = self.headers(request)
         if request.header("access-control-request-method") in ("GET", "HEAD") and len(headers) > 1:
             return (*headers, *_PREFLIGHT)

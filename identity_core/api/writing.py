@@ -1,4 +1,5 @@
-"""What stands around the handlers that write: who pays for what a DID writes and how much it may, and audit lines of refusals.
+"""Checks around the handlers that write: who pays for what a DID writes and how much it may, and audit lines of
+refusals.
 
 A request is counted before its handler, in which it writes, and not before: what is refused as malformed and what is answered again
 for its Idempotency-Key writes nothing. Of a day it counts even if the handler refuses it, because that leaves a line in the audit log.
@@ -32,7 +33,7 @@ _DAY: Final = timedelta(days=1)
 
 @value_class
 class QuotaLimits:
-    """Of a DID in all, and of a DID and of an address in a day (UTC); None for no limit."""
+    """Limits of one DID altogether, and of one DID and one address in a day (UTC); None for no limit."""
 
     did_records: int | None
     did_octets: int | None
@@ -79,7 +80,7 @@ class Quotas:
             raise
 
     def kept(self, operation: Operation, request: Request) -> Charge | None:
-        """What a request stores for good, where it does and a DID asks."""
+        """Return the bytes that a request stores permanently; None if it stores nothing or the caller is not a DID."""
         account = None if request.caller is None else request.caller.account
         if account is None or not operation.keeps:
             return None
@@ -111,7 +112,7 @@ class Quotas:
 
 
 def _octets(request: Request) -> int:
-    """What a request costs; twice where the answer is kept for its Idempotency-Key."""
+    """Return the bytes that a request costs; twice if the answer is stored for its Idempotency-Key."""
     octets = RECORD_OCTETS + len(request.body_octets)
     return octets if request.header("idempotency-key") is None else 2 * octets
 

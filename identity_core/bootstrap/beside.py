@@ -34,7 +34,7 @@ from identity_core.use_cases.record import Record
 
 @value_class
 class IndexTools:
-    """What compares and repairs, and the store that it works on."""
+    """The tools that compare and repair the index, and their store."""
 
     audit: IndexAudit
     catch_up: CatchUp

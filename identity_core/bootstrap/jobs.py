@@ -1,4 +1,4 @@
-"""What runs beside the requests as long as a process serves."""
+"""The background jobs of a serving process."""
 
 from __future__ import annotations
 

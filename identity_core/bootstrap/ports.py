@@ -1,4 +1,5 @@
-"""What every part of an installation is opened with: clock, choices from the settings, plugins, the service's own keys, the store."""
+"""The resources with which each part of an installation is opened: clock, choices from the settings, plugins, the
+service's own keys, the store."""
 
 from __future__ import annotations
 
@@ -116,13 +117,13 @@ async def make_answers_key(custodian: Custodian) -> None:
 
 
 async def answers_secret(custodian: Custodian) -> bytes:
-    """What stored answers are sealed under."""
+    """Return the secret that seals stored answers."""
     return await _secret(custodian, b"identity: stored answers, v1")
 
 
 async def rows_secret(custodian: Custodian) -> bytes:
-    """What the tags of the store's rows follow from; the database alone makes none. Raises ``KeyNotHeld`` before the first start that
-    makes them."""
+    """Return the secret from which the tags of the store's rows are derived; the database alone cannot produce them.
+    Raises ``KeyNotHeld`` before the first start that makes them."""
     await custodian.public_key(ROWS_KEY)
     return await _secret(custodian, b"identity: rows of the store, v1", key=ROWS_KEY)
 
@@ -133,22 +134,24 @@ async def make_rows_key(custodian: Custodian) -> None:
 
 
 async def challenge_secret(custodian: Custodian) -> bytes:
-    """What vouches for challenges that were handed out. Another secret ends those that are out, and their holders ask again."""
+    """Return the secret that authenticates issued challenges. Another secret ends those that are out, and their holders
+    ask again."""
     return await _secret(custodian, b"identity: challenges, v1")
 
 
 async def consents_secret(custodian: Custodian) -> bytes:
-    """What the answers of holders to agents are sealed under."""
+    """Return the secret that seals the answers of holders to agents."""
     return await _secret(custodian, b"identity: answers of holders to agents, v1")
 
 
 async def fingerprints(custodian: Custodian) -> Callable[[str], str]:
-    """What makes the fingerprint of an API key's digest."""
+    """Return the function that computes the fingerprint of an API key's digest."""
     return partial(key_text.fingerprint, await _secret(custodian, b"identity: fingerprints of API keys, v1"))
 
 
 async def did_hashes(custodian: Custodian) -> Callable[[str], str]:
-    """What makes the keyed hash of a DID that stands for it in logs: 12 hex digits, from which no one who knows DIDs finds his."""
+    """Return the keyed hash that replaces a DID in logs: 12 hex digits, from which a reader who knows DIDs cannot find
+    one. 12 hex digits, from which no one who knows DIDs finds his."""
     secret = await _secret(custodian, b"identity: hashes of DIDs in logs, v1")
     return lambda did: hmac.digest(secret, did.encode(), "sha256").hex()[:12]
 

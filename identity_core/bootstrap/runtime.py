@@ -1,4 +1,4 @@
-"""What is open when the handlers are built."""
+"""The resources that are open when the handlers are built."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Runtime:
 
     @property
     def signer(self) -> LogSigner:
-        """What signs the entries of logs."""
+        """Return the signer of log entries."""
         return self.jobs.follow.signer
 
     @property

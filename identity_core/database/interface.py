@@ -48,7 +48,7 @@ class Cursor(Protocol):
 
 
 class Transaction(Protocol):
-    """What a job works with. It is the job's only while the job runs."""
+    """The interface with which a job reads and writes. It is the job's only while the job runs."""
 
     @property
     def group(self) -> int:
@@ -181,7 +181,7 @@ class DatabaseUnavailable(DatabaseError, PluginUnavailable):
 
 
 class DatabaseClosed(DatabaseUnavailable):
-    """It was closed before; nothing was written."""
+    """The database was closed before; nothing was written."""
 
 
 class DatabaseAbsent(DatabaseUnavailable):
@@ -193,7 +193,7 @@ class NotReplicated(DatabaseUnavailable):
 
 
 class DatabaseMismatch(DatabaseError, StorageMismatch):
-    """What is there is not what was written."""
+    """The stored data differs from the data that was written."""
 
     def __init__(self, reason: str = "") -> None:
         StorageMismatch.__init__(self)

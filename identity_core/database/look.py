@@ -160,8 +160,8 @@ def look_at(url: str | None, path: Path) -> Look:
 
 
 def faults_of(path: Path, *, quick: bool = False) -> list[str]:
-    """What SQLite finds wrong with a file, all of which is read for it; ``quick``: but that indexes and tables agree. Empty when it is
-    whole; a file that is not there is as whole as can be."""
+    """Return the faults that SQLite finds in a file, which is read completely; but that indexes and tables agree. Empty
+    when it is whole; a file that is not there is as whole as can be."""
     check = "PRAGMA quick_check(3)" if quick else "PRAGMA integrity_check(3)"
     try:
         look = look_at_sqlite(path)

@@ -37,9 +37,9 @@ class RequestAttempt(Protocol):
 
 @value_class
 class RequestContext:
-    """Who asked, through which operation and request, and what the caller noted about a change. Where there was no request, its id is
-    ``-``. ``attempt`` is there where the request carries an ``Idempotency-Key``. ``result`` turns a recorded version into what the use case
-    returns."""
+    """The caller, operation and request of a change, and the caller's note on it. Where there was no request, its id is
+    ``-``. ``attempt`` is there where the request carries an ``Idempotency-Key``. ``result`` turns a recorded version
+    into what the use case returns."""
 
     operation: str
     caller: Caller
@@ -71,7 +71,7 @@ REPLAYED: Final = "replayed"
 
 @value_class
 class Parties:
-    """Whom an event of the timeline concerns and what it is about; DIDs and identifiers as text."""
+    """The parties of a timeline event and its subject; DIDs and identifiers as text."""
 
     holder: str | None = None
     agent: str | None = None

@@ -1,4 +1,4 @@
-"""Who is calling: an API key, a DID that signed, a bearer of a token, or a stranger.
+"""Callers: an API key, a DID that signed, a bearer of a token, or a stranger.
 
 The text of an API key, and its digest, which is all that is ever stored.
 
@@ -117,20 +117,22 @@ class Caller:
 
     @property
     def owner(self) -> str:
-        """Whose a verifier's challenge is: a DID's own whether it signs or bears a token, else the caller's, as a client's is."""
+        """Return the owner of a verifier's challenge: a DID's own whether it signs or bears a token, else the caller's,
+        as a client's is."""
         return self.identity if self.person is None or self.client is not None else str(self.person)
 
     @property
     def account(self) -> str | None:
-        """Whose bucket and quota a DID that calls uses up: its own. A client has one for each holder, so that it leaves hers alone. None
-        for an API key."""
+        """Return the account that pays for a DID's calls: its own. A client has one for each holder, so that it leaves
+        hers alone. None for an API key."""
         if self.person is None:
             return None
         return f"did:{self.person}" if self.client is None else f"did:{self.person} by {self.client}"
 
     @property
     def author(self) -> str:
-        """What records say of who made them: a DID, or ``apiKey:`` and the fingerprint of the key that acted for one."""
+        """Return the author that records name: a DID, or ``apiKey:`` and the fingerprint of the key that acted for
+        one."""
         return f"apiKey:{self.key.fingerprint}" if self.key is not None else str(self.person)
 
     def require_acting_for(self, did: Did, scope: str) -> None:

@@ -1,4 +1,4 @@
-"""What a plugin author imports.
+"""The public interface for plugin authors.
 
 A plugin is a distribution with an entry point in the group ``identity.plugins`` that names a module (or object) with
 hook implementations. A hook hands over one frozen ``Provider``; after start-up the core calls the typed object that

@@ -43,8 +43,8 @@ class Fault(Exception):
 
 @value_class
 class Contract:
-    """What a port lets through: ``errors`` are its own, ``otherwise`` makes the error that stands for any other
-    exception. ``secretive`` ports handle secrets, so the text of a foreign exception is not logged."""
+    """The errors that a port lets through: ``errors`` are its own, ``otherwise`` makes the error that stands for any
+    other exception. ``secretive`` ports handle secrets, so the text of a foreign exception is not logged."""
 
     errors: tuple[type[IdentityError], ...]
     otherwise: type[IdentityError] = PluginUnavailable

@@ -101,8 +101,8 @@ def _said_when_slow(plugin: str, logger: logging.Logger) -> Iterator[None]:
 
 @value_class
 class LookOnly:
-    """What can look is built over the installation, read-only; all else, and what is not there yet, in ``scratch``, a temporary
-    directory. ``pending`` is what waits for a start to bring it up to date, ``blind`` the hooks of what cannot look."""
+    """A read-only view of the installation; what is missing is built in ``scratch``, a temporary directory. ``pending``
+    is what waits for a start to bring it up to date, ``blind`` the hooks of what cannot look."""
 
     scratch: Path
     pending: list[str] = field(default_factory=list)
@@ -144,7 +144,7 @@ class BearerChain:
 
     @property
     def bulkheads(self) -> list[Bulkhead]:
-        """Those of all verifiers."""
+        """Return the bulkheads of all verifiers."""
         return [bulkhead for _, bulkhead in self.guarded]
 
     def __call__(self, token: str, now: datetime) -> Caller | None:

@@ -157,7 +157,7 @@ class InUse:
 
 
 def in_use(built: Iterable[Built], bearers: Iterable[Bulkhead]) -> dict[str, InUse]:
-    """What was built and the verifiers of bearer tokens, by ``kind:name``."""
+    """Return the built plugins and the verifiers of bearer tokens, by ``kind:name``."""
     found = {one.bulkhead.name: InUse(_in_use(one)[0], one.bulkhead, _workers(one)) for one in built}
     return found | {one.name: InUse("active" if one.state == "closed" else "shut off", one) for one in bearers}
 

@@ -58,7 +58,7 @@ def _member(name: str, declared: Any) -> Member:
 
 
 def misfit(thing: object, protocol: type[Any]) -> str | None:
-    """What keeps ``thing`` from being a ``protocol``, said in words before the first request, or None."""
+    """Return the reason why ``thing`` does not implement ``protocol``, found before the first request, or None."""
     for member in members(protocol):
         name = member.name
         try:

@@ -1,4 +1,4 @@
-"""What a plugin gets of the server: time for each call, and a way back after failures.
+"""Limits of calls to a plugin: time for each call, and a way back after failures.
 
 **Deadline.** A coroutine that ends without suspending (a cache, an embedded database read on the loop) is stepped once and done: no
 timer is made. One that suspends is driven inside the caller's task. At the deadline it is cancelled and has a grace period for its
@@ -33,8 +33,7 @@ State = Literal["closed", "open", "probing"]
 
 @value_class
 class Limits:
-    """What a plugin gets of the server. Times are seconds, ``calls_in_flight`` counts unfinished calls of the whole
-    plugin."""
+    """The limits of one plugin. Times are seconds, ``calls_in_flight`` counts unfinished calls of the whole plugin."""
 
     deadline_seconds: float
     calls_in_flight: int

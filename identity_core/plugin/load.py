@@ -114,7 +114,7 @@ def one_line(text: str, most: int = 300) -> str:
 
 @value_class
 class Offer:
-    """What one hook implementation provides."""
+    """The provider that one hook implementation returns."""
 
     hook: str
     provider: Provider[Any]
@@ -130,7 +130,7 @@ class BearerOffer:
     source: PluginSource
 
     def verify(self, token: str, now: datetime) -> Any:
-        """What the implementation returns, given the arguments that it takes."""
+        """Return the result of the implementation, called with the arguments that it takes."""
         given = {"token": token, "now": now}
         return self.function(*[given[argument] for argument in self.arguments])
 

@@ -194,7 +194,7 @@ class PluginManager:
                 await built.workers.settled(named=self.settings.prover.backend is not None)
 
     def installed(self) -> list[InstalledPlugin]:
-        """What is installed and how it is."""
+        """Return the installed plugins and their state."""
         return inventory(self.collection, self.settings, self._built, self._failures)
 
     def in_use(self) -> Mapping[str, InUse]:

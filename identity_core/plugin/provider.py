@@ -1,5 +1,5 @@
-"""What a hook hands over, what a plugin gets in return, and why one cannot be used: in one line that names the plugin, its distribution
-and version."""
+"""The interface between a hook and the service: providers, the context of their construction, and the errors of both.
+in one line that names the plugin, its distribution and version."""
 
 from __future__ import annotations
 

@@ -46,8 +46,9 @@ class Threads:
         self._closed = False
 
     async def run(self, call: Callable[[], T]) -> T:
-        """What ``call`` returns or raises on a thread of the pool. Raises ``Overloaded`` when too many jobs wait; a job
-        whose caller is cancelled before it began never begins. After ``close`` raises what the port says of a plugin that is away."""
+        """Return or raise the result of ``call``, which runs on a thread of the pool. Raises ``Overloaded`` when too
+        many jobs wait; a job whose caller is cancelled before it began never begins. After ``close`` raises what the
+        port says of a plugin that is away."""
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         with self._changed:
             if self._closed:

@@ -54,7 +54,7 @@ class VerifierChallenges(Protocol):
         ...
 
     async def find(self, text: str) -> VerifierChallenge | None:
-        """What is kept of it, or None."""
+        """Return the stored record, or None."""
         ...
 
     async def spend(self, text: str, now: datetime) -> bool:

@@ -55,8 +55,9 @@ class Custodian(Protocol):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What it can do, of ``Ed25519VerificationKey2020``, ``X25519KeyAgreementKey2020``, ``Bls12381G2Key2020``,
-        ``EcdsaSecp256r1VerificationKey2019`` (key types that it generates and imports) and ``sign_bbs``."""
+        """The abilities of the custodian: of ``Ed25519VerificationKey2020``, ``X25519KeyAgreementKey2020``,
+        ``Bls12381G2Key2020``, ``EcdsaSecp256r1VerificationKey2019`` (key types that it generates and imports) and
+        ``sign_bbs``."""
         ...
 
     async def generate(self, name: str, key_type: str, *, did: str, purpose: str) -> str:

@@ -87,7 +87,7 @@ class DidMethod(Protocol):
         ...
 
     def expand(self, did: Did) -> DidState | None:
-        """What the identifier alone tells (did:key: everything), or None."""
+        """Return the state that follows from the identifier alone (did:key: everything), or None."""
         ...
 
 
@@ -117,8 +117,8 @@ class PublishingDidMethod(DidMethod, Protocol):
 
     @property
     def log_path(self) -> str | None:
-        """Where, as ``/dids/{did}/did.jsonl``: one segment is ``{did}``, which stands for what ``published`` is asked. None where the
-        place does not tell which DID is meant; then others publish the logs."""
+        """Return the path of the log, as ``/dids/{did}/did.jsonl``: one segment is ``{did}``, which stands for what
+        ``published`` is asked. None where the place does not tell which DID is meant; then others publish the logs."""
         ...
 
     def published(self, name: str) -> Did | None:
@@ -132,8 +132,8 @@ class DescribedDidMethod(DidMethod, Protocol):
 
     @property
     def traits(self) -> Mapping[str, bool]:
-        """What holds of the method and what does not, by the names of DID Traits 1.0
-        (https://identity.foundation/did-traits/), such as ``supportsUpdate``; without ``name``."""
+        """Return the traits of the method by the names of DID Traits 1.0 (https://identity.foundation/did-traits/),
+        such as ``supportsUpdate``; without ``name``."""
         ...
 
     @property
@@ -148,7 +148,7 @@ class ResolvingDidMethod(DidMethod, Protocol):
     no one signs in with what it finds."""
 
     async def resolve(self, did: Did) -> DidState | None:
-        """What is published of ``did`` now (``domain.dids.foreign.found`` makes it), or None when there is nothing.
+        """Return the published state of ``did`` (``domain.dids.foreign.found`` makes it), or None if there is none.
 
         Raises ``PluginUnavailable`` when that could not be learnt, ``InvalidDocument`` for a document that cannot be shown.
         """

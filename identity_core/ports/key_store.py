@@ -57,7 +57,7 @@ class WritableKeyStore(KeyStore, Protocol):
 
 @runtime_checkable
 class BearerVerifier(Protocol):
-    """What a plugin's ``identity_verify_bearer`` is."""
+    """The signature of a plugin's ``identity_verify_bearer``."""
 
     def __call__(self, token: str, now: datetime) -> Caller | None:
         """The caller; None for "not mine, ask the next"; raises ``AuthFailed`` for "mine, and bad"."""
@@ -96,7 +96,8 @@ class KeyTags(Protocol):
         ...
 
     async def keep_only(self, key: ApiKey, before: datetime) -> None:
-        """Of all that is known of this key, which holds, only this state stays, and what was announced since ``before``."""
+        """Delete the recorded states of this key but this one, which is current, and what was announced since
+        ``before``."""
         ...
 
     async def known(self) -> frozenset[str]:

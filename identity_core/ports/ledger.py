@@ -18,7 +18,7 @@ from identity_core.ports.clock import Clock
 
 @value_class
 class Receipt:
-    """Where an entry was recorded.
+    """The place of a recorded entry.
 
     ``transaction_hash`` is lower-case hex of 32 bytes, ``block_number`` counts from 1, ``sequence`` is the position in
     the whole ledger (from 1, without gaps), ``recorded_at`` the ledger's own aware UTC time.
@@ -42,7 +42,8 @@ class LedgerEntry:
 
 @value_class
 class NewestEntry:
-    """What tells the newest entry of a DID from every other: its version, and its transaction hash as in ``Receipt``."""
+    """The version and transaction hash that identify the newest entry of a DID: its version, and its transaction hash
+    as in ``Receipt``."""
 
     version: int
     transaction_hash: str
@@ -98,16 +99,17 @@ class LedgerBackend(Protocol):
         ...
 
     async def head(self) -> LedgerHead:
-        """Where the ledger ends."""
+        """Return the end of the ledger."""
         ...
 
 
 @runtime_checkable
 class NewestEntries(Protocol):
-    """What a ledger may have beside ``LedgerBackend``, so that a log need not be read to learn where it ends."""
+    """An optional interface of a ledger, with which a reader finds the end of a log without reading the log."""
 
     async def newest(self, did: str) -> NewestEntry | None:
-        """Of the last of ``entries(did)``; None where there is none. May raise ``LedgerUnavailable``."""
+        """Return the version and hash of the last of ``entries(did)``; None if there is none. May raise
+        ``LedgerUnavailable``."""
         ...
 
     @property
@@ -180,8 +182,8 @@ class NewestAnchoringLedger(NewestEntries, AnchoringLedger, Protocol):
 
 @value_class
 class Examination:
-    """Of a part of a ledger's own records: ``last`` is the place of the last that was looked at, that of the call where none is left;
-    ``faults`` say what is wrong with which."""
+    """The result of examining a part of a ledger's own records: ``last`` is the place of the last that was looked at,
+    that of the call where none is left; ``faults`` say what is wrong with which."""
 
     last: int
     faults: tuple[str, ...]

@@ -16,8 +16,9 @@ MOST_CHARACTERS: Final = 300
 
 @value_class
 class PanelTable:
-    """What a panel shows now: a sentence, and rows of as many cells as there are columns. All of it is text. A page leaves out columns and
-    rows beyond ``MOST_COLUMNS`` and ``MOST_ROWS``, and cuts what is longer than ``MOST_CHARACTERS``."""
+    """The current content of a panel: a sentence, and rows of as many cells as there are columns. All of it is text. A
+    page leaves out columns and rows beyond ``MOST_COLUMNS`` and ``MOST_ROWS``, and cuts what is longer than
+    ``MOST_CHARACTERS``."""
 
     text: str
     columns: Sequence[str] = ()
@@ -34,6 +35,6 @@ class OperatorPanel(Protocol):
         ...
 
     async def table(self) -> PanelTable:
-        """What it shows now; called each time that an operator opens the page. It says nothing of a person's attributes and no secret:
-        whoever has an administrator's key sees it."""
+        """Return the current content; called each time that an operator opens the page. It says nothing of a person's
+        attributes and no secret: whoever has an administrator's key sees it."""
         ...

@@ -29,7 +29,7 @@ from identity_core.errors import CODES, AnchoringDisabled, IdentityError, Intern
 
 @value_class
 class CredentialRecord:
-    """What decides whether a credential is in force; times aware UTC, ``valid_until`` excluded."""
+    """The data that decides whether a credential is in force; times aware UTC, ``valid_until`` excluded."""
 
     status: CredentialStatus
     valid_from: datetime
@@ -38,8 +38,8 @@ class CredentialRecord:
 
 @value_class
 class ProofRecords:
-    """What the records say by now of a stored proof. ``credentials`` are in the proof's order; None stands for one that is unknown, as
-    for the chain. A proof that is not there any more counts as revoked."""
+    """The current records of a stored proof. ``credentials`` are in the proof's order; None stands for one that is
+    unknown, as for the chain. A proof that is not there any more counts as revoked."""
 
     revoked: bool
     credentials: tuple[CredentialRecord | None, ...]
@@ -54,7 +54,7 @@ class Proofs(Protocol):
         ...
 
     async def records(self, proof: StoredProof) -> ProofRecords:
-        """What has become of the proof and of what it stands on, read together."""
+        """Return the current records of the proof and of its dependencies, read together."""
         ...
 
     async def revoke(self, proof_id: str, revocation: ProofRevocation, event: EventRecord) -> StoredProof | None:
@@ -116,8 +116,9 @@ class Disclosure:
 
 @value_class
 class Consumption:
-    """What is counted and read anew. ``delegations`` are the ids of the chain, leaf first; ``credential_ids`` those of the credentials,
-    in the order of the request; ``questions`` are those that no pin fixed, each once: a value that the holder fixed limits nothing more."""
+    """The counters to increase, and the records to read again. ``delegations`` are the ids of the chain, leaf first;
+    ``credential_ids`` those of the credentials, in the order of the request; ``questions`` are those that no pin fixed,
+    each once: a value that the holder fixed limits nothing more."""
 
     delegations: tuple[str, ...]
     credential_ids: tuple[str, ...]
@@ -169,9 +170,9 @@ class Earlier:
 
 @value_class
 class Precedent:
-    """What is known of an invocation before anything is spent. ``outcome`` is that of the identical request, None when this one may go on:
-    none came before, or the one that came died. ``chain`` is its delegation's, as ``Delegations.chain`` has it; ``is_revoked`` says whether
-    the IBCT was called back."""
+    """The known state of an invocation before it is consumed. ``outcome`` is that of the identical request, None when
+    this one may go on: none came before, or the one that came died. ``chain`` is its delegation's, as
+    ``Delegations.chain`` has it; ``is_revoked`` says whether the IBCT was called back."""
 
     outcome: Outcome | None
     chain: DelegationChain | None
@@ -182,7 +183,7 @@ class Invocations(Protocol):
     """The uses of IBCTs. All writes are durable on return unless said otherwise."""
 
     async def look_up(self, invocation: Invocation, delegation_id: str | None, now: datetime) -> Precedent:
-        """What is known before anything is spent; ``delegation_id`` is the one that the IBCT names.
+        """Return the known state before anything is consumed; ``delegation_id`` is the one that the IBCT names.
 
         Raises ``IbctReplayed`` when nonce or id belong to another request, ``RequestInProgress`` while the identical one runs.
         """

@@ -25,7 +25,7 @@ class Prover(Protocol):
 
     @property
     def predicate_types(self) -> frozenset[str]:
-        """What it can prove, of the six ``PredicateType`` values."""
+        """Return the supported values of the six ``PredicateType`` values."""
         ...
 
     def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
@@ -37,7 +37,8 @@ class Prover(Protocol):
         ...
 
     def read(self, proof: str) -> PresentedProof:
-        """What ``ZkProof.proof`` says about itself. Nothing is verified; raises ``ProofInvalid`` when it cannot be read."""
+        """Return the content of ``ZkProof.proof``. Nothing is verified; raises ``ProofInvalid`` when it cannot be
+        read."""
         ...
 
     def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:

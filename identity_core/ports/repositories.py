@@ -1,4 +1,5 @@
-"""What the use cases store beside the ledger. Every write is durable on return unless its docstring says otherwise."""
+"""The data that the use cases store beside the ledger. Every write is durable on return unless its docstring says
+otherwise."""
 
 from __future__ import annotations
 
@@ -56,10 +57,10 @@ class DocumentIndex(Protocol):
         """Versions beyond ``after`` in the asked direction (descending: below ``after``; 0 means from the end)."""
 
     async def stored_head(self, did: str) -> StoredVersion | None:
-        """What ``head`` gives, for an answer that needs no more than this."""
+        """Return the head for an answer that needs only the stored version."""
 
     async def stored(self, did: str, *, after: int, limit: int, descending: bool = False) -> Sequence[StoredVersion]:
-        """What ``versions`` gives, for such an answer."""
+        """Return the versions for such an answer."""
 
     async def record(
         self, versions: Sequence[IndexedVersion], *, owner: str | None = None, event: EventRecord | None = None
@@ -131,13 +132,13 @@ class Suspicion:
 
 
 class Quarantine(Protocol):
-    """What people are told about DIDs that are withheld. It withholds nothing itself."""
+    """The public description of quarantined DIDs. It withholds nothing itself."""
 
     def suspect(self, did: str, reason: str) -> None:
         """Notes it in memory."""
 
     async def unknown(self, now: datetime) -> Sequence[Suspicion]:
-        """What was noted and is not stored yet."""
+        """Return the noted rows that are not stored yet."""
 
     async def add(self, found: Sequence[Suspicion]) -> None:
         """Stores it, each DID once. Durable on return."""

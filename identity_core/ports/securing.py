@@ -18,8 +18,8 @@ Secured = str | Mapping[str, Any]
 
 @value_class
 class SecuredHead:
-    """What a secured credential says about itself, before anything was verified. ``verification_method`` is the DID URL of the key that is
-    said to have signed; it begins with ``issuer``. Times are aware UTC, None where none is said."""
+    """The unverified content of a secured credential. ``verification_method`` is the DID URL of the key that is said to
+    have signed; it begins with ``issuer``. Times are aware UTC, None where none is said."""
 
     issuer: str
     verification_method: str
@@ -41,9 +41,10 @@ class KeyBinding:
 
 @value_class
 class Disclosed:
-    """What a verified credential discloses. ``claims`` is the payload without its proof, ``holder_key`` the public JWK of the holder whose
-    key binding was verified; None where none was demanded. ``head`` is that of the verified claims. The names in ``claims`` of a JSON-LD
-    format are those of contexts that the format brings, never of the credential's own; ``warnings`` state what was replaced."""
+    """The claims that a verified credential discloses. ``claims`` is the payload without its proof, ``holder_key`` the
+    public JWK of the holder whose key binding was verified; None where none was demanded. ``head`` is that of the
+    verified claims. The names in ``claims`` of a JSON-LD format are those of contexts that the format brings, never of
+    the credential's own; ``warnings`` state what was replaced."""
 
     head: SecuredHead
     claims: Mapping[str, Any]
@@ -53,7 +54,8 @@ class Disclosed:
 
 @value_class
 class UnsecuredCredential:
-    """What is to be secured. ``claims`` is the payload in the format's own data model, its issuer and validity included.
+    """A credential before it is secured. ``claims`` is the payload in the format's own data model, its issuer and
+    validity included.
 
     ``public_key`` is the multikey (CID 1.0 §2.2.2) of ``verification_method``. ``mandatory`` are JSON pointers (RFC 6901) into the claims:
     a holder can hide everything else. ``holder_key`` is the public JWK that the credential is bound to, ``created`` an aware UTC time.
@@ -69,8 +71,9 @@ class UnsecuredCredential:
 
 @value_class
 class CredentialDraft:
-    """What the issuer's key has to sign: ``Custodian.sign_bbs(header, messages)`` for a BBS key; for every other type the header is empty
-    and the one message goes to ``Custodian.sign``. ``state`` is the format's own, for ``secure``; it holds no key."""
+    """The input of the issuer's signature: ``Custodian.sign_bbs(header, messages)`` for a BBS key; for every other type
+    the header is empty and the one message goes to ``Custodian.sign``. ``state`` is the format's own, for ``secure``;
+    it holds no key."""
 
     header: bytes
     messages: Sequence[bytes]
@@ -90,7 +93,8 @@ class SecuringFormat(Protocol):
         ...
 
     async def read(self, secured: Secured) -> SecuredHead:
-        """What ``secured`` says about itself. Nothing is verified; raises ``InvalidCredential`` for what is not of this format."""
+        """Return the unverified content of ``secured``. Nothing is verified; raises ``InvalidCredential`` for what is
+        not of this format."""
         ...
 
     async def verify(self, secured: Secured, public_key: str, *, binding: KeyBinding | None = None) -> Disclosed:
@@ -108,8 +112,8 @@ class DerivingFormat(SecuringFormat, Protocol):
     """A format whose holders disclose a part."""
 
     async def derive(self, secured: Secured, public_key: str, *, pointers: Sequence[str]) -> Secured:
-        """What discloses the mandatory claims and those at the JSON pointers, and verifies. It is without a proof of the holder's key,
-        which only the holder can add.
+        """Return a credential that discloses the mandatory claims and those at the JSON pointers, and verifies. It is
+        without a proof of the holder's key, which only the holder can add.
 
         Raises ``InvalidCredential`` for what is not of this format as issued and for a pointer to nothing, ``ProofInvalid`` where
         ``secured`` was not signed by ``public_key``.
@@ -127,7 +131,8 @@ class IssuingFormat(SecuringFormat, Protocol):
         ...
 
     async def draft(self, unsecured: UnsecuredCredential) -> CredentialDraft:
-        """What has to be signed. Raises ``InvalidCredential`` for claims that the format cannot secure."""
+        """Return the input of the issuer's signature. Raises ``InvalidCredential`` for claims that the format cannot
+        secure."""
         ...
 
     async def secure(self, draft: CredentialDraft, signature: bytes) -> Secured:

@@ -35,7 +35,7 @@ class SettingsError(StartError):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value came from. ``place`` is ``identity.toml:3``, ``IDENTITY_SERVER_PORT``, ``--port``, or empty for a
+    """The source of a value. ``place`` is ``identity.toml:3``, ``IDENTITY_SERVER_PORT``, ``--port``, or empty for a
     default."""
 
     kind: Literal["default", "file", "environment", "command line"]
@@ -272,5 +272,5 @@ def variable(key: str) -> str:
 
 
 def places_of(key: str) -> str:
-    """Where a setting can be set that no one has set."""
+    """Return the places where a setting with its default can be set."""
     return f"{key} in the settings file, or the environment variable {variable(key)}"

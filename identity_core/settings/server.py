@@ -41,7 +41,7 @@ def _mode(text: str) -> None:
 
 @value_class
 class Server:
-    """Where and how HTTP is served."""
+    """Settings of the HTTP server."""
 
     host: str = setting("127.0.0.1", "The address to listen on.")
     port: int = setting(8080, "The port to listen on; 0 takes a free one.", least=0, most=65535)
@@ -127,14 +127,14 @@ class TokensSettings:
 
 @value_class
 class Mcp:
-    """What agents call by the Model Context Protocol (extra `mcp`)."""
+    """Settings of the Model Context Protocol endpoint (extra `mcp`)."""
 
     enabled: bool = setting(False, "Whether agents with an access token find tools at /mcp.")
 
 
 @value_class
 class A2a:
-    """What agents call by the Agent2Agent protocol."""
+    """Settings of the Agent2Agent endpoint."""
 
     enabled: bool = setting(
         False,

@@ -1,4 +1,5 @@
-"""What is in force and where it came from, the rows of ``identity config show --origin``; and what it needs installed."""
+"""The settings in force and their sources, the rows of ``identity config show --origin``; and the packages that they
+need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What was written, and where: environment variables, the lines of a TOML file, and the tables of plugins."""
+"""The settings as written, and their places: environment variables, the lines of a TOML file, and the tables of
+plugins."""
 
 from __future__ import annotations
 
@@ -163,7 +164,7 @@ class ExtensionSettings:
 
 @value_class
 class PluginTables:
-    """What was written for plugins. Values may be secret, so nothing of it shows in ``repr``.
+    """The settings of plugins as written. Values may be secret, so nothing of it shows in ``repr``.
 
     ``file`` and ``command_line`` map dotted keys to values; ``environment`` holds the variables ``IDENTITY_PLUGINS_*``
     as they are, because a variable's name does not tell where the plugin's name ends and the key begins: the plugin's
@@ -191,7 +192,8 @@ class PluginTables:
         return build(table, given, at, origins)
 
     def only(self, name: str, table: type[Any]) -> PluginTables:
-        """What was written for this dataclass of the plugin ``name``, and nothing of any other."""
+        """Return the settings that were written for this dataclass of the plugin ``name``, and not those of another
+        one."""
         keys = set(keys_of(table, f"plugins.{name}"))
         variables = {form for key in keys for form in (variable(key), f"{variable(key)}_FILE")}
         return PluginTables(

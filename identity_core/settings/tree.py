@@ -206,7 +206,7 @@ class TracingSettings:
 
 @value_class
 class BackupSettings:
-    """Where backups are, for `identity doctor`."""
+    """The places of backups, for `identity doctor`."""
 
     directory: Path | None = setting(
         None, "The folder of sealed backups, whose newest the doctor looks at.", example='"/var/backups/identity"'
@@ -289,5 +289,5 @@ class Settings:
             raise ValueError("key_stores names a store twice")
 
     def origin(self, key: str) -> Origin:
-        """Where the value of the dotted ``key`` came from."""
+        """Return the source of the value of the dotted ``key``."""
         return self.origins.get(key, DEFAULT)

@@ -1,4 +1,5 @@
-"""What the service stores beside the ledger: document index, challenges, idempotency keys, and the rows of extensions.
+"""The data that the service stores beside the ledger: document index, challenges, idempotency keys, and the rows of
+extensions.
 
 One database, ``identity.sqlite`` or the operator's server; one writer a process, shared by all repositories.
 """

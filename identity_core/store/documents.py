@@ -68,7 +68,7 @@ _SEQUENCES = "SELECT sequence FROM did_versions WHERE sequence > :known ORDER BY
 
 @dataclass(slots=True)
 class _Look:
-    """What ``foreign_changes`` said when a task first asked."""
+    """The result of ``foreign_changes`` at the first call of a task."""
 
     foreign: int | None = None
 
@@ -185,7 +185,7 @@ class Documents(Repository):
         return followed_by(self._database.write, record)
 
     def _insert(self, transaction: Transaction, records: Sequence[_Record]) -> list[list[IndexedVersion]]:
-        """Of each record the versions whose rows are in their places now."""
+        """Insert the rows, and return the versions of each record whose rows are in place."""
         are_new = are_inserted(transaction, self._mac, *[row for record, _ in records for _, row in record])
         self._events.insert(transaction, [event for _, event in records if event is not None])
         return [[each for each, row in record if are_new or self._inserted(transaction, row)] for record, _ in records]

@@ -120,7 +120,7 @@ def version_of(read: Row) -> IndexedVersion:
 
 
 def stored_version_of(read: Row) -> StoredVersion:
-    """What answers need of it; for rows that are ours."""
+    """Return the part of the version that answers need; for authenticated rows."""
     _, number, _, place, block, recorded, digest, metadata, document, changes, _, _, _ = read
     said = orjson.loads(metadata)
     created, updated, deactivated, operation = said["created"], said["updated"], said["deactivated"], said["operation"]

@@ -102,8 +102,8 @@ class StoredInvocations(Repository):
                 self._leased.discard(lease.token)
 
     async def _committed(self, job: Job[T]) -> T:
-        """What a job of a proof gives, committed with those of others. It waits for none where all that are under way are waiting, and so
-        not at all for a proof that is made alone."""
+        """Return the result of a job of a proof, committed with other jobs. It waits for none where all that are under
+        way are waiting, and so not at all for a proof that is made alone."""
         self._waiting += 1
         patience = PATIENCE_SECONDS if len(self._leased) > self._waiting else 0.0
         try:
@@ -196,7 +196,8 @@ class StoredInvocations(Repository):
 
 
 def _seen(transaction: Transaction, invocation: Invocation, now: int) -> Outcome | None:
-    """What became of the same request, or None when it may go on. Raises ``IbctReplayed``, ``RequestInProgress``."""
+    """Return the result of the same request, or None if it may continue. Raises ``IbctReplayed``,
+    ``RequestInProgress``."""
     asked = (invocation.nonce_digest, invocation.id_digest, invocation.request_digest)
     rows: Sequence[Any] = transaction.execute(_FIND, _TABLE.write(invocation)).fetchall()
     if not rows:

@@ -102,7 +102,7 @@ def find_proof(transaction: Transaction, proof_id: str) -> StoredProof | None:
 
 
 def read_records(transaction: Transaction, proof: StoredProof) -> ProofRecords:
-    """What the records say of the proof, inside somebody's transaction."""
+    """Return the records of the proof, read in a transaction of the caller."""
     # PostgreSQL has no NUL in texts; no credential has such an id either.
     ids = {f"id{number}": each.replace("\0", "\1") for number, each in enumerate(proof.credential_ids)}
     # Nothing but the names of parameters goes into the text.

@@ -251,7 +251,7 @@ class Repository:
         self._database = database
 
     async def _rows(self, sql: str, parameters: Mapping[str, object]) -> list[Any]:
-        """What the statement selects of what is committed."""
+        """Return the committed rows that the statement selects."""
         return await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
 
     async def _change(
@@ -277,7 +277,7 @@ def row_id(at: datetime, random: Callable[[int], bytes]) -> str:
 
 
 def first_at(at: datetime | None) -> str:
-    """What no id of that time or later precedes; without a time, what no id precedes."""
+    """Return the lowest id of that time; without a time, the lowest id."""
     return "" if at is None else f"{max(0, micros(at)):016x}"
 
 

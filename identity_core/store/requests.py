@@ -140,7 +140,8 @@ _FORGET_USAGE = delete_first("usage", "day > :kept AND day < :before ORDER BY da
 
 @dataclass(slots=True, eq=False)
 class _Ahead:
-    """What a counter has counted already for requests to come. ``asking``: somebody is about to count more, and sets it afterwards."""
+    """The numbers that a counter has reserved for later requests. ``asking``: somebody is about to count more, and sets
+    it afterwards."""
 
     records: int = 0
     octets: int = 0

@@ -1,4 +1,5 @@
-"""What marks a row as ours: BLAKE2b keyed with a key that follows from one of the custodian's (RFC 7693 §2.5, RFC 5869).
+"""The authentication tag of a row: BLAKE2b keyed with a key that follows from one of the custodian's (RFC 7693 §2.5,
+RFC 5869).
 
 A row of the document index has a tag over all that it says, a head of the audit log one over how far the chain reaches. Anyone who can
 write to the database and does not hold the custodian's keys cannot make one; that an old row was put back, or one was taken

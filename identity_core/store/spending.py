@@ -182,7 +182,8 @@ def limited(chain: Sequence[Standing], asked: Sequence[tuple[Disclosure, Sequenc
 
 
 def in_force(invocation: Invocation, spending: Consumption) -> tuple[str, dict[str, object]]:
-    """What to add to a condition, and its parameters, so that it holds only where ``revoked`` refuses nothing."""
+    """Return an additional condition and its parameters that restrict a statement to rows that ``revoked`` does not
+    refuse."""
     delegations = {f"delegation{number}": one for number, one in enumerate(spending.delegations)}
     credentials = {f"credential{number}": one for number, one in enumerate(spending.credential_ids)}
     parameters: dict[str, object] = {"id_digest": invocation.id_digest, **delegations, **credentials}

@@ -19,8 +19,8 @@ from limits.aio.storage.base import Storage
 
 
 class Decision(NamedTuple):
-    """What a bucket answers. ``remaining`` is in whole tokens; ``retry_after_seconds`` is 0 when allowed, else the time
-    after which the same request would pass; ``reset_after_seconds`` is the time until the bucket is full."""
+    """The answer of a bucket. ``remaining`` is in whole tokens; ``retry_after_seconds`` is 0 when allowed, else the
+    time after which the same request would pass; ``reset_after_seconds`` is the time until the bucket is full."""
 
     allowed: bool
     remaining: int
@@ -119,7 +119,7 @@ class TokenBucketMemoryStorage(TokenBucketStorage):
 
     @property
     def base_exceptions(self) -> type[Exception]:
-        """What ``limits`` would wrap; nothing here fails."""
+        """Return the errors that ``limits`` would wrap; nothing here fails."""
         return MemoryError
 
     async def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:

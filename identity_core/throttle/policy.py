@@ -1,4 +1,4 @@
-"""Whose bucket pays for a request, and what the answer says about it (openapi/DECISIONS.md §3.6).
+"""The choice of the bucket that a request consumes, and the headers of its answer (openapi/DECISIONS.md §3.6).
 
 An API key draws on a bucket of its own rate and burst; a DID that has signed in on one of its own; a stranger on that of his
 address, an IPv6 address by its /64, because a household has 2^64 of them; the challenge endpoint on a smaller one of the address.

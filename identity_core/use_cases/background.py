@@ -1,5 +1,5 @@
-"""What a process does beside its requests: one task that takes step after step, from ``begin`` to ``close`` or within
-``async with``.
+"""Background tasks of a process: one task that takes step after step, from ``begin`` to ``close`` or within ``async
+with``.
 
 A refusal is told once for each new reason and tried again; a fault of ours ends the task, with an alarm. Left out: waiting longer
 after each failure. The steps are cheap, and an operator who mends the cause wants to see it within a second.

@@ -41,7 +41,7 @@ NO_SECRET: Final = ""
 
 
 class StatusPurpose(StrEnum):
-    """What a status list says of a credential (Bitstring Status List 1.0 §2.1)."""
+    """The purpose of a status list (Bitstring Status List 1.0 §2.1)."""
 
     REVOCATION = "revocation"
     SUSPENSION = "suspension"
@@ -49,9 +49,10 @@ class StatusPurpose(StrEnum):
 
 @value_class
 class Binding:
-    """What a credential of suite 2 has besides (PROTOCOL-2.md §2, §3): the octets of the signed header, the 48 octets K of the holder's
-    commitment, the handle in the status list (0 without one), and the name of the holder's secret at its custodian (``NO_SECRET`` where a
-    wallet keeps it). ``secret_replaced``: the holder had another secret at this issuer before, and the issuer accepted that."""
+    """The additional data of a credential of suite 2 (PROTOCOL-2.md §2, §3): the octets of the signed header, the 48
+    octets K of the holder's commitment, the handle in the status list (0 without one), and the name of the holder's
+    secret at its custodian (``NO_SECRET`` where a wallet keeps it). ``secret_replaced``: the holder had another secret
+    at this issuer before, and the issuer accepted that."""
 
     header: bytes
     commitment: bytes

@@ -35,7 +35,7 @@ _OPTIONAL: Final = frozenset({"validUntil", "credentialStatus"})
 
 
 class PresentedBinding(Protocol):
-    """What a credential that is bound to its holder says besides. All of it is a claim."""
+    """The additional claims of a credential that is bound to its holder. All of it is a claim."""
 
     def signature_check(
         self, presented: PresentedCredential, public_key: bytes, definition: CredentialSchema, values: Mapping[str, Any]
@@ -73,7 +73,7 @@ def status_entries(credential: Credential, base_url: str, bound: BoundFormat | N
 
 @value_class
 class PresentedCredential:
-    """What somebody says is a credential. All of it is a claim; ``attributes`` are as they came."""
+    """An object that claims to be a credential. All of it is a claim; ``attributes`` are as they came."""
 
     id: str
     issuer: Did

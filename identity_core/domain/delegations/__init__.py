@@ -1,1 +1,1 @@
-"""What a holder lets an agent do: delegations, their chains, actions, and the tokens that carry them."""
+"""Permissions of agents: delegations, their chains, actions, and the tokens that carry them."""

@@ -104,7 +104,7 @@ class Delegation:
         return DelegationState.SCHEDULED if now < self.not_before else DelegationState.ACTIVE
 
     def event(self, kind: str) -> Event:
-        """What happened to it, such as ``delegation.created``."""
+        """Return the name of the event, such as ``delegation.created``."""
         holder, agent = str(self.holder), str(self.agent)
         parties = Parties(holder=holder, agent=agent, delegation_id=self.id)
         return DelegationChanged(kind, holder, parties, details={"delegationId": self.id, "agent": agent})
@@ -176,7 +176,7 @@ class AutonomyTable:
     ceiling: int = HIGHEST
 
     def required_autonomy(self, *, pinned: bool, anchor: bool) -> int:
-        """What a proof needs."""
+        """Return the autonomy that a proof requires."""
         return (self.pinned if pinned else self.chosen) + (self.anchor if anchor else 0)
 
     def check_proof(self, level: int, *, pinned: bool, anchor: bool) -> None:

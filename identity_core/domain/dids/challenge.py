@@ -27,7 +27,7 @@ MAX_HEADER: Final = 4 * ((MAX_TEXT + 1 + 88 + 2) // 3)
 
 @value_class
 class SignedHeader:
-    """Who signed, the 64-byte signature, and the challenge where the header names it."""
+    """The signer, the 64-byte signature, and the challenge if the header names it."""
 
     did: Did
     signature: bytes

@@ -1,4 +1,4 @@
-"""What may happen to a DID: one frozen value a kind of change.
+"""Changes of a DID: one frozen value a kind of change.
 
 A change says what is wanted; ``evolution.evolve`` decides whether it is allowed and what the next state is. Keys are
 given by their multikey, without the DID, because a self-certifying DID is known only after its first entry is drafted.
@@ -44,7 +44,8 @@ class Authorization:
 
 @value_class
 class WitnessList:
-    """Who must approve of the entries of a did:webvh: ``threshold`` of the witnesses with these ``ids`` (did:key)."""
+    """The witnesses that must approve the entries of a did:webvh: ``threshold`` of the witnesses with these ``ids``
+    (did:key)."""
 
     threshold: int
     ids: tuple[str, ...]
@@ -113,8 +114,8 @@ class SetAlsoKnownAs:
 
 @value_class
 class SetWitnesses:
-    """Who must approve of the entries after this one; None for nobody. Those of before must still approve of this one. For methods whose
-    logs are published."""
+    """A change of the witnesses that must approve later entries; None for no witness. Those of before must still
+    approve of this one. For methods whose logs are published."""
 
     witnesses: WitnessList | None
 

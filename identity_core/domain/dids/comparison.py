@@ -13,7 +13,7 @@ from identity_core.errors import DidNotFound, InvalidDocument
 
 
 def changes(before: DidState | None, after: DidState) -> tuple[str, ...]:
-    """What is different, as public strings such as ``keyAdded #z6Mk…``."""
+    """Return the differences as public strings such as ``keyAdded #z6Mk…``."""
     if before is None:
         return _beginning(after)
     old, new = before.document, after.document

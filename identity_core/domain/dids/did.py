@@ -54,7 +54,8 @@ class Did:
 
     @property
     def shown(self) -> str:
-        """What a refusal repeats of a DID that nobody here knows: its identifier may be a private key (``domain/inputs.py``)."""
+        """Return the part of an unknown DID that an error may repeat: its identifier may be a private key
+        (``domain/inputs.py``)."""
         return echoed(self.text, DID)
 
 

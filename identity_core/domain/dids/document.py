@@ -54,7 +54,7 @@ class ServiceEntry:
 
     @property
     def fragment(self) -> str:
-        """What names the service within its document."""
+        """Return the fragment that names the service within its document."""
         return self.id.partition("#")[2]
 
 

@@ -1,4 +1,4 @@
-"""Who may change a DID, and the evidence that they wanted to; and that who lists a BBS key has it.
+"""Permissions to change a DID, the evidence of a requested change, and the possession of a listed BBS key.
 
 A change under DIDAuth or RecoveryKey carries the challenge and the signature over it. What is checked here holds when a change is
 drafted and when a log is read years later, so it needs the state before the change and the time of the entry, and nothing else. The

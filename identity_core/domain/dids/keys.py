@@ -93,7 +93,8 @@ def key_type(name: str) -> KeyType:
 
 
 def default_purposes(name: str, *, primary: bool) -> tuple[str, ...]:
-    """What a key serves when no one says: a primary Ed25519 key everything but key agreement, a later one authentication."""
+    """Return the purposes of a key without explicit purposes: a primary Ed25519 key everything but key agreement, a
+    later one authentication."""
     kind = key_type(name)
     return kind.primary if primary else kind.secondary
 

@@ -1,4 +1,4 @@
-"""What the body of a request asks for: from the JSON that a controller signs to the change that an entry records.
+"""The body of a request: from the JSON that a controller signs to the change that an entry records.
 
 The use cases make changes of bodies with it, and every reader of a log with ``strictEvidence`` runs it again on the body that the entry
 carries. So whoever holds the log key cannot put one request's signature under another change. Bodies are those of updateDid,
@@ -48,8 +48,8 @@ _MEMBERS: Final = {
 
 
 def operations(body: Body, did: str) -> tuple[Operation, ...]:
-    """What updateDid asks for. Members that belong to another operation are refused, not ignored. Raises ``InvalidRequest``,
-    ``InvalidDocument``."""
+    """Return the changes that an updateDid body requests. Members that belong to another operation are refused, not
+    ignored. Raises ``InvalidRequest``, ``InvalidDocument``."""
     if "operations" not in body:
         return (_operation(body, did),)
     if len(body) > 1:

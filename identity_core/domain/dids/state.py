@@ -74,7 +74,7 @@ class SpentChallenge:
 
 @value_class
 class DidState:
-    """What the log of a DID says after ``version_id`` entries.
+    """The state of a DID after the first ``version_id`` entries of its log.
 
     Times are aware UTC with microseconds. ``entry_hash`` is the hash part of the entry's webvh versionId, empty while no entry was
     written; ``operation`` the kind of the last change (create, update, keyRotated, keyExpired, recovered, deactivated,
@@ -194,7 +194,7 @@ def expired(state: DidState, now: datetime) -> tuple[DidState, ...]:
 
 
 def unexpired(spent: tuple[SpentChallenge, ...], at: datetime) -> tuple[SpentChallenge, ...]:
-    """Those that could still be offered again."""
+    """Return the challenges that could still be used."""
     return tuple(challenge for challenge in spent if challenge.expires_at > at)
 
 

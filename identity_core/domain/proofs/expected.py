@@ -1,4 +1,4 @@
-"""What a proof says of several credentials together, and what a verifier expects of it, part by part.
+"""The joint content of a proof about several credentials, and the verifier's expectations, part by part.
 
 A proof of suite 1 is about predicates of one credential (``PresentedProof``). What a proof of another suite may say besides is a
 ``PresentedQuestion``.
@@ -38,8 +38,9 @@ class KeptCredential:
 
 @value_class
 class KeptQuestion:
-    """What was asked of several credentials together. ``same`` are classes of attributes that are equal and not null; ``either`` groups of
-    predicates, counted through all credentials, of which one holds at least; ``pseudonym`` the verifier's context."""
+    """The stored question about several credentials together. ``same`` are classes of attributes that are equal and not
+    null; ``either`` groups of predicates, counted through all credentials, of which one holds at least; ``pseudonym``
+    the verifier's context."""
 
     credentials: tuple[KeptCredential, ...]
     same: tuple[tuple[AttributeOf, ...], ...]
@@ -58,8 +59,8 @@ class ExpectedCredential:
 
 @value_class
 class ExpectedQuestion:
-    """What a verifier expects of a proof about several credentials together: exactly its own question, part by part. ``same``, ``either``
-    and ``pseudonym`` are as ``KeptQuestion`` has them."""
+    """The verifier's expectation of a proof about several credentials together: exactly its own question, part by part.
+    ``same``, ``either`` and ``pseudonym`` are as ``KeptQuestion`` has them."""
 
     credentials: tuple[ExpectedCredential, ...]
     same: tuple[tuple[AttributeOf, ...], ...] = ()

@@ -1,4 +1,4 @@
-"""What is proved, with what, for whom, and what comes out.
+"""Statements, witnesses, contexts and proofs.
 
 A ``Statement`` is the verifier's question, a ``Witness`` the holder's secret, a ``Context`` binds a proof to one verifier, nonce
 and time. All of it is under the proof's challenge (PROTOCOL.md §6). ``ReceivedProof`` is the one reader of a ``ZKProof`` that
@@ -70,13 +70,14 @@ class Witness(Hidden):
 
 
 def capability_digest(nonce: bytes, token: bytes) -> bytes:
-    """What binds a proof to the capability token under which it was made: salted with the verifier's nonce, so that anyone who
-    holds the token recognises it and no one else can link two proofs by it."""
+    """Return the digest that binds a proof to the capability token of its request: salted with the verifier's nonce, so
+    that anyone who holds the token recognises it and no one else can link two proofs by it."""
     return hashlib.sha256(_CAPABILITY_TAG + len(nonce).to_bytes(8, "big") + nonce + token).digest()
 
 
 def nonce_of(challenge: str) -> bytes:
-    """What a proof that answers a challenge is bound to. Raises ``InvalidRequest`` for one that no proof can be bound to."""
+    """Return the nonce that binds a proof to a challenge. Raises ``InvalidRequest`` for one that no proof can be bound
+    to."""
     nonce = challenge.encode()
     if not MIN_NONCE_OCTETS <= len(nonce) <= MAX_NONCE_OCTETS:
         raise InvalidRequest(
@@ -221,7 +222,7 @@ class ReceivedProof:
 
 @value_class
 class PresentedProof:
-    """What a proof says about itself. It is a claim until ``Prover.verify`` has accepted exactly this, with a key that the
+    """The content of a proof. It is a claim until ``Prover.verify`` has accepted exactly this, with a key that the
     verifier got elsewhere."""
 
     verification_method: str

@@ -1,4 +1,4 @@
-"""What a proof is asked for and what is answered, free of HTTP.
+"""Requests for proofs and stored proofs, free of HTTP.
 
 ``read_value`` checks a predicate's value before its type is known.
 
@@ -55,7 +55,7 @@ IMPORTED: Final = "import"
 
 @value_class
 class ProofRevocation:
-    """Who took a proof back, when and why. ``by`` is ``Caller.identity``."""
+    """The revocation of a proof, with its author, time and reason. ``by`` is ``Caller.identity``."""
 
     at: datetime
     by: str
@@ -124,5 +124,5 @@ class StoredProof:
 
     @property
     def parties(self) -> Parties:
-        """Whom an event of the proof may concern."""
+        """Return the parties that an event of the proof may concern."""
         return Parties(self.holder, self.agent, self.issuer, self.delegation_id, self.credential_id, self.id)

@@ -1,4 +1,4 @@
-"""What a verification says: one check after the other, each with its outcome, and what follows from them.
+"""The result of a verification: one check after the other, each with its outcome, and what follows from them.
 
 A check is right, wrong, or could not be made (``ok`` None): a verifier may come back for the last, and must not for the second.
 Only when every check is right is a proof verified. Warnings are about what stands around the proof; they do not touch it.
@@ -76,12 +76,13 @@ _CHECKS: Final = {
 
 @value_class
 class Expectation:
-    """What the verifier asked for. None: it has no expectation there, and is told so. ``predicates`` are JSON ``ZKPredicate``;
-    ``header_digest`` is the SHA-256 of the schema's header; ``issuer`` the DID of the verification method; ``max_age`` how long ago the
-    proof may have been made, by its own word; ``status_max_age`` how long ago the epoch of its status list may have ended. ``requires``
-    names what of ``NEVER_PROVEN`` the proof must itself say. ``question`` stands instead of predicates, issuer and schema, for a proof
-    about several credentials, or of alternatives, equal attributes or a pseudonym. ``agent_key``, 32 octets of Ed25519, is whose
-    signature hands the proof over; ``consent_cover`` what the holder's consent must be about at least, without it audience, challenge and
+    """The verifier's expectation. None: it has no expectation there, and is told so. ``predicates`` are JSON
+    ``ZKPredicate``; ``header_digest`` is the SHA-256 of the schema's header; ``issuer`` the DID of the verification
+    method; ``max_age`` how long ago the proof may have been made, by its own word; ``status_max_age`` how long ago the
+    epoch of its status list may have ended. ``requires`` names what of ``NEVER_PROVEN`` the proof must itself say.
+    ``question`` stands instead of predicates, issuer and schema, for a proof about several credentials, or of
+    alternatives, equal attributes or a pseudonym. ``agent_key``, 32 octets of Ed25519, is whose signature hands the
+    proof over; ``consent_cover`` what the holder's consent must be about at least, without it audience, challenge and
     question."""
 
     verification_method: str | None = None
@@ -157,7 +158,8 @@ class Expectation:
         return (*unasked, *filterfalse(self.requires.__contains__, NEVER_PROVEN))
 
     def unchecked_of(self, presented: AnyPresented) -> tuple[str, ...]:
-        """What of this proof the verifier said nothing about, beside ``unchecked``: the key of an agent that it names."""
+        """Return the parts of this proof that the expectation does not cover, beside ``unchecked``: the key of an agent
+        that it names."""
         return ("agentKey",) if self.agent_key is None and _agent_key(presented) else ()
 
     def _covers(self, presented: AnyPresented) -> bool:
@@ -166,7 +168,8 @@ class Expectation:
         return self.consent_cover is None or (cover is not None and self.consent_cover & cover == self.consent_cover)
 
     def _parts(self, presented: AnyPresented) -> Parts:
-        """What is expected and what the proof says, by name. Raises ``ProofInvalid`` for a predicate that no such proof can have."""
+        """Return the expected and the actual value of each part, by name. Raises ``ProofInvalid`` for a predicate that
+        no such proof can have."""
         schema, context = presented.schema, presented.context
         predicates = None if self.predicates is None else [canonical(schema, asked) for asked in self.predicates]
         return {

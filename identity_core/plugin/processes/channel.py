@@ -102,7 +102,7 @@ class VerifyTogether(Struct, tag=True):
     calls: list[Verify | Extended]
 
     def refusals(self, prover: BatchVerifier) -> list[ProofInvalid | None]:
-        """What each call would raise. Raises ``ValueError`` for another number of answers."""
+        """Return the error of each call, or None. Raises ``ValueError`` for another number of answers."""
         calls: list[Any] = [one.parse() if isinstance(one, Extended) else one for one in self.calls]
         found: dict[int, ProofInvalid | None] = {}
         kinds: list[Any] = [*dict.fromkeys(map(type, calls))]
@@ -130,7 +130,7 @@ Call = Single | Together
 
 
 class _Upward(Struct, tag=True, forbid_unknown_fields=True):
-    """What a worker sends."""
+    """The messages of a worker."""
 
 
 class Ready(_Upward):
@@ -143,7 +143,7 @@ class Ready(_Upward):
 
 
 class Returned(_Upward):
-    """What a call returned. ``value`` is read when the call is known, as the type that it promises."""
+    """The result of a call. ``value`` is read when the call is known, as the type that it promises."""
 
     value: Raw
 

@@ -1,4 +1,4 @@
-"""What runs in a worker: builds the prover, then answers call after call until the server closes the channel.
+"""The main loop of a worker: builds the prover, then answers call after call until the server closes the channel.
 
 Whatever the prover does becomes one of three answers: a result, an error of the port's contract, or a failure, of which only the
 type and the place are told. What cannot be answered from inside (a hang, a crash, ``os._exit``) is the server's to notice.

@@ -1,4 +1,5 @@
-"""What processes may do: a worker less than the server, and not for longer than the server lives; a copy of the server nothing.
+"""Restrictions of processes: a worker less than the server, and not for longer than the server lives; a copy of the
+server nothing.
 
 Linux does what needs doing here; where a call is missing the worker goes without.
 """

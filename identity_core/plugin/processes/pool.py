@@ -38,7 +38,7 @@ LONGEST_PAUSE_SECONDS: Final = 10.0
 
 @value_class
 class _Turn:
-    """What a worker is at."""
+    """The current task of a worker."""
 
     jobs: Sequence[Job]
     began: float
@@ -104,7 +104,7 @@ class Pool:
             self._logger.error("the prover failed: %s", self._trouble)
 
     async def call(self, call: Single) -> Outcome:
-        """What the worker sent back. Raises ``Fault`` and ``DeadlineExceeded``."""
+        """Return the answer of the worker. Raises ``Fault`` and ``DeadlineExceeded``."""
         if self._closing.is_set():
             raise PluginUnavailable
         if self._trouble:
@@ -199,7 +199,7 @@ class Pool:
         return was_up
 
     def _ask_again(self, jobs: Sequence[Job], error: Fault) -> None:
-        """Those of several each by itself; a single one has its answer."""
+        """Send the calls of a batch again, each alone; a single call has its answer."""
         for job in reversed(jobs):
             if len(jobs) == 1 or self._closing.is_set():
                 job.end(error)

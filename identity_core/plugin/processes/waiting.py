@@ -71,7 +71,7 @@ class Job:
 
 
 def message_of(jobs: Sequence[Job]) -> bytes:
-    """What goes to the worker for them."""
+    """Return the message to the worker for these calls."""
     together = jobs[0].together
     if len(jobs) > 1 and together is not None:
         return frame(encode_several(together, [job.call for job in jobs]))

@@ -177,7 +177,8 @@ class OfferedChallengeRow(StoreModel, table=True):
 
 
 class UsageRow(StoreModel, table=True):
-    """What an owner has written: on one UTC day (days since 1970), or with day 0 what of it is kept for good."""
+    """The amount of data that an owner has written: on one UTC day (days since 1970), or with day 0 what of it is kept
+    for good."""
 
     __tablename__ = "usage"
     __table_args__ = (Index(None, "day"),)

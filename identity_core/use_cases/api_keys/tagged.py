@@ -80,11 +80,12 @@ class TaggedKeys:
         await self.tags.accept([key async for key in _all(self.store)])
 
     async def faults(self) -> Sequence[str]:
-        """What is wrong with the key store, a line for each key."""
+        """Return the faults of the key store, a line for each key."""
         return (await self.examined())[0]
 
     async def examined(self) -> tuple[Sequence[str], datetime | None]:
-        """What is wrong with the key store, a line for each key; and when the first key expires that is usable now, if one does."""
+        """Return the faults of the key store, a line for each key; and the earliest expiry of a usable key, if there is
+        one."""
         known, found, seen, ends, now = await self.tags.known(), [], set(), list[datetime](), self.clock.now()
         async for key in _all(self.store):
             seen.add(key.id)

@@ -27,7 +27,7 @@ CAPACITY = 10_000
 
 
 class ApiKeyCache:
-    """What the stores said about digests, for ``LIFETIME_SECONDS``; the oldest answer makes room for a new one.
+    """The answers of the key stores about digests, cached for ``LIFETIME_SECONDS``; a full cache drops the oldest.
 
     Negative answers are kept apart, so that a flood of guesses does not push out the keys that are in use.
     """

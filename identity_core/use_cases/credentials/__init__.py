@@ -1,1 +1,1 @@
-"""What is done with credentials: schemas, issue, import, read, status, verify (README.md)."""
+"""Use cases of credentials: schemas, issue, import, read, status, verify (README.md)."""

@@ -1,4 +1,4 @@
-"""Who may know of a credential, who sees its values, and who may act for its issuer.
+"""Read access to credentials and their values, and the right to act for an issuer.
 
 Holder and issuer see everything. An API key whose allowlist names one of them does so too, because somebody decided that for
 this DID; a key that may act for anybody sees no values, so that a leaked admin key does not open every credential. An

@@ -41,7 +41,7 @@ class CredentialSeal:
         return sealing.seal(self.key, plain, _bound(credential), random=self.random)
 
     def open(self, credential: Credential, box: bytes) -> Witness:
-        """What is in the box. Raises ``InternalError`` for a box that is not this credential's."""
+        """Return the content of the box. Raises ``InternalError`` for a box that is not this credential's."""
         try:
             plain = orjson.loads(sealing.unseal(self.key, box, _bound(credential)))
         except sealing.BoxInvalid as error:

@@ -40,8 +40,8 @@ _KINDS: Final = {
 
 @value_class
 class SetCredentialStatus:
-    """What is so already stays so, and is no error. Raises ``CredentialNotFound``, ``Forbidden`` for a party that is not the
-    issuer, ``Conflict`` for what revocation forbids."""
+    """Set the status of a credential; a status that is already set is no error. Raises ``CredentialNotFound``,
+    ``Forbidden`` for a party that is not the issuer, ``Conflict`` for what revocation forbids."""
 
     access: CredentialAccess
     credentials: Credentials
@@ -68,7 +68,7 @@ class SetCredentialStatus:
 
 
 def _purpose(text: str) -> StatusPurpose:
-    """What is set or lifted. Raises ``InvalidRequest``."""
+    """Return the purpose that is set or lifted. Raises ``InvalidRequest``."""
     try:
         return StatusPurpose(text)
     except ValueError:

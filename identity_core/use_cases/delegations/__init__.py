@@ -1,1 +1,1 @@
-"""What is done with delegations: create, read, suspend, resume, revoke; revoking an IBCT."""
+"""Use cases of delegations: create, read, suspend, resume, revoke; revoking an IBCT."""

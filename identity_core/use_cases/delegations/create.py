@@ -89,7 +89,7 @@ CREATED: Final = "delegation.created"
 
 @value_class
 class _Parts:
-    """What the texts of a request say. ``grants`` holds the compiled ``predicates`` too."""
+    """The parsed texts of a request. ``grants`` holds the compiled ``predicates`` too."""
 
     holder: Did
     agent: Did

@@ -1,4 +1,4 @@
-"""Who may know a delegation, and who may act in whose name.
+"""Read access to delegations, and the right to act for a holder.
 
 Parties of a delegation are its holder and the agents of its chain up to the root; an operator is anyone who has an API key whose
 allowlist names the holder. For everybody else it does not exist.

@@ -1,1 +1,1 @@
-"""What can be done to a DID, and the one way to read and to write it."""
+"""Use cases of DIDs, and the one way to read and to write them."""

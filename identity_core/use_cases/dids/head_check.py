@@ -161,7 +161,7 @@ class HeadCheck:
         return folded[-1]
 
     def incomplete(self, did: Did, version_id: int) -> DidQuarantined:
-        """What to raise when a version is missing that the head says there was."""
+        """Return the error for a version that is missing although the head counts it."""
         return self._differs(did.text, f"version {version_id} is missing in the index")
 
     async def bring_up(self, did: Did) -> IndexedVersion | None:

@@ -95,7 +95,7 @@ class DidReader:
         return found[0], found[1]
 
     async def standing(self, did: Did, *, decides: bool = False) -> CurrentVersion:
-        """What is recorded and what is due. Raises ``DidNotFound``, ``DidQuarantined``."""
+        """Return the recorded and the due versions. Raises ``DidNotFound``, ``DidQuarantined``."""
         recorded = await self.recorded(did, decides=decides)
         if recorded is None:
             raise DidNotFound(details={"did": did.shown})
@@ -121,7 +121,7 @@ class DidReader:
         return standing
 
     async def elsewhere(self, did: Did) -> IndexedVersion | None:
-        """What the DID's own method finds of it in the network, for one that is not recorded here.
+        """Return the version that the DID's own method finds in the network, for a DID that is not recorded here.
 
         Raises ``PluginUnavailable`` when that could not be learnt, ``NotAcceptable`` for a document that no media type of
         this service can show.

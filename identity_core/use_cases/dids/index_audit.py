@@ -43,8 +43,8 @@ class IndexAudit:
     clock: Clock
 
     async def differences(self, did: str) -> Sequence[str]:
-        """What is different about one DID, a line for each version; one line where its log does not hold. Nothing is said of a DID whose
-        method is not loaded now."""
+        """Return the differences of one DID, a line for each version; one line if its log is invalid. Nothing is said
+        of a DID whose method is not loaded now."""
         return await self._differing(did, self.rows.compare)
 
     async def whole(self) -> AsyncIterator[tuple[str, Sequence[str]]]:
@@ -91,8 +91,9 @@ class IndexAudit:
     async def _differing(
         self, did: str, compare: Callable[[str, Sequence[IndexedVersion]], Awaitable[Sequence[str]]]
     ) -> Sequence[str]:
-        """What ``compare`` finds. A version that another process wrote between fold and comparison is no difference: then both are made
-        again, and of a DID that is written to all the while the next audit tells."""
+        """Return the differences that ``compare`` finds. A version that another process wrote between fold and
+        comparison is no difference: then both are made again, and of a DID that is written to all the while the next
+        audit tells."""
         if _method(did) not in self.check.methods:
             return ()
         for _ in range(LOOKS):

@@ -90,7 +90,7 @@ class Generations(Protocol):
 
 
 class KnownGenerations:
-    """What a signer was opened with, for good."""
+    """The generations of keys with which a signer was opened."""
 
     async def fresh(self) -> None:
         """Nothing to read."""
@@ -175,7 +175,7 @@ class LogSigner:
         )
 
     def _said(self, state: DidState | None, change: Change, key: LogKey) -> LogKeys | None:
-        """What the entry says of the keys of its log; None where that follows from the entry before."""
+        """Return the log keys that the entry states; None if they follow from the entry before."""
         if not self.next_key_hashes:
             return None
         if state is not None and not state.next_key_hashes:

@@ -44,9 +44,9 @@ from identity_core.use_cases.proofs.suite_1 import own_members
 
 @value_class
 class VerifiedProof:
-    """What is proven. ``unchecked`` names the parts about which the verifier had no expectation: a proof for somebody else, or
-    of another question, passes there. It always names what a proof does not say: ``holder``, ``credentialValidity``,
-    ``credentialStatus`` and ``revocation``."""
+    """The proven statement. ``unchecked`` names the parts about which the verifier had no expectation: a proof for
+    somebody else, or of another question, passes there. It always names what a proof does not say: ``holder``,
+    ``credentialValidity``, ``credentialStatus`` and ``revocation``."""
 
     presented: AnyPresented
     unchecked: tuple[str, ...]
@@ -178,14 +178,14 @@ class CheckProof:
         return ProofVerification(tuple(checks), presented, unchecked, resolved[0].warnings)
 
     async def expired(self, received: ReceivedProof, question: Expectation) -> ProofVerification:
-        """That the proof has expired, and nothing else about it but what it says of itself."""
+        """Return the error of an expired proof, which repeats only what the proof states."""
         found = await self._read(received, question)
         presented = None if found is None else found[1]
         return ProofVerification((wrong("time", CheckCode.PROOF_EXPIRED),), presented, question.unchecked)
 
     async def _read(self, received: ReceivedProof, question: Expectation) -> tuple[ProofSuite, AnyPresented] | None:
-        """What a proof says, with its suite; None for what is none. The suite that stands beside its text says which to try first,
-        and nothing else: each try is a journey to a worker."""
+        """Return the content of a proof, with its suite; None if it is malformed. The suite that stands beside its text
+        says which to try first, and nothing else: each try is a journey to a worker."""
         signals = received.public_signals or ()
         for suite in sorted(self.suites.values(), key=lambda one: signals[:1] != (one.name,)):
             with suppress(ProofInvalid):

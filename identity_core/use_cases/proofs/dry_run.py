@@ -30,7 +30,7 @@ class UsableDelegation:
 
     @classmethod
     def of(cls, chain: DelegationChain, now: datetime) -> UsableDelegation:
-        """What holds along the whole chain."""
+        """Return the permission of the whole chain."""
         left = [one.max_uses - one.uses for one in chain.records if one.max_uses is not None]
         ends = min(one.expires_at for one in chain.records)
         return cls(chain.leaf.id, chain.state(now).value, max(0, min(left)) if left else None, ends)
@@ -71,7 +71,8 @@ class CheckDelegatedProof:
         return DryRun(None, _found(attempt))
 
     async def _unused(self, attempt: ProofAttempt) -> Precedent:
-        """What is known of the invocation. Raises ``IbctReplayed`` for one that came before, however it ended."""
+        """Return the known state of the invocation. Raises ``IbctReplayed`` for one that came before, however it
+        ended."""
         delegation_id = attempt.capability.delegation_id
         try:
             found = await self.making.invocations.look_up(attempt.invocation, delegation_id, attempt.now)

@@ -236,7 +236,8 @@ class CreateDelegatedPresentation:
 
 
 def _context_of(attempt: ProofAttempt, now: datetime, random: Callable[[int], bytes], policy: ProofPolicy) -> Context:
-    """What the proof is bound to: the verifier's own challenge where the request carries it, else the nonce that the holder picked."""
+    """Return the context that binds the proof: the verifier's own challenge where the request carries it, else the
+    nonce that the holder picked."""
     request, capability = attempt.request, attempt.capability
     nonce = given(request.challenge, capability.nonce).encode()
     issued_at = now.replace(microsecond=0)

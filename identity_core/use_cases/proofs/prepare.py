@@ -48,8 +48,8 @@ class AskedPart:
 
 @value_class
 class Claim:
-    """What one action of the IBCT is about: ``attribute`` is empty for a credential and a pseudonym; ``value`` None where the request
-    left it out. ``part`` counts the credentials; None for a pseudonym."""
+    """The subject of one action of the IBCT: ``attribute`` is empty for a credential and a pseudonym; ``value`` None
+    where the request left it out. ``part`` counts the credentials; None for a pseudonym."""
 
     attribute: str
     type: str
@@ -116,7 +116,7 @@ class AskedProof:
 
     @property
     def predicates(self) -> tuple[ZKPredicate | AskedPredicate, ...]:
-        """Of all credentials."""
+        """Return the predicates of all credentials."""
         return tuple(predicate for part in self.parts for predicate in part.predicates)
 
     @property
@@ -159,7 +159,7 @@ def _refused(message: str, member: str) -> InvalidRequest:
 
 @value_class
 class AskedOfAttribute:
-    """What is found out about one attribute of a credential, by its number; ``json`` is in the one canonical form."""
+    """One attribute of a credential, by its number; ``json`` is in the canonical form."""
 
     part: int
     attribute: str
@@ -178,7 +178,8 @@ class PreparedProof:
     seal: CredentialSeal
 
     def opened(self, sealed: Sequence[bytes]) -> list[Witness]:
-        """What is in the boxes of the credentials. Raises ``InternalError`` for one that is not its credential's."""
+        """Return the contents of the boxes of the credentials. Raises ``InternalError`` for one that is not its
+        credential's."""
         return [self.seal.open(*pair) for pair in zip(self.credentials, sealed, strict=True)]
 
     def holds(self, witnesses: Sequence[Witness]) -> bool:
@@ -254,7 +255,7 @@ async def prepare(
 def _joint(
     asked: AskedProof, credentials: Sequence[Credential], predicates: Sequence[tuple[Asked, ...]]
 ) -> KeptQuestion:
-    """What the record of a proof says of several credentials."""
+    """Return the joint part of a proof's record."""
     kept = tuple(
         KeptCredential(one.id, str(one.issuer), one.schema.id, tuple(predicate.json for predicate in each))
         for one, each in zip(credentials, predicates, strict=True)

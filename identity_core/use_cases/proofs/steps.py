@@ -219,7 +219,7 @@ def check_context(pseudonym: str, audience: str) -> None:
 
 
 def consumption(attempt: ProofAttempt, policy: ProofPolicy) -> Consumption:
-    """What will be counted for the answer."""
+    """Return the counters of the answer."""
     since = None if policy.disclosure_window is None else attempt.now - policy.disclosure_window
     prepared = attempt.prepared
     asked = zip(prepared.disclosures(attempt.claims), attempt.pinned, strict=True)

@@ -1,4 +1,5 @@
-"""What has become since of all that a stored proof stands on: the proof itself, its credential, its delegation, its anchor.
+"""The current state of everything on which a stored proof depends: the proof itself, its credential, its delegation,
+its anchor.
 
 A proof does not say so, so a record must; and anyone who could ask it for ever would follow a holder by its changes. Therefore it
 answers those who took part, and while the proof lasts: afterwards a proof is expired, and that is all.
@@ -131,8 +132,8 @@ def _event(verdict: ProofVerification, stored: StoredProof | None) -> Event:
 
 
 def expectation_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expectation:
-    """What the verifier expects. Raises ``InvalidRequest`` for a value or a challenge that no proof can have, and for what is said
-    twice."""
+    """Return the expectation of the verifier. Raises ``InvalidRequest`` for a value or a challenge that no proof can
+    have, and for what is said twice."""
     if wish.predicate is not UNSET and wish.predicates is not UNSET:
         raise InvalidRequest("Send predicate or predicates, not both.", details={"member": "predicates"})
     expected = given(wish.predicates, ()) if wish.predicate is UNSET else (wish.predicate,)

@@ -47,8 +47,8 @@ class CommitmentInvalid(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class IssueRequest:
-    """What a commitment is bound to: the credential's verification method (a DID URL of the issuer) and header, the holder's DID, and the
-    issuer's nonce."""
+    """The binding of a commitment: the credential's verification method (a DID URL of the issuer) and header, the
+    holder's DID, and the issuer's nonce."""
 
     method: str
     header: bytes
@@ -57,7 +57,7 @@ class IssueRequest:
 
     @property
     def fields(self) -> list[bytes]:
-        """What is hashed after the points."""
+        """Return the fields that are hashed after the points."""
         return [self.method.encode(), sha256(self.header).digest(), self.holder.encode(), self.nonce]
 
     @property
@@ -84,12 +84,13 @@ class Commitment(NamedTuple):
 
 
 def issuer_pseudonym_message(issuer: str) -> bytes:
-    """What OP_issuer is hashed from: no verifier's context is written so."""
+    """Return the message from which OP_issuer is hashed: no verifier's context is written so."""
     return frame(TAG + b"issuer-pseudonym", [issuer.encode()])
 
 
 def holder_message(request: IssueRequest, authentication_method: str, commitment: bytes) -> bytes:
-    """What the holder's authentication key signs, so that the issuer knows whose commitment it is. Equation (3.3)."""
+    """Return the message that the holder's authentication key signs, so that the issuer knows the commitment's author.
+    Equation (3.3)."""
     fields = [*request.fields, authentication_method.encode(), sha256(commitment).digest()]
     return frame(TAG + b"holder-commitment", fields)
 

@@ -34,7 +34,7 @@ class ConsentInvalid(ValueError):
 
 
 def pseudonym_message(context: str) -> bytes:
-    """What OP is hashed from, for the context that a verifier names."""
+    """Return the message from which OP is hashed, for the context that a verifier names."""
     return frame(TAG + b"pseudonym", [context.encode()])
 
 

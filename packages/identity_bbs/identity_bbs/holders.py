@@ -37,7 +37,8 @@ class NameRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class HolderConsent:
-    """What the keeper gives to the prover: the consent's octets, and ρ for each credential, which is no part of a proof."""
+    """The output of the keeper for the prover: the consent's octets, and ρ for each credential, which is no part of a
+    proof."""
 
     octets: bytes = field(repr=False)
     rhos: tuple[int, ...] = field(repr=False)

@@ -147,7 +147,8 @@ class RandomScalars(NamedTuple):
 
 
 class InitResult(NamedTuple):
-    """What ProofInit and ProofVerifyInit give: all that the challenge depends on but messages and presentation header.
+    """The output of ProofInit and ProofVerifyInit: all that the challenge depends on but messages and presentation
+    header.
 
     ``points_octets`` is Abar || Bbar || D || T1 || T2, 48 octets each.
     """

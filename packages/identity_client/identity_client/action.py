@@ -82,8 +82,8 @@ _ANY_TYPE: Final = frozenset(kind.value for kind in PredicateType)
 
 @value_class
 class Action:
-    """What one IBCT asks for. ``attribute`` is the name itself, decoded; empty for a credential and a pseudonym; ``pin`` None leaves
-    the value to the agent."""
+    """The request of one IBCT. ``attribute`` is the name itself, decoded; empty for a credential and a pseudonym;
+    ``pin`` None leaves the value to the agent."""
 
     attribute: str
     type: str
@@ -117,7 +117,8 @@ class Action:
 
 @value_class
 class Grant:
-    """What a delegation allows. None stands for ``*`` in ``attribute`` and ``type``, and for any value in ``pin``."""
+    """The permission of a delegation. None stands for ``*`` in ``attribute`` and ``type``, and for any value in
+    ``pin``."""
 
     attribute: str | None
     type: str | None

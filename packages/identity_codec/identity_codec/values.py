@@ -116,7 +116,8 @@ else:
 
 @cache
 def _copier(cls: Any) -> Callable[[Any], Any] | None:
-    """What copies the fields of a value that its maker gives; None for a class that does more than keep them."""
+    """Return the function that copies the constructor's fields of a value; None for a class whose constructor does
+    more."""
     others = [one for one in fields(cls) if not one.init]
     if (
         hasattr(cls, "__post_init__")

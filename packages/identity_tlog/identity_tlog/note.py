@@ -151,7 +151,7 @@ _SIZE = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What a log signs."""
+    """The statement that a log signs."""
 
     origin: str
     size: int
@@ -210,13 +210,13 @@ def open_checkpoint(
 
 
 def cosignature_message(text: str, seconds: int) -> bytes:
-    """What a witness signs with Ed25519 at a POSIX time."""
+    """Return the message that a witness signs with Ed25519 at a POSIX time."""
     return f"cosignature/v1\ntime {seconds}\n{text}".encode()
 
 
 def subtree_message(name: str, seconds: int, checkpoint: Checkpoint) -> bytes:
-    """What the witness ``name`` signs with ML-DSA-44 at a POSIX time: the whole tree of the checkpoint as a subtree. Raises ``Malformed``
-    for a name or an origin of more than 255 octets."""
+    """Return the message that the witness ``name`` signs with ML-DSA-44 at a POSIX time: the whole tree of the
+    checkpoint as a subtree. Raises ``Malformed`` for a name or an origin of more than 255 octets."""
     signer, origin = name.encode(), checkpoint.origin.encode()
     if max(len(signer), len(origin)) > 255:
         raise Malformed("a name in an ML-DSA-44 cosignature has at most 255 octets")

@@ -1,4 +1,4 @@
-"""Whose signatures make a checkpoint valid: C2SP tlog-policy.
+"""The signatures that make a checkpoint valid: C2SP tlog-policy.
 
 A policy names logs, witnesses, groups of them, and the quorum: the witness or group that must have cosigned. Names are octets; they are
 text here, with surrogates in the place of what is not UTF-8, so that two are equal when their octets are.
@@ -150,7 +150,7 @@ class WitnessPolicy:
 
 
 class _Reader:
-    """What the lines so far have said."""
+    """The parsed content of the lines so far."""
 
     def __init__(self) -> None:
         self.logs: list[PolicyLog] = []

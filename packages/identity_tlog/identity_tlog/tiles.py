@@ -28,7 +28,7 @@ TileKey = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Where a tile is: ``level`` None is the bundle of the entries under tile ``number`` of level 0."""
+    """The place of a tile: ``level`` None is the bundle of the entries under tile ``number`` of level 0."""
 
     level: int | None
     number: int

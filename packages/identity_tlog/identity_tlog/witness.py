@@ -1,4 +1,4 @@
-"""What a witness decides: C2SP tlog-witness, ``add-checkpoint``.
+"""The decision of a witness: C2SP tlog-witness, ``add-checkpoint``.
 
 It cosigns a checkpoint only if the log grew from the one that it cosigned last. The refusals are classes, in the order in
 which the specification checks; their HTTP status is the server's. Left out: ``sign-subtree``.

@@ -1,4 +1,5 @@
-"""What agents call at /mcp, over an application of our own in the place of the protocol's: which refusals become what HTTP says."""
+"""The requests of agents to /mcp, over an application of our own in place of the protocol's: which refusals become what
+HTTP says."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ log = logging.getLogger("identity")
 
 @dataclass(slots=True)
 class Figures:
-    """What this process knows and did: gauges of the outbox as it last saw it, and counts since its start."""
+    """The counters of this process: gauges of the outbox as it last saw it, and counts since its start."""
 
     waiting: int = 0
     undecided: int = 0

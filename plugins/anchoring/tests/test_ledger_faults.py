@@ -40,14 +40,14 @@ def own_site(program: Path, tmp_path: Path, **changes: Any) -> Iterator[Site]:
 
 @pytest.fixture
 def site(anvil_program: Path, tmp_path: Path) -> Iterator[Site]:
-    """Where a block counts at once."""
+    """Return a chain on which a block is final at once."""
     with own_site(anvil_program, tmp_path) as made:
         yield made
 
 
 @pytest.fixture
 def patient_site(anvil_program: Path, tmp_path: Path) -> Iterator[Site]:
-    """Where a block counts when there are two more."""
+    """Return a chain on which a block is final after two more blocks."""
     with own_site(anvil_program, tmp_path, confirmations=CONFIRMATIONS) as made:
         yield made
 

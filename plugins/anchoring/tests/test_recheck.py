@@ -1,4 +1,5 @@
-"""What was final and is not any more: batches and revocations whose blocks a ledger undid after it had called them confirmed."""
+"""Anchors that were final and are final no more: batches and revocations whose blocks a ledger undid after it had
+called them confirmed."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from identity_core.store.tables import StoreModel
 
 
 class ConsentReplyRow(StoreModel, table=True):
-    """What a holder has answered an agent on her page, sealed, until the agent has had the time to fetch it."""
+    """A holder's answer to an agent, sealed and stored until the agent fetches it."""
 
     __tablename__ = "consent_replies"
     __table_args__ = (Index(None, "expires_at"),)

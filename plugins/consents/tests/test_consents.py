@@ -1,4 +1,4 @@
-"""Who may answer an agent's request, and who may fetch the answer."""
+"""The right to answer an agent's request, and the right to fetch the answer."""
 
 from __future__ import annotations
 

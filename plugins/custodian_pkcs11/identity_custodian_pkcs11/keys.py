@@ -40,12 +40,12 @@ _PRIVATE: Final[Mapping[Attribute, Any]] = {
 
 
 class KeyDamaged(Exception):
-    """What the token holds under a name is not one whole key; the text says why."""
+    """The objects of the token under a name are not one whole key; the text states the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a key is for."""
+    """The purpose of a key."""
 
     name: str
     key_type: str
@@ -182,7 +182,7 @@ def take(session: pkcs11.Session, label: Label, secret: bytes, curve: bytes) -> 
 
 
 def public_of(key_type: str, secret: bytes) -> bytes:
-    """What a multikey has of the key of a raw secret. Raises ``KeyRefused``."""
+    """Return the public bytes of the multikey of a raw secret. Raises ``KeyRefused``."""
     if key_type == multikey.ED25519:
         return ed25519.generate(secret).public
     try:
@@ -229,7 +229,7 @@ def _all_objects(session: pkcs11.Session, wanted: ObjectClass, name: str) -> lis
 
 
 def _point(kind: str, octets: bytes) -> bytes:
-    """What a multikey has of a ``CKA_EC_POINT``: an OCTET STRING, which some tokens leave out."""
+    """Return the public bytes of a ``CKA_EC_POINT``: an OCTET STRING, which some tokens leave out."""
     head, length = _POINTS[kind]
     raw = bytes(octets.removeprefix(head) if len(octets) == length + len(head) else octets)
     if len(raw) != length:

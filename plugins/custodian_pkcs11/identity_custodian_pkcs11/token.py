@@ -99,7 +99,8 @@ class Token:
             self._connected()
 
     def run(self, job: Callable[[Connection], T]) -> T:
-        """What ``job`` returns. Raises ``PluginUnavailable`` when the token is away, and what else ``job`` raises."""
+        """Return the result of ``job``. Raises ``PluginUnavailable`` when the token is away, and what else ``job``
+        raises."""
         try:
             with self._module.lock:
                 try:

@@ -30,7 +30,7 @@ class Clock:
 
 @pytest.fixture
 def settings(softhsm: SoftHsm) -> Pkcs11Settings:
-    """Those of a new token."""
+    """Return the settings of a new token."""
     return Pkcs11Settings(softhsm.module, softhsm.new_token(), PIN)
 
 

@@ -81,7 +81,8 @@ def test_what_secrets_follow_from_never_leaves_the_token(custodian: Any, on_toke
 
 
 def test_a_key_that_somebody_knows_is_not_used(custodian: Any, on_token: Any, settings: Pkcs11Settings) -> None:
-    """Who may write to the token puts a key of his own there: he could give the consent of whoever is issued a credential next."""
+    """A user who may write to the token puts a key there: he could give the consent of whoever is issued a credential
+    next."""
 
     def put(session: pkcs11.Session) -> None:
         session.create_object(

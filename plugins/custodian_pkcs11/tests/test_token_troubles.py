@@ -1,4 +1,4 @@
-"""What befalls a token: taken out, sessions lost, PINs refused, processes killed, keys that are no keys."""
+"""Faults of a token: taken out, sessions lost, PINs refused, processes killed, keys that are no keys."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Bench:
         return open_custodian(self.settings(**changed), self.context)
 
     def on_token(self, job: Callable[[Any], Any]) -> Any:
-        """What ``job`` returns of the session."""
+        """Return the result of ``job`` with the session."""
         return self.custodian._token.run(lambda connection: job(connection.session))
 
     def run(self, program: str, *arguments: str) -> subprocess.Popen[str]:

@@ -1,4 +1,4 @@
-"""What lies in the box of the seal: the data key, and what the secrets of holders follow from."""
+"""The content of the seal's box: the data key, and what the secrets of holders follow from."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class DataKey:
 
     @property
     def octets(self) -> bytes:
-        """What lies in the box. The first data key is both."""
+        """Return the content of the box. The first data key is both."""
         return self.key if self.generation == 1 else self.key + b"".join(self.roots)
 
     @classmethod
     def of(cls, generation: int, octets: bytes) -> DataKey:
-        """That of the octets in a box."""
+        """Return the content of a decrypted box."""
         keys = tuple(octets[at : at + sealing.KEY_BYTES] for at in range(0, len(octets), sealing.KEY_BYTES))
         return cls(generation, keys[0], keys[1:] or keys)
 

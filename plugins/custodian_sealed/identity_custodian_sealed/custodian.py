@@ -127,7 +127,8 @@ class SealedCustodian:
         return len(self._data_key.roots)
 
     async def _holder_secrets(self, name: str) -> HolderSecrets:
-        """Those that follow from the root that the name says, also after the keys were sealed anew, since credentials are bound to them."""
+        """Return the secrets of the generation that the name states, also after a resealing, because credentials are
+        bound to them."""
         number = root_of(name)
         if number > len(self._data_key.roots) and number > await self.holders_root():
             raise KeyNotHeld
@@ -203,7 +204,7 @@ class SealedCustodian:
         self._looked_in = None
 
     async def _row(self, name: str) -> tuple[Any, ...] | None:
-        """What is stored under the name, sealed under the data key that is here."""
+        """Return the row of the name, sealed under the current data key."""
         while True:
             found = await self._database.read(
                 lambda transaction: transaction.execute(_BY_NAME, _named(name)).fetchone()

@@ -48,7 +48,7 @@ class SealBroken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What Argon2id spends on a passphrase."""
+    """The cost parameters of Argon2id for a passphrase."""
 
     operations: int
     memory_bytes: int
@@ -125,7 +125,7 @@ class Seal:
 
     @property
     def next_file(self) -> Path:
-        """Where a new master key lies until it opens what is stored. A backup takes it along by its name."""
+        """Return the path of a new master key before it opens the stored data. A backup takes it along by its name."""
         return self.master_key_file.with_name("custodian-next.key")
 
     def open(self) -> DataKey:

@@ -30,7 +30,7 @@ def check_texts(*texts: tuple[str, int]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a key is for. It is authenticated with the key's box, so a box that is moved to another row does not open
+    """The purpose of a key. It is authenticated with the key's box, so a box that is moved to another row does not open
     there."""
 
     name: str

@@ -73,7 +73,7 @@ def found_again(folder: Path, passphrase: str | None = None, **settings: Any) ->
 
 
 def change(folder: Path, sql: str, *parameters: object) -> None:
-    """What somebody with the database file does."""
+    """Change the database file as an attacker would."""
     with sqlite3.connect(folder / "custodian.sqlite") as connection:
         assert connection.execute(sql, parameters).rowcount
     connection.close()

@@ -77,7 +77,7 @@ def replicas(tmp_path: Path, postgres_url: str) -> Iterator[list[SealedCustodian
 
 
 def test_replicas_store_on_while_everything_is_sealed_anew(replicas: list[SealedCustodian]) -> None:
-    """What a replica stores in the moment of the rotation is neither refused nor sealed under a data key that is gone."""
+    """A row that a replica stores during the rotation is neither refused nor sealed under the old data key."""
     one, two, command = replicas
 
     async def scenario() -> None:
@@ -126,7 +126,7 @@ def test_a_new_master_key_is_with_every_replica_before_it_is_used(
 
 @contextlib.contextmanager
 def attending(*custodians: SealedCustodian) -> Iterator[None]:
-    """They serve within it: each tells that it is there as often as it can, on a loop of its own."""
+    """Serve within it: each tells that it is there as often as it can, on a loop of its own."""
     stop, told = threading.Event(), threading.Semaphore(0)
 
     def serve(custodian: SealedCustodian) -> None:
@@ -237,7 +237,8 @@ def test_a_process_that_crashed_counts_until_its_row_is_old(
 
 
 def test_a_process_that_comes_while_it_is_asked_is_asked_too(replicas: list[SealedCustodian], tmp_path: Path) -> None:
-    """It has its row after the others have answered: the transaction that seals everything anew looks once more."""
+    """The new process has its row after the others have answered: the transaction that seals everything anew looks once
+    more."""
     one, two, command = replicas
     asyncio.run(generated(one, "a"))
 

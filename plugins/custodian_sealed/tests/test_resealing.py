@@ -155,8 +155,8 @@ def test_a_thief_of_the_root_cannot_make_the_secrets_of_after(tmp_path: Path) ->
 
 
 def test_a_version_of_before_takes_no_other_key_for_the_first(tmp_path: Path) -> None:
-    """It took the last 32 octets of the box for what the secrets of holders follow from: a box with several keys is bound to another
-    purpose, which does not open there."""
+    """The old version uses the last 32 bytes of the box as the root of the holders' secrets: a box with several keys is
+    bound to another purpose, which does not open there."""
 
     async def scenario() -> None:
         custodian = opened(tmp_path)
@@ -318,7 +318,8 @@ def test_a_reader_in_the_way_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_a_rotated_seal_does_not_pass_for_one_of_another_generation(tmp_path: Path) -> None:
-    """Who writes into the database makes no process take the holders' key, or another generation, for the data key."""
+    """A writer of the database cannot make a process accept the holders' key, or another generation, as the data
+    key."""
 
     async def scenario() -> None:
         custodian = opened(tmp_path)

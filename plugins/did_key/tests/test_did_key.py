@@ -224,7 +224,7 @@ def test_what_was_recorded_stays_as_it_was_when_the_setting_changes(writer: DidK
 
 
 def test_a_recorded_key_agreement_key_is_the_derived_one_or_refused() -> None:
-    """Whoever holds the log key cannot add a key of hers to a did:key."""
+    """The owner of the log key cannot add a key to a did:key."""
     draft = DERIVING.draft(None, Create((HANA.new_key(),), (LOG.multikey,)), BIRTH, signer=LOG.multikey)
     item = json.loads(LOG.seal(draft))
     theirs = HANA.new_key("X25519KeyAgreementKey2020").public

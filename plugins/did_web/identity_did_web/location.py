@@ -32,7 +32,7 @@ class Location:
 
 
 def locate(did: Did) -> Location:
-    """Where the document is. Raises ``InvalidDid``."""
+    """Return the location of the document. Raises ``InvalidDid``."""
     host, *path = did.identifier.split(":")
     match = _HOST.fullmatch(host)
     port = int(match["port"] or _HTTPS) if match else 0

@@ -21,7 +21,7 @@ from identity_did_web.location import Location, locate
 
 
 class Fetches(Protocol):
-    """What fetches a document (``fetch.Fetch``)."""
+    """The function that fetches a document (``fetch.Fetch``)."""
 
     def __call__(self, did: Did, location: Location) -> Awaitable[dict[str, JsonValue] | None]:
         """Its members, or None."""
@@ -116,8 +116,8 @@ class DidWeb:
             self._kept.put(name, task.result())
 
     async def _ask(self, fetch: Fetches, did: Did, location: Location) -> _Kept:
-        """What the host says. That it says nothing, or nothing good, is kept as well, or every request would go out; that it could not
-        be reached only as long as the answer tells to wait."""
+        """Return the answer of the host. That it says nothing, or nothing good, is kept as well, or every request would
+        go out; that it could not be reached only as long as the answer tells to wait."""
         seconds = self._cache_seconds
         try:
             members = await fetch(did, location)

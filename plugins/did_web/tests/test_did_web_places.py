@@ -1,4 +1,4 @@
-"""Where a DID is published, and which addresses may be asked."""
+"""The place of a DID's document, and the addresses that may be fetched."""
 
 from __future__ import annotations
 

@@ -67,8 +67,8 @@ def _require_ed25519(key: str) -> None:
 
 
 def required_by(said: Iterable[Any]) -> list[Witnesses | None]:
-    """Who must approve of each entry, of the parameter ``witness`` of all of them (None where an entry has none). A new list counts from
-    the entry after it on; only one that has nobody before it counts at once."""
+    """Return the witnesses of each entry, from the parameter ``witness`` of all entries (None if an entry has none). A
+    new list counts from the entry after it on; only one that has nobody before it counts at once."""
     required, guards = list[Witnesses | None](), None
     for value in said:
         listed = guards if value is None else read_witnesses(value)

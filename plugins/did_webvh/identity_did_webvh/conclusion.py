@@ -1,4 +1,4 @@
-"""What kind of change leads from one document to the next, where the entry does not say it."""
+"""The kind of change between two documents, for an entry that does not state it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from identity_core.domain.dids.state import DidState, LogInvalid
 
 
 def concluded(before: DidState, document: DidDocument, at: datetime) -> str:
-    """What was done, concluded from the documents: a rotation is one key for another, and nothing else.
+    """Return the change, derived from the documents: a rotation is one key for another, and nothing else.
 
     Keys that are gone never come back, a grace period neither begins without a rotation nor changes, and somebody is left who
     controls the DID.

@@ -1,4 +1,4 @@
-"""What a plain did:webvh entry tells: from document to document, where our own logs go from change to change.
+"""The content of a plain did:webvh entry: from document to document, where our own logs go from change to change.
 
 A did:webvh log has no member for evidence or for the kind of a change, and strict readers refuse members that the standard does
 not know. So the kind is concluded from what has changed, and what no entry shows (whose signature asked for it, which
@@ -40,8 +40,8 @@ Parameters = Mapping[str, Any]
 
 
 def parameters(before: DidState | None, change: Change, next_keys: LogKeys | None) -> dict[str, Any]:
-    """What the entry of ``change`` says under ``parameters``; ``before`` is None for a creation, ``next_keys`` as for the method's
-    ``draft``."""
+    """Return the ``parameters`` of the entry of ``change``; ``before`` is None for a creation, ``next_keys`` as for the
+    method's ``draft``."""
     keys = _said(before, change, next_keys)
     match change:
         case Create():

@@ -45,7 +45,7 @@ _MAX_TTL: Final = 2**31
 
 @value_class
 class WebvhState:
-    """What a did:webvh log says after an entry: the parameters in force for the next one."""
+    """The state of a did:webvh log after an entry: the parameters in force for the next one."""
 
     did: Did
     scid: str
@@ -100,7 +100,8 @@ def verify_entries(
 
 
 def required_witnesses(states: Sequence[WebvhState]) -> list[Witnesses | None]:
-    """Who must approve of each entry. A new list of witnesses counts from the entry after it on; only the first list counts at once."""
+    """Return the witnesses of each entry. A new list of witnesses counts from the entry after it on; only the first
+    list counts at once."""
     before = [None, *(state.witnesses for state in states)]
     return [state.witnesses if old is None else old for state, old in zip(states, before, strict=False)]
 
@@ -188,7 +189,8 @@ def _check_types(given: dict[str, Any]) -> None:
 
 
 def _signers(before: WebvhState | None, parameters: dict[str, Any]) -> list[str]:
-    """Who may sign the entry: the keys before it; with pre-rotation its own, which the entry before has committed to."""
+    """Return the keys that may sign the entry: the keys before it; with pre-rotation its own, which the entry before
+    has committed to."""
     own: list[str] = parameters["updateKeys"]
     if before is None:
         signers = own

@@ -91,7 +91,8 @@ class DidWebvh:
 
     @property
     def log_path(self) -> str | None:
-        """Where readers fetch the logs of new DIDs. None where the path does not tell which DID is meant."""
+        """Return the path from which readers fetch the logs of new DIDs. None where the path does not tell which DID is
+        meant."""
         path = self._unborn.identifier.split(":")[2:]
         return (
             "/" + "/".join([*path, "did.jsonl"]).replace(PLACEHOLDER, "{did}") if path.count(PLACEHOLDER) == 1 else None

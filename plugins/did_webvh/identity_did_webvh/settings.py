@@ -59,7 +59,7 @@ class WebvhSettings:
 
     @property
     def location(self) -> str:
-        """What stands behind the SCID in every DID: host and path in the form of an identifier."""
+        """Return the part of each DID behind the SCID: host and path in the form of an identifier."""
         host = (self.host or "").replace(":", "%3A")
         return ":".join([host, *(self.path.split("/") if self.path else ())])
 

@@ -1,5 +1,5 @@
-"""Who must approve of a log of ours: the parameter ``witness`` of an entry (did:webvh 1.0, "DID Witnesses"). A later list acts after its
-entry, of which the list before must approve."""
+"""The witnesses of the service's own logs: the parameter ``witness`` of an entry (did:webvh 1.0, "DID Witnesses"). A
+later list acts after its entry, of which the list before must approve."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def test_a_log_outlives_a_change_of_the_settings() -> None:
 
 
 def test_the_largest_entry_still_folds() -> None:
-    """What is drafted is never too large for its readers once it is signed."""
+    """A draft is never too large for its readers after it is signed."""
     hana, method = Controller("hana"), make()
 
     def drafted(last: int) -> UnsignedEntry:

@@ -82,7 +82,8 @@ def test_what_slept_through_two_rotations_goes_on_and_foreign_readers_follow(tmp
 
 @pytest.mark.parametrize("how", [{}, {"compromised": True}, {"finish": True}])
 def test_a_rotation_without_the_settings_of_a_method_begins_nothing(tmp_path: Path, how: dict[str, Any]) -> None:
-    """What slept through a generation could not be handed on, and with its key retired it would never change again."""
+    """A method that misses a generation could not hand over its logs, and with a retired key they would never change
+    again."""
 
     async def story() -> None:
         service = Service(tmp_path)

@@ -28,7 +28,7 @@ OTHER = whole_life("mallory")
 
 
 def read(folder: Path, lines: list[bytes], did: str | None = None, **selection: Any) -> Any:
-    """What the foreign reader makes of ``did.jsonl``."""
+    """Return the result of the foreign reader for ``did.jsonl``."""
     file = folder / "did.jsonl"
     file.write_bytes(b"\n".join(lines) + b"\n")
     source = resolver.LocalHistoryResolver(file)
@@ -132,6 +132,6 @@ def test_a_log_under_another_did_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_log_that_was_cut_off_is_valid_by_itself() -> None:
-    """What no reader can see without having seen more: the README says so."""
+    """A reader cannot detect this unless it has seen more: the README says so."""
     assert verify(b"\n".join(LINES[:3])).versions == 3
     assert verify(b"\n".join(LINES)).deactivated

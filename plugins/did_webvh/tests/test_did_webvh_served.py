@@ -147,8 +147,8 @@ def test_the_log_stays_when_the_did_has_ended(running: Running) -> None:
 
 
 def read_over_http(running: Running, did: str, monkeypatch: pytest.MonkeyPatch, *, witnessed: bool = False) -> Any:
-    """What the package ``did-webvh`` makes of the DID: its own way from the DID to an address, its own HTTP and its own checks; only
-    the host is here instead of there."""
+    """Return the result of the package ``did-webvh`` for the DID. its own way from the DID to an address, its own HTTP
+    and its own checks; only the host is here instead of there."""
     history = pytest.importorskip("did_webvh.history", reason="pip install identity-did-webvh[test]")
     resolver = pytest.importorskip("did_webvh.resolver")
     fetch, asked = history.read_url, []
@@ -176,7 +176,7 @@ def test_an_unmodified_reader_finds_the_did_over_http(
 
 @pytest.mark.parametrize(("path", "served"), [("", False), ("hana", False), ("a/{SCID}/b", True), ("{SCID}", True)])
 def test_the_place_follows_the_setting(tmp_path: Path, path: str, served: bool) -> None:
-    """Where the path does not tell which DID is meant, others publish the log."""
+    """If the path does not name the DID, other servers publish the log."""
     environment = {"IDENTITY_PLUGINS_WEBVH_HOST": "id.example", "IDENTITY_PLUGINS_WEBVH_PATH": path}
     with running_service(tmp_path / "data", environment=environment) as started:
         made = holder(started)

@@ -25,7 +25,7 @@ class FileKeysSettings:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What tells one state of the file from another; all zero while there is no file."""
+    """The state of the file, by which a change is found; all zero while there is no file."""
 
     modified_ns: int = 0
     size: int = 0

@@ -23,7 +23,7 @@ VALUES (:position, :kind, :digest, :size, :transaction_hash, :block_number, :rec
 
 
 def find(transaction: Transaction, kind: Kind, digest: bytes) -> AnchorTransaction | None:
-    """What is recorded of ``digest``."""
+    """Return the record of ``digest``."""
     row = transaction.execute(_FIND, {"kind": kind, "digest": digest}).fetchone()
     return None if row is None else AnchorTransaction("confirmed", bytes(row[0]).hex(), row[1])
 

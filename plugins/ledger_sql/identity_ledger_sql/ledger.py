@@ -133,7 +133,8 @@ class SqlLedger:
             return receipt
 
     async def _look_up(self, wanted: dict[str, Any], error: LedgerUnavailable) -> Receipt | None:
-        """What became of an append whose commit broke; ``error.details.outcome`` says what is known when it is not there.
+        """Return the receipt of an append whose commit broke; ``error.details.outcome`` states what is known if the
+        entry is not there.
 
         Asked by a durable write behind the lock of the head: the holder of that lock has no commit before it that is still on
         its way, and on a server with a standby the answer has reached the standby.

@@ -184,7 +184,7 @@ def test_a_conflict_among_appends_that_come_together_is_its_own(ledger: SqlLedge
 def test_an_append_whose_commit_broke_is_looked_up_by_its_place(
     ledger: SqlLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It counts when the very entry is there; one that another process put in its place does not."""
+    """The append counts if the very entry is there, and not if another process put an entry in its place."""
     writing = ledger._database.write
 
     async def breaks_after(job: Callable[[Transaction], object]) -> None:

@@ -54,7 +54,7 @@ OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
 class NotSetUp(Exception):
-    """What is missing or wrong in the environment; the message says what to do, and holds no secret."""
+    """A setting of the environment is missing or invalid; the message has the remedy, and contains no secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,9 @@ class Agent:
         return _value(await self._send(served.method, PREFIX + place, body, query=query))
 
     async def consent(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What the service says, which asks the holder for tools at ``/mcp``: as ``Service.consent``, and where she has approved ``proved``
-        with the proof that it made of her token. Raises ``Refused``, also where the service has no such place."""
+        """Return the answer of the service, which asks the holder for tools at ``/mcp``: as ``Service.consent``, and
+        where she has approved ``proved`` with the proof that it made of her token. Raises ``Refused``, also where the
+        service has no such place."""
         tool = "request_proof" if "predicate" in given else "request_presentation"
         call = {
             "jsonrpc": "2.0",

@@ -65,13 +65,13 @@ Context = ServerRequestContext[Any]
 
 
 class AgentServer:
-    """What the protocol's requests do."""
+    """The handlers of the protocol's requests."""
 
     def __init__(self, service_of: Callable[[Context], Service]) -> None:
         self._service_of = service_of
 
     def input_schema(self, name: str) -> Json | None:
-        """What the tool may be sent; None where there is none of this name."""
+        """Return the input schema of a tool; None if the name is unknown."""
         return TOOLS[name].tool.input_schema if name in TOOLS else None
 
     async def list_tools(self, context: Context, page: PaginatedRequestParams | None) -> ListToolsResult:
@@ -102,7 +102,7 @@ class AgentServer:
     async def list_templates(
         self, context: Context, page: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
-        """Those of ``TEMPLATES``."""
+        """Return the templates of ``TEMPLATES``."""
         return ListResourceTemplatesResult(resource_templates=TEMPLATES)
 
     async def read(self, context: Context, asked: ReadResourceRequestParams) -> ReadResourceResult:
@@ -128,7 +128,8 @@ class AgentServer:
 
 
 def _arguments(called: CallToolRequestParams) -> dict[str, Any]:
-    """Those of the call; where it goes on with one that asked a holder, what was asked then. It is as good as the sealed text says."""
+    """Return the arguments of the call; if it continues a call that asked a holder, with the question of that call. It
+    is as good as the sealed text says."""
     given = called.arguments or {}
     return given if called.request_state is None else given | {"consentId": called.request_state}
 

@@ -35,7 +35,7 @@ def scene(people: People) -> Scene:
 
 
 def wish(scene: Scene, **change: Any) -> dict[str, Any]:
-    """What an agent says that knows no credential and has no token."""
+    """Return the request of an agent without a credential id and without a token."""
     predicate = {"attributeName": "age", "type": "gte", "value": 18}
     return {"holderDid": scene.holder.did, "predicate": predicate, "domain": VERIFIER, "purpose": "wine"} | change
 
@@ -49,7 +49,7 @@ def asked_by(url: str) -> dict[str, Any]:
 
 
 def say(holder: Holder, reply: str, answer: Any, cookie: str | None = None, **headers: str) -> Answer:
-    """What the page sends."""
+    """Return the request of the page."""
     form = urlencode({"reply": reply, "answer": json.dumps(answer)}).encode()
     sent = {"Cookie": cookie_of(begin(holder)) if cookie is None else cookie}
     return holder.wire.call("POST", "/ui/consent/reply", form, sent | OWN | FORM | headers)

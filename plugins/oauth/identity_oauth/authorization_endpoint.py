@@ -69,11 +69,11 @@ class ReceivedAuthorization:
     issuer: str
 
     def going_back(self, error: str, description: str | None = None) -> str:
-        """Where the client is told of a refusal (RFC 6749 §4.1.2.1)."""
+        """Return the place where the client gets a refusal (RFC 6749 §4.1.2.1)."""
         return self.redirect.answer(error=error, error_description=description, state=self.state, iss=self.issuer)
 
     def going_on(self, code: str) -> str:
-        """Where the client gets its code."""
+        """Return the place where the client gets its code."""
         return self.redirect.answer(code=code, state=self.state, iss=self.issuer)
 
 
@@ -88,7 +88,7 @@ class AuthorizationEndpoint:
 
     @property
     def form(self) -> PageForm:
-        """What POST takes."""
+        """Return the parameters of a POST."""
         return PageForm(self.decide, max_body=MAX_BODY)
 
     async def show(self, request: Request) -> Answer:
@@ -141,8 +141,9 @@ class AuthorizationEndpoint:
         return AuthorizationWish(received.client, received.redirect, scopes, audience, said["code_challenge"])
 
     async def decide(self, request: Request) -> Answer:
-        """Where the browser goes with the code, for the holder's signature. Raises ``InvalidRequest``, ``AuthRequired``, ``AuthFailed``,
-        ``Forbidden``, ``DidNotFound``, ``DidDeactivated``, ``QuotaExceeded``, ``StorageMismatch``."""
+        """Return the place to which the browser takes the code, for the holder's signature. Raises ``InvalidRequest``,
+        ``AuthRequired``, ``AuthFailed``, ``Forbidden``, ``DidNotFound``, ``DidDeactivated``, ``QuotaExceeded``,
+        ``StorageMismatch``."""
         if (found := self.token.mismatch()) is not None:
             raise found
         scheme, _, header = (request.header("authorization") or "").partition(" ")

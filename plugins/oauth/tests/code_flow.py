@@ -44,7 +44,7 @@ class Flow:
         return self.client.wire.call("GET", f"/oauth/authorize?{urlencode(self.asked)}")
 
     def decided(self, holder: Holder, sent: dict[str, str] | None = None, signed: Any = None, **how: Any) -> Answer:
-        """What the service answers to the holder's signature over ``signed``, sent with ``sent``."""
+        """Return the answer of the service to the holder's signature over ``signed``, sent with ``sent``."""
         authorization = decision(holder, signed or self.asked, **how)
         body, headers = urlencode(sent or self.asked).encode(), {"Content-Type": FORM, "Authorization": authorization}
         return self.client.wire.call("POST", "/oauth/authorize", body, headers)
@@ -55,7 +55,7 @@ class Flow:
         return str(parse_qs(urlsplit(answer.json["redirect_to"]).query)["code"][0])
 
     def redeemed(self, code: str, client: Holder | None = None, **change: str | None) -> Answer:
-        """What the token endpoint answers to this client, which signs where it has a key."""
+        """Return the answer of the token endpoint to this client, which signs if it has a key."""
         client = client or self.client
         asked: dict[str, str | None] = {
             "grant_type": "authorization_code",
@@ -79,7 +79,7 @@ def decision(
 
 
 def approved(hana: Holder, url: str) -> str:
-    """Where her browser goes from ``url`` when she has signed what the page holds."""
+    """Return the place to which her browser goes from ``url`` after she signed the page."""
     parts = urlsplit(url)
     shown = hana.wire.call("GET", f"{parts.path}?{parts.query}")
     assert shown.status == 200, shown.body

@@ -35,7 +35,7 @@ def shop(targets: Callable[[int], Target]) -> Holder:
 
 
 def let_in(client: Holder, holder: Holder, scope: str) -> Callable[..., Answer]:
-    """What the service answers to the client, with the token of the holder."""
+    """Return the answer of the service to the client with the token of the holder."""
     flow = Flow(client, scope=scope)
     bearer = {"Authorization": f"Bearer {flow.redeemed(flow.code(holder)).json['access_token']}"}
 

@@ -51,7 +51,7 @@ def thief(targets: Callable[[int], Target]) -> Holder:
 
 
 def statuses(holder: Holder, token: str) -> list[int]:
-    """What the token opens: delegations, credentials, and a change."""
+    """Return the status of each request with the token: delegations, credentials, and a change."""
     bearer = {"Authorization": f"Bearer {token}"}
     asked = [("GET", f"{PREFIX}/delegations", None), ("GET", f"{PREFIX}/credentials", None)]
     return [

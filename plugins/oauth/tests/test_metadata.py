@@ -60,7 +60,7 @@ def test_the_code_flow_is_told_where_it_is() -> None:
 
 
 def test_grants_of_extensions_are_listed_with_their_metadata() -> None:
-    """They are added while the extensions are opened, after the pages were made."""
+    """Grants are added while the extensions are opened, after the pages were made."""
     grants: dict[str, TokenGrant] = {}
     pages = metadata_pages(ORIGIN, grants, RESOURCES)
     grants["urn:other"] = OtherGrant()

@@ -162,7 +162,8 @@ class LookUps:
         connection.close()
 
     def _lost(self, error: psycopg.Error, late: int = -1) -> None:
-        """What was under way is asked again on a new connection, once, unless it was asked in the second ``late`` or before."""
+        """Repeat an interrupted query on a new connection, once, unless it was sent in the second ``late`` or
+        before."""
         self._drop()
         sent = [*self._sent]
         self._sent.clear()

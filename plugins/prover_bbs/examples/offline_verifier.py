@@ -34,7 +34,7 @@ from identity_core.use_cases.proofs.check import ReceivedProof, VerifiedProof
 
 
 def check(answer: Path, log: Path, expectation: Expectation) -> VerifiedProof:
-    """What is proven, and what is not. Raises ``ProofInvalid``, ``LogInvalid``, ``ValueError``."""
+    """Print the proven statement, and what is not proven. Raises ``ProofInvalid``, ``LogInvalid``, ``ValueError``."""
     now = datetime.now(UTC)
     issuer = verify(log.read_bytes(), now=now)
     if issuer.deactivated:
@@ -54,7 +54,7 @@ def check(answer: Path, log: Path, expectation: Expectation) -> VerifiedProof:
 
 
 def main() -> int:
-    """What the arguments ask."""
+    """Run with the arguments."""
     parser = argparse.ArgumentParser(description="Check a proof without any service.")
     parser.add_argument("answer", type=Path)
     parser.add_argument("log", type=Path)

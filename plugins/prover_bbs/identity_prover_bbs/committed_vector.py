@@ -1,4 +1,5 @@
-"""What range and set argument share: a committed vector, its masks, and a polynomial that must lack its top term.
+"""The common part of range and set argument: a committed vector, its masks, and a polynomial that must lack its top
+term.
 
 The vector e is in A, its masks a in B, the responses are f = e c + a. A check polynomial F in the challenge c, of degree k,
 lacks its c^k term exactly when e is what it must be; its coefficients are in T_0 … T_(k-1). B and T_0 are not sent: the
@@ -59,7 +60,8 @@ class ProverVector:
 
 @dataclass(frozen=True, slots=True)
 class VerifierVector:
-    """What the verifier received, decoded: every point in the subgroup and not the identity, every scalar below r."""
+    """The decoded vector that the verifier received: every point in the subgroup and not the identity, every scalar
+    below r."""
 
     generators: CommitmentGenerators
     octets: bytes

@@ -70,7 +70,7 @@ class Envelope:
 
     @classmethod
     def decode(cls, text: str) -> Envelope:
-        """What a stranger's envelope says. Raises ``ProofInvalid``; no curve operation is done."""
+        """Return the content of an untrusted envelope. Raises ``ProofInvalid``; no curve operation is done."""
         try:
             envelope = cls._parsed(_members(text))
             canonical = envelope.encode()

@@ -19,7 +19,7 @@ _SHELF: Final = 33
 
 
 class CommitmentGenerators(Protocol):
-    """What a committed vector needs of generators, of either suite."""
+    """The generators of a committed vector, for either suite."""
 
     @property
     def curve(self) -> Curve:
@@ -45,7 +45,7 @@ class _Shelf(NamedTuple):
 
 
 def generator_message(role: bytes, index: int) -> bytes:
-    """What is hashed to the curve: the role and an 8-octet index."""
+    """Return the message that is hashed to the curve: the role and an 8-octet index."""
     return role + index.to_bytes(8, "big")
 
 

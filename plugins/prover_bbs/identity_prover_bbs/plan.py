@@ -55,5 +55,5 @@ def decompose(digits: tuple[Digit, ...], value: int) -> list[int]:
 
 @lru_cache(maxsize=256)
 def _steps(digits: tuple[Digit, ...]) -> list[list[int]]:
-    """What a rest has at least for each count of each weight."""
+    """Return the minimal size of a rest for each count of each weight."""
     return [[_OFFSET + count * weight for count in range(radix)] for weight, radix in digits]

@@ -55,7 +55,7 @@ class BbsProver(SingleProver):
     def verify_presentations(
         self, asked: Sequence[tuple[PresentationStatement, str, PresentationContext, Acceptance]]
     ) -> list[ProofInvalid | None]:
-        """What ``verify_presentation`` raises for each, None where it holds; faster than one by one."""
+        """Return the error of ``verify_presentation`` for each, None if it is valid; faster than one by one."""
         found = self._accepting.accept_all([_received(*one) for one in asked], self._random)
         return [self._refusal(answer, *one) for answer, one in zip(found, asked, strict=True)]
 

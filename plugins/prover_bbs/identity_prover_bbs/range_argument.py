@@ -49,7 +49,7 @@ class RangeLayout:
 
     @property
     def bounds(self) -> list[int]:
-        """Where each slot's digits start, and where the last one's end."""
+        """Return the first position of each slot's digits, and the end of the last one."""
         bounds = [0]
         for digits in self.plans:
             bounds.append(bounds[-1] + len(digits))

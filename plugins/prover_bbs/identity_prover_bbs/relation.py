@@ -80,7 +80,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What is known once y is drawn."""
+    """The values that are known after y is drawn."""
 
     y: int
     digest: bytes

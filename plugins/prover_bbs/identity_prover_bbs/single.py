@@ -37,5 +37,6 @@ class SingleProver:
         self._verifying.verify(statement, proof, context, now)
 
     def verify_all(self, asked: Sequence[tuple[Statement, ZkProof, Context, datetime]]) -> list[ProofInvalid | None]:
-        """What ``verify`` raises for each of statement, proof, context and time, None where it holds; faster than one by one."""
+        """Return the error of ``verify`` for each of statement, proof, context and time, None if it is valid; faster
+        than one by one."""
         return self._verifying.verify_all(asked, self._random)

@@ -44,7 +44,7 @@ class Verifying:
     def verify_all(
         self, asked: Sequence[tuple[Statement, ZkProof, Context, datetime]], random: Callable[[int], bytes]
     ) -> list[ProofInvalid | None]:
-        """What ``verify`` raises for each, with the pairings of all in one product."""
+        """Return the error of ``verify`` for each, with the pairings of all in one product."""
         answers: list[ProofInvalid | None] = [None] * len(asked)
         claims: dict[int, list[Claim]] = {}
         for number, one in enumerate(asked):

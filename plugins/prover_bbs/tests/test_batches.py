@@ -50,7 +50,7 @@ def received(asked, text, **changes):
 
 
 def claims(text, asked):
-    """What is left of a presentation: its parts."""
+    """Return the rest of a presentation: its parts."""
     _, parts, _ = VERIFIER._but_pairings(
         asked.statement, asked.bound, PresentationEnvelope.decode(text), Acceptance(NOW)
     )

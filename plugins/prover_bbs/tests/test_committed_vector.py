@@ -1,4 +1,4 @@
-"""What a verifier takes for a committed vector: exact lengths, points of the group, scalars below its order."""
+"""The committed vectors that a verifier accepts: exact lengths, points of the group, scalars below its order."""
 
 import pytest
 from identity_prover_bbs.committed_vector import VerifierVector, evaluate, octets_of_vector_proof
@@ -70,7 +70,7 @@ def test_a_polynomial_is_its_coefficients_lowest_first():
 
 
 def test_where_room_is_short_the_generators_of_coefficients_have_it(monkeypatch):
-    """They stand in every coefficient of a proof, those of the digits in one sum."""
+    """These generators stand in each coefficient of a proof, those of the digits in one sum."""
     curve = LOADERS["pyblst"]()
     curve._shelf = TableShelf(4 << 13)
     made = Generators(curve)

@@ -42,8 +42,8 @@ class TestPresentations(PresentingProverConformance):
 
 
 class TestPyEcc(ProverConformance):
-    """It takes seconds where the others take milliseconds, and makes the same octets (``test_parity.py``): here one proof serves
-    all that only present one, and what is proved is one predicate of each kind."""
+    """A run takes seconds where the others take milliseconds, and gives the same bytes (``test_parity.py``): here one
+    proof serves all that only present one, and what is proved is one predicate of each kind."""
 
     rounds = ProverConformance.rounds // 10
 

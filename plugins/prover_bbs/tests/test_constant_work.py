@@ -1,4 +1,4 @@
-"""What the prover does with a secret is as much work for one value as for another (PROTOCOL.md §9.8).
+"""The work of the prover is the same for each value of a secret (PROTOCOL.md §9.8).
 
 Work is counted in comparisons and in sizes of operands, because a clock on a busy machine tells neither. Figures are in
 ``tools/bench/bench_prover.py --timing``.

@@ -60,14 +60,15 @@ def test_no_interval_has_no_digits():
 
 
 def test_the_digits_are_frozen():
-    """What prover and verifier compute alike, written down once."""
+    """The digits that prover and verifier compute alike, written down once."""
     assert [tuple(digit) for digit in plan(255)] == [(64, 4), (16, 4), (4, 4), (1, 4)]
     assert [tuple(digit) for digit in plan(10)] == [(2, 4), (1, 4), (1, 2)]
     assert (len(plan(2**64 - 1)), len(plan(2**63 - 1)), len(plan(2**64 - 2)), len(plan(17167))) == (32, 32, 33, 8)
 
 
 def test_validity_takes_a_digit_more_every_third_day():
-    """What the README says of sizes: until 2059 both intervals of a day have 16 digits, or 17 where the day leaves 2 modulo 3."""
+    """The sizes that the README states: until 2059 both intervals of a day have 16 digits, or 17 where the day leaves 2
+    modulo 3."""
     for day in range(20_454, 32_768, 7):
         assert len(plan(day)) + len(plan(65_535 - day)) == 16 + (day % 3 == 2)
 

@@ -157,7 +157,7 @@ def test_the_extractor_recovers_digits_and_messages():
 
 
 def test_a_wrong_digit_shows_in_the_top_coefficient():
-    """What step 4 and step 5 rest on: the coefficient is a polynomial in y that vanishes identically for digits only."""
+    """The base of step 4 and step 5: the coefficient is a polynomial in y that vanishes identically for digits only."""
     digits = plan(4095)
     source = random.Random(3)
     for position in range(len(digits)):

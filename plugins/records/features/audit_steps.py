@@ -1,4 +1,4 @@
-"""What the audit log names."""
+"""Steps about the entries of the audit log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of verifications, one by one and counted."""
+"""Steps about the results of verifications, one by one and counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the timeline of the dashboard tells."""
+"""Steps about the items of the timeline."""
 
 from __future__ import annotations
 

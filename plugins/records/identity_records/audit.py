@@ -85,12 +85,12 @@ class KeyedHead:
     keyed_from: int
 
     def encode(self) -> bytes:
-        """What the tag is over."""
+        """Return the message of the tag."""
         return b"identity audit head v1\n%d %d %s" % (self.head.sequence, self.keyed_from, self.head.link)
 
 
 def encode_cut(cut: ChainHead) -> bytes:
-    """What the tag of a cut is over."""
+    """Return the message of a cut's tag."""
     return b"identity audit cut v1\n%d %s" % (cut.sequence, cut.link)
 
 

@@ -56,7 +56,7 @@ CUT: Final = "cutAuditLog"
 
 
 def cut_details(cut: ChainHead) -> dict[str, JsonValue]:
-    """What the line that tells of a cut says of it."""
+    """Return the details of the line that records a cut."""
     return {"through": cut.sequence, "link": cut.link.hex()}
 
 

@@ -197,7 +197,7 @@ def _timeline_parts(transaction: Transaction, wish: TimelineQuery, parameters: d
 
 
 def _kinds_of(transaction: Transaction, wanted: str) -> list[str]:
-    """Those of a noun that there are rows of; a whole kind is the only one."""
+    """Return the kinds of a noun that have rows; a whole kind is the only one."""
     if "." in wanted:
         return [wanted]
     noun = {"first": f"{wanted}.", "after": f"{wanted}/"}  # the character after the full stop

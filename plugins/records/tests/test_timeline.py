@@ -148,7 +148,7 @@ class Direct:
 
 
 def instructions(path: Path, wish: TimelineQuery) -> int:
-    """Of SQLite's machine, for one page."""
+    """Return the instructions of SQLite's machine for one page."""
     counted = 0
 
     def count() -> int:

@@ -1,4 +1,4 @@
-"""Whose rows a caller sees, in history, stats, timeline and audit log."""
+"""The rows that a caller may see, in history, stats, timeline and audit log."""
 
 from __future__ import annotations
 

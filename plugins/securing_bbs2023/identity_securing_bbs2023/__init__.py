@@ -77,7 +77,7 @@ class Bbs2023:
         return multikey.BLS12381G2
 
     def read(self, secured: Secured) -> SecuredHead:
-        """What a credential with a base or a derived proof says of itself."""
+        """Return the unverified content of a credential with a base or a derived proof."""
         return _told(lambda: self._read(secured))
 
     def verify(self, secured: Secured, public_key: str, *, binding: KeyBinding | None = None) -> Disclosed:
@@ -169,7 +169,7 @@ def _bls_key(text: str) -> bytes:
 
 
 def _told(work: Callable[[], T]) -> T:
-    """What ``work`` returns; its refusals as those of the port."""
+    """Return the result of ``work``, with its refusals as errors of the port."""
     try:
         return work()
     except Malformed as refused:

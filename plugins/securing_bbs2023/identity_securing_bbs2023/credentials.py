@@ -58,7 +58,8 @@ def parts(secured: Secured) -> Parts:
 
 
 def head(document: Mapping[str, Any], proof: Mapping[str, Any]) -> SecuredHead:
-    """Who is said to have issued it, and when it is valid; a proof that expires earlier ends it. Raises ``Malformed``."""
+    """Return the claimed issuer and the validity; a proof that expires earlier ends the validity. Raises
+    ``Malformed``."""
     issuer = document.get("issuer")
     name = issuer.get("id") if isinstance(issuer, dict) else issuer
     method = proof.get("verificationMethod")

@@ -1,4 +1,4 @@
-"""What JSON pointers select of a compact JSON-LD document (VC Data Integrity ECDSA 1.0 §3.4): the values that
+"""The parts of a compact JSON-LD document that JSON pointers select (VC Data Integrity ECDSA 1.0 §3.4): the values that
 they point to, and of each object on the way its id and type."""
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _step(document: Any, part: str) -> tuple[str | int, Any]:
 
 
 def _named(value: Mapping[str, Any]) -> dict[str, Any]:
-    """What is always selected of an object."""
+    """Return the members of an object that are always selected."""
     kept = {}
     if isinstance(value.get("id"), str) and not value["id"].startswith("_:"):
         kept["id"] = value["id"]

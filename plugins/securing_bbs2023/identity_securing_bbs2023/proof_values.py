@@ -20,7 +20,8 @@ MAX_QUADS: Final = 2 * MAX_MESSAGES
 
 @dataclass(frozen=True, slots=True)
 class BaseProofValue:
-    """What an issuer hands to a holder. The HMAC key is a secret of both: it hides how the labels of blank nodes are shuffled."""
+    """The proof value that an issuer gives to a holder. The HMAC key is a secret of both: it hides how the labels of
+    blank nodes are shuffled."""
 
     signature: bytes
     header: bytes
@@ -36,8 +37,9 @@ class BaseProofValue:
 
 @dataclass(frozen=True, slots=True)
 class DerivedProofValue:
-    """What a holder shows. ``labels`` maps the number of a canonical label in the revealed document to that of a shuffled one;
-    ``mandatory`` are indexes into the revealed statements, ``selective`` into the signed messages."""
+    """The proof value that a holder presents. ``labels`` maps the number of a canonical label in the revealed document
+    to that of a shuffled one; ``mandatory`` are indexes into the revealed statements, ``selective`` into the signed
+    messages."""
 
     proof: bytes
     labels: dict[int, int]

@@ -6,11 +6,11 @@ from typing import NoReturn
 
 
 class Malformed(Exception):
-    """It is no credential of this format, or one beyond its limits. ``args[0]`` is the reason."""
+    """The credential is malformed, or beyond the limits of this format. ``args[0]`` is the reason."""
 
 
 class Unverified(Exception):
-    """It is one, and does not verify. ``args[0]`` is the reason."""
+    """The credential is well-formed, and its signature is invalid. ``args[0]`` is the reason."""
 
 
 def malformed(reason: str) -> NoReturn:

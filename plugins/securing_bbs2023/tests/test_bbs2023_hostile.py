@@ -200,7 +200,7 @@ def test_a_set_of_proofs_has_one_of_this_suite(bbs: Bbs2023, derived: dict[str, 
 
 
 def test_a_proof_that_expires_ends_the_credential(bbs: Bbs2023, derived: dict[str, Any]) -> None:
-    """What the proof says of time is in the head, which the caller compares."""
+    """The expiry of the proof is in the head, which the caller compares."""
     proof = {**derived["proof"], "expires": "2026-02-01T00:00:00Z"}
     until = bbs.read({**derived, "proof": proof}).valid_until
     assert until is not None

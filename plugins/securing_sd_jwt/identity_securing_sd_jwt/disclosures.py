@@ -135,7 +135,7 @@ class _Opening:
         return found
 
     def _take(self, digest: Any) -> Disclosure | None:
-        """What a digest stands for, None for a decoy and for what was kept back."""
+        """Return the disclosure of a digest, None for a decoy and for a withheld claim."""
         if not isinstance(digest, str):
             raise ValueError("a digest is no text")
         if digest in self.seen:

@@ -1,4 +1,5 @@
-"""What stories about VCALM need: Ivo's credentials of bbs-2023, Hana's presentations, and a good request for every operation."""
+"""Helpers of stories about VCALM: Ivo's credentials of bbs-2023, Hana's presentations, and a good request for every
+operation."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class SignedPresentation:
 
 @value_class
 class PresentationChallengeKey:
-    """What vouches for challenges; ``secret`` is the service's."""
+    """The key that authenticates challenges; ``secret`` is the service's."""
 
     secret: bytes = field(repr=False)
 

@@ -1,4 +1,5 @@
-"""What a VCALM verifier is asked (w3c/vcalm, "Verifying"): an outcome, whatever was sent, and never an error of the one who sent it.
+"""The requests of a VCALM verifier (w3c/vcalm, "Verifying"): an outcome, whatever was sent, and never an error of the
+one who sent it.
 
 verifyVcalmCredential, verifyVcalmPresentation, createVcalmChallenge.
 
@@ -95,7 +96,7 @@ class CredentialFindings:
 
 @dataclass(slots=True)
 class PresentationFindings:
-    """What was found out of a presentation."""
+    """The findings of a presentation."""
 
     problems: list[VcalmProblem] = field(default_factory=list)
     warnings: list[VcalmProblem] = field(default_factory=list)
@@ -235,7 +236,8 @@ class VerifyVcalmPresentation:
         return found, options
 
     def _use(self, challenge: str, now: datetime) -> ChallengeUseRow | None:
-        """What spends a challenge of this service; None for one of the verifier's own. Raises ``PresentationRefused``."""
+        """Return the function that consumes a challenge of this service; None for one of the verifier's own. Raises
+        ``PresentationRefused``."""
         if not challenge.startswith(CHALLENGE_PREFIX):
             return None
         try:
@@ -266,7 +268,7 @@ def _needs_status(options: VcalmCredentialOptions | VcalmPresentationOptions) ->
 
 
 def _judged(disclosed: Disclosed, now: datetime) -> CredentialFindings:
-    """What verifies, compared with the time."""
+    """Return the verified content, compared with the time."""
     warnings = [problem("MALFORMED_VALUE_ERROR", warning) for warning in disclosed.warnings]
     found, head = CredentialFindings(disclosed.claims, warnings=warnings), disclosed.head
     found.valid_from = None if head.valid_from is None else head.valid_from <= now

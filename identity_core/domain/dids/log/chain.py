@@ -283,7 +283,8 @@ class Chain:
 
 
 def _proof_by(before: DidState, signer: str, at: datetime) -> str:
-    """Whose a proof is: the controller's, when the signer is also an authentication key of the document."""
+    """Return the role of the signer of a proof: the controller's, when the signer is also an authentication key of the
+    document."""
     return CONTROLLER if signer in authentication_keys(before, at) else SERVICE
 
 

@@ -27,8 +27,8 @@ MAX_KEYS: Final = 10
 
 @value_class
 class LogKeys:
-    """What an entry says of the keys of its log: ``update_keys`` are Ed25519 multikeys, ``next_key_hashes`` the ``key_hash`` of those
-    that the next entry may name."""
+    """The log keys that an entry states: ``update_keys`` are Ed25519 multikeys, ``next_key_hashes`` the ``key_hash`` of
+    those that the next entry may name."""
 
     update_keys: tuple[str, ...]
     next_key_hashes: tuple[str, ...] = ()
@@ -46,12 +46,12 @@ def key_hash(multikey: str) -> str:
 
 
 def standing(state: DidState) -> LogKeys:
-    """What the newest entry says: a log that pre-rotates and changes no key says it again."""
+    """Return the log keys of the newest entry: a log that pre-rotates and changes no key says it again."""
     return LogKeys(state.update_keys, state.next_key_hashes)
 
 
 def drafted(state: DidState | None, change: Change, next_keys: LogKeys | None) -> LogKeys | None:
-    """What the entry of ``change`` is to say; None where it says nothing."""
+    """Return the log keys that the entry of ``change`` must state; None if it states none."""
     if isinstance(change, Create):
         return next_keys or LogKeys(change.update_keys)
     if state is None or not (state.next_key_hashes or next_keys):
@@ -64,8 +64,8 @@ def drafted(state: DidState | None, change: Change, next_keys: LogKeys | None) -
 
 
 def said(state: DidState | None, parameters: Mapping[str, Any]) -> LogKeys | None:
-    """What the ``parameters`` of a later entry say; None where they say nothing. The end of a log that does not pre-rotate says that
-    there are no keys. Raises ``LogInvalid``."""
+    """Return the log keys that the ``parameters`` of a later entry state; None if they state none. The end of a log
+    that does not pre-rotate says that there are no keys. Raises ``LogInvalid``."""
     ends = state is not None and not state.next_key_hashes and "deactivated" in parameters
     return None if ends else read(state, parameters)
 
@@ -148,8 +148,8 @@ def may_sign(before: DidState | None, after: LogKeys) -> tuple[str, ...]:
 
 
 def read(before: DidState | None, said: Mapping[str, Any]) -> LogKeys | None:
-    """What the ``parameters`` of an entry say, or None where they say nothing, as they may in a log that does not pre-rotate. Raises
-    ``LogInvalid``."""
+    """Return the log keys that the ``parameters`` of an entry state, or None if they state none, as a log without
+    pre-rotation may do. Raises ``LogInvalid``."""
     if before is not None and not {UPDATE_KEYS, NEXT_KEY_HASHES} & said.keys():
         if before.next_key_hashes:
             raise LogInvalid("With pre-rotation every entry says updateKeys and nextKeyHashes.")

@@ -68,7 +68,7 @@ class Replacement:
 
     @classmethod
     def read(cls, entry: ServiceEntry, at: datetime, version: int = 0) -> Replacement:
-        """What an entry says that came at this time, with this version.
+        """Return the key change that an entry states, which came at this time, with this version.
 
         Raises ``LogInvalid`` for one that ``endpoint`` would not have written."""
         try:
@@ -113,13 +113,13 @@ def newest(replacements: Iterable[Replacement], use: str) -> Replacement | None:
 
 
 def of_use(replacements: Sequence[Replacement], use: str) -> tuple[Replacement, ...]:
-    """Those of one use, the first first."""
+    """Return the keys of one use, oldest first."""
     return tuple(one for one in replacements if one.use == use)
 
 
 def since_theft(replacements: Sequence[Replacement]) -> tuple[Replacement, ...]:
-    """Those of one use, in their order, whose old keys nobody is known to have: not a compromised one, and not one before it, because both
-    lay in one custodian when somebody had that key."""
+    """Return the keys of one use, in their order, whose predecessors are not known to be stolen: not a compromised one,
+    and not one before it, because both lay in one custodian when somebody had that key."""
     stolen = max((place for place, one in enumerate(replacements, 1) if one.compromised), default=0)
     return tuple(replacements[stolen:])
 

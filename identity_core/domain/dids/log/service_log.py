@@ -21,9 +21,10 @@ from identity_core.domain.dids.state import LOG_KEY_RETIRED, DidState, LogInvali
 
 @value_class
 class LogKeyHistory:
-    """What a service log says. ``generations`` are multikeys, the first first and the present last; ``next_key_hashes`` are those of
-    ``log_keys.key_hash`` that may follow; ``retired`` has the tree size from which on entries of a key count no more. ``replaced`` are the
-    keys of tokens and of checkpoints that took the place of others, in the order of the log."""
+    """The content of a service log. ``generations`` are multikeys, the first first and the present last;
+    ``next_key_hashes`` are those of ``log_keys.key_hash`` that may follow; ``retired`` has the tree size from which on
+    entries of a key count no more. ``replaced`` are the keys of tokens and of checkpoints that took the place of
+    others, in the order of the log."""
 
     did: str
     generations: tuple[str, ...]
@@ -45,7 +46,8 @@ def check_not_retired(retired: Mapping[str, int], entry: bytes, index: int) -> N
 
 
 def read(lines: Sequence[bytes]) -> LogKeyHistory:
-    """What the whole log, oldest entry first, says. Raises ``LogInvalid`` for one that does not hold, or is another DID's."""
+    """Return the content of the whole log, oldest entry first. Raises ``LogInvalid`` for one that does not hold, or is
+    another DID's."""
     if not lines:
         raise LogInvalid("The service log is empty.")
     states = list(fold(Chain(_method(lines[0]), Rules()).apply, lines))

@@ -32,12 +32,12 @@ class TabledCurve(Curve, Protocol):
 
     @property
     def offset(self) -> Offset:
-        """What all their entries are shifted by."""
+        """Return the offset of all entries."""
         ...
 
     @property
     def tabled(self) -> WeakSet[AffineBases]:
-        """Whose memory is counted."""
+        """Return the object whose memory is counted."""
         ...
 
 

@@ -124,7 +124,7 @@ _log = logging.getLogger(__name__)
 
 
 class BackendState(NamedTuple):
-    """What became of a backend. ``curve`` is ``None`` where it cannot be used, and ``reason`` then says why."""
+    """The state of a backend. ``curve`` is ``None`` where it cannot be used, and ``reason`` then says why."""
 
     name: str
     curve: Curve | None

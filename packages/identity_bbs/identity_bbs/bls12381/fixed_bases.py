@@ -108,7 +108,7 @@ class WindowedBases:
         return total
 
     def _start(self, count: int) -> Any:
-        """What takes the offsets of so many entries away again."""
+        """Return the point that removes the offsets of this number of entries."""
         if count not in self._starts:
             self._starts[count] = self._curve.g1_mul(self._minus_offset, count)
         return self._starts[count]

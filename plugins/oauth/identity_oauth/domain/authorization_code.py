@@ -93,9 +93,9 @@ def is_challenge(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AuthorizationCode(Hidden):
-    """What a code is bound to: the client, the redirection URI (by its SHA-256, base64url), the challenge of PKCE, the audience (None for
-    the issuer), the scopes, the holder with the multikey that signed, and its end (aware UTC, whole seconds). ``id`` is random, and
-    becomes the ``jti`` of the token."""
+    """The binding of a code: the client, the redirection URI (by its SHA-256, base64url), the challenge of PKCE, the
+    audience (None for the issuer), the scopes, the holder with the multikey that signed, and its end (aware UTC, whole
+    seconds). ``id`` is random, and becomes the ``jti`` of the token."""
 
     id: str
     client: str

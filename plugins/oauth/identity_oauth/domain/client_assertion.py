@@ -29,7 +29,8 @@ MAX_IDENTIFIER: Final = 256
 
 @value_class
 class ClientAssertion:
-    """What an assertion says: the DID, the DID URL of the key if it names one, and the ``jti`` with the end of its life."""
+    """The content of an assertion: the DID, the DID URL of the key if it names one, and the ``jti`` with the end of its
+    life."""
 
     client: str
     key_id: str | None

@@ -50,10 +50,10 @@ class OauthRefusal(InvalidRequest):
 
 @value_class
 class AccessToken:
-    """What a token says. ``client`` obtained it (a DID, or ``key:`` and the id of an API key) by ``key``, a multikey or a
-    sealed digest; ``subject`` is the client itself, or the DID that an API key acts for or that has let the client in: ``key`` is then
-    the one by which she did. ``scopes`` None narrows
-    nothing. ``audience`` is what it is for, None for the issuer. Times are whole seconds."""
+    """The content of a token. ``client`` obtained it (a DID, or ``key:`` and the id of an API key) by ``key``, a
+    multikey or a sealed digest; ``subject`` is the client itself, or the DID that an API key acts for or that has let
+    the client in: ``key`` is then the one by which she did. ``scopes`` None narrows nothing. ``audience`` is what it is
+    for, None for the issuer. Times are whole seconds."""
 
     subject: str
     client: str
@@ -113,7 +113,8 @@ class Envelope:
         return _text(self.header, "kid")
 
     def read(self, issuer: str, now: datetime, accepted: Collection[str]) -> AccessToken:
-        """What a token with a good signature says, if it is of this time and for one of the ``accepted`` audiences."""
+        """Return the content of a token with a valid signature, if it is in force and for one of the ``accepted``
+        audiences."""
         claims = self.claims
         if not _CLAIMS <= claims.keys() <= _CLAIMS | _OPTIONAL:
             raise ValueError("claims are missing or unknown")

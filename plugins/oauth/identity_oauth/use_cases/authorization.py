@@ -58,7 +58,8 @@ class GrantRefused(OauthRefusal):
 
 @value_class
 class AuthorizationWish:
-    """What a client asks of a holder: the scopes that it would get, the audience (None for the issuer), the challenge of PKCE."""
+    """The request of a client to a holder: the scopes that it would get, the audience (None for the issuer), the
+    challenge of PKCE."""
 
     client: Did
     redirect: RegisteredRedirect
@@ -98,8 +99,9 @@ class AuthorizeClient:
     clock: Clock
 
     async def holder(self, wish: AuthorizationWish, body_hash: str, header: str) -> Caller:
-        """Whose DIDAuth signature ``header`` has, over a challenge that is bound to ``body_hash``; it is spent. Raises ``AuthFailed``,
-        ``DidNotFound``, ``DidDeactivated``; ``Forbidden`` for a holder who is the client."""
+        """Return the DID that signed ``header`` with DIDAuth, over a challenge that is bound to ``body_hash``; the
+        challenge is consumed. Raises ``AuthFailed``, ``DidNotFound``, ``DidDeactivated``; ``Forbidden`` for a holder
+        who is the client."""
         signed = challenge.parse_header(header)
         named = signed.named
         if named is None or named.purpose != AUTHORIZE or named.body_hash != body_hash:

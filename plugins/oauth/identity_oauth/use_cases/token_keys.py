@@ -30,7 +30,7 @@ _PURPOSE: Final = "token"
 
 
 async def _nothing_to_read() -> None:
-    """Where no one replaces keys."""
+    """Read nothing: no process replaces keys here."""
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class TokenKeys:
         return keys
 
     async def hear(self, history: LogKeyHistory) -> None:
-        """What the service log says now: takes over the keys that it lists."""
+        """Return the current content of the service log: takes over the keys that it lists."""
         await self.follow(history.replaced)
 
     async def follow(self, replacements: Sequence[Replacement]) -> None:

@@ -133,7 +133,7 @@ class IssueToken:
 
 
 def _scopes(wish: IssueTokenRequest) -> frozenset[str] | None:
-    """What is asked for; None asks for all that the client has."""
+    """Return the requested scopes; None requests all scopes of the client."""
     if given(wish.grant_type, GRANT) != GRANT:
         raise InvalidRequest("The grant_type is unknown.", details={"supported": [GRANT]})
     try:

@@ -114,13 +114,13 @@ class PresentationEnvelope:
 
     @property
     def agent_message(self) -> bytes:
-        """What the agent signs: audience, challenge, and all of the envelope but the signature."""
+        """Return the message that the agent signs: audience, challenge, and all of the envelope but the signature."""
         unsigned = replace(self, agent_signature=None).canonical
         return self.bound.agent_message(sha256(unsigned).digest())
 
     @classmethod
     def decode(cls, text: str) -> PresentationEnvelope:
-        """What a stranger's envelope says. Raises ``ProofInvalid``; no curve operation is done."""
+        """Return the content of an untrusted envelope. Raises ``ProofInvalid``; no curve operation is done."""
         value = _members(text)
         try:
             envelope = cls._parsed(value)

@@ -141,7 +141,8 @@ def _gap(interval: Interval, span: range) -> Affine:
 
 
 def _chosen(side: Side, selectors: Mapping[Side, int]) -> Affine:
-    """What is zero for every alternative but those that must hold: its selector, or for the first 1 - the sum of all selectors."""
+    """Return a product that is zero for each alternative but those that must hold: its selector, or for the first 1 -
+    the sum of all selectors."""
     if side.place > 0:
         return Affine(0, ((1, selectors[side]),))
     return Affine(1, tuple((-1, index) for other, index in selectors.items() if other.group == side.group))

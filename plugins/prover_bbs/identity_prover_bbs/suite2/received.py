@@ -91,7 +91,7 @@ def check_envelope(relation: PresentationRelation, bound: PresentationContext, e
 
 
 def check_agent(envelope: PresentationEnvelope) -> None:
-    """Who the context names as the agent hands the proof over, now and here. Raises ``ProofInvalid``."""
+    """Verify that the agent of the context hands over the proof, now and here. Raises ``ProofInvalid``."""
     key, signature = envelope.bound.agent_key, envelope.agent_signature
     if key is None:
         return

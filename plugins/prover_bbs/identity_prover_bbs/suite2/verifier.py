@@ -57,7 +57,8 @@ _WEIGHT_OCTETS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class VerifiedPresentation:
-    """What holds. ``unchecked`` names what the question did not ask for; ``pseudonym`` is P, 48 octets, where one was asked for."""
+    """The verified statement. ``unchecked`` names what the question did not ask for; ``pseudonym`` is P, 48 octets,
+    where one was asked for."""
 
     statement: PresentationStatement
     bound: PresentationContext
@@ -143,7 +144,7 @@ class PresentationVerifier:
         envelope: PresentationEnvelope,
         acceptance: Acceptance,
     ) -> tuple[VerifiedPresentation, list[_Received], bytes]:
-        """What holds if the pairings of these parts do, and ph."""
+        """Return the verified statement, provided that the pairings of these parts hold, and ph."""
         try:
             relation = PresentationRelation.of(statement)
         except PredicateUnsupported as unsupported:

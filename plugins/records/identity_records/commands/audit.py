@@ -119,7 +119,7 @@ def export(settings: Settings, after: int, output: Any, url: str | None, api_key
 
 
 def _before(cut: ChainHead, known: ChainHead | None) -> list[str]:
-    """What a cut leaves unchecked of a remembered head. Raises ``ChainBroken``."""
+    """Return the part of a remembered head that a cut leaves unchecked. Raises ``ChainBroken``."""
     if known is None or known.sequence > cut.sequence or cut == ChainHead():
         return []
     if known.sequence == cut.sequence and known != cut:

@@ -10,7 +10,7 @@ from identity_core.cli.plugin_commands import OpenGroup
 
 @click.group(name="timeline", cls=OpenGroup)
 def command() -> None:
-    """What was done by you, in your name, or about you."""
+    """Show the actions by you, in your name, or about you."""
 
 
 add_command(

@@ -1,4 +1,4 @@
-"""Whose rows a caller sees, in the history and in the timeline alike."""
+"""The rows that a caller may see, in the history and in the timeline alike."""
 
 from __future__ import annotations
 
