@@ -132,7 +132,7 @@ def test_examples_import_what_is_there() -> None:
     assert found == []
 
 
-def test_whatever_is_cited_is_in_the_repository_or_a_public_standard() -> None:
+def test_citations_exist() -> None:
     found = [f"{path.relative_to(ROOT)}: {fault}" for path in texts() for fault in faults(path.read_text())]
     assert found == []
 

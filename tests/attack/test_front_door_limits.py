@@ -70,7 +70,7 @@ def silent(server: LocalServer, source: str, count: int) -> Iterator[list[socket
     until(SECONDS, "the connections are still counted", lambda: takes(server, source))
 
 
-def test_an_address_gets_so_many_connections_and_others_get_theirs(narrow: LocalServer) -> None:
+def test_address_gets_so_many_connections_and_others_get_theirs(narrow: LocalServer) -> None:
     with silent(narrow, "127.0.0.1", 8):
         until(SECONDS, "a ninth is taken", lambda: not takes(narrow, "127.0.0.1"))
         with connected(address_of(narrow.url)) as ninth:

@@ -80,7 +80,7 @@ def delegation(holder: Holder, agent: str, **more: Any) -> dict[str, Any]:
 # Strangers
 
 
-def test_a_did_that_somebody_made_at_home_gets_no_challenge_and_no_token(either: Target) -> None:
+def test_unregistered_did_gets_no_challenge_and_no_token(either: Target) -> None:
     mallory = own_did_key(either.wire)
     # It resolves, as every did:key does: what is refused is not told by resolving.
     assert mallory.resolve().status == 200
@@ -165,7 +165,7 @@ def test_a_challenge_outlives_the_process_and_serves_once(tmp_path: Path) -> Non
             running.kill()
 
 
-def test_a_challenge_of_another_installation_of_the_same_origin_is_none(tmp_path: Path) -> None:
+def test_challenge_of_another_installation_is_refused(tmp_path: Path) -> None:
     """Two installations, one name, one did:key that is registered at both."""
     named = {"IDENTITY_SERVER_PUBLIC_URL": "https://id.example"}
     with (
@@ -498,7 +498,7 @@ def test_what_is_ones_own_is_registered(either: Target) -> None:
     assert by_key.status == 201, by_key.body
 
 
-def test_a_page_of_schemas_is_bounded_in_octets_and_nothing_is_lost(target: Target) -> None:
+def test_page_of_schemas_is_bounded_in_bytes_and_nothing_is_lost(target: Target) -> None:
     hana = target.stranger.holder()
     wanted = set()
     for _ in range(30):
@@ -609,7 +609,7 @@ def test_a_key_that_acts_for_dids_says_for_which(target: Target, scope: str) -> 
 # Buckets
 
 
-def test_those_who_are_known_do_not_pay_for_strangers_at_their_address(tmp_path: Path) -> None:
+def test_known_callers_do_not_pay_for_strangers(tmp_path: Path) -> None:
     """An address that strangers have emptied still serves the key and the DID that this process knows."""
     limits = {"IDENTITY_THROTTLE_ADDRESS_PER_SECOND": "0.01", "IDENTITY_THROTTLE_ADDRESS_BURST": "12"}
     with service_process.service(tmp_path / "data", environment=limits) as running:

@@ -68,7 +68,7 @@ def test_a_key_in_grace_signs_in_and_changes_no_key(target: Target) -> None:
     assert hana.act("update", service("later"), key=old).outcome == FAILED
 
 
-def test_a_key_is_nothing_after_its_grace_though_nobody_wrote_that_down(tmp_path: Path) -> None:
+def test_key_is_invalid_after_grace_without_entry(tmp_path: Path) -> None:
     with turned_service(tmp_path) as turned:
         outlived(turned)
 
@@ -230,7 +230,7 @@ def test_only_true_confirms(target: Target, confirm: Any) -> None:
     assert hana.resolve().status == 200
 
 
-def test_a_tag_that_a_compressing_proxy_has_weakened_names_its_version(target: Target) -> None:
+def test_weak_etag_of_proxy_names_version(target: Target) -> None:
     hana = target.stranger.holder()
     headers = {"Authorization": hana.signed("update", service()), "If-Match": 'W/"1"'}
     assert target.wire.call("PATCH", hana.path(), service(), headers).status == 200

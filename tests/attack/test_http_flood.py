@@ -139,9 +139,7 @@ def cpu_seconds(running: Running) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def test_many_keys_and_many_challenges_do_not_multiply_without_end(
-    running: Running, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_many_keys_and_many_challenges_do_not_multiply(running: Running, capsys: pytest.CaptureFixture[str]) -> None:
     """The worst that a stranger can prepare: every kind of challenge at its cap, for a document with as many keys as it may have."""
     hana = running.stranger.holder()
     for _ in range(9):

@@ -151,7 +151,7 @@ def test_strange_names_are_names_of_nothing(office: Office, name: str) -> None:
         assert answer.code in ("INVALID_REQUEST", "CREDENTIAL_NOT_FOUND", "SCHEMA_NOT_FOUND", "STATUS_LIST_NOT_FOUND")
 
 
-def test_a_verdict_on_a_guess_does_not_tell_whether_the_credential_exists(office: Office) -> None:
+def test_verdict_does_not_reveal_credential(office: Office) -> None:
     shown = office.read(office.issued())["credential"]
     guess = shown | {"credentialSubject": shown["credentialSubject"] | {"age": 30}}
 
@@ -286,7 +286,7 @@ def test_nobody_but_the_holder_is_shown_the_signature(office: Office) -> None:
 # Foreign signatures
 
 
-def test_what_is_imported_must_be_signed_by_the_issuer_on_these_values(office: Office) -> None:
+def test_import_requires_issuer_signature_on_values(office: Office) -> None:
     mallory = office.stranger.holder(additionalKeys=[BLS], storeSecrets=True)
     schema = schema_json.read(office.schema_id, ATTRIBUTES).schema
     other = schema_json.read(office.schema_id + "x", ATTRIBUTES).schema
@@ -407,7 +407,7 @@ def test_revocation_wins_and_is_seen_by_all_processes(either: Target) -> None:
 # Past the service
 
 
-def test_a_row_that_was_changed_past_the_service_gives_nothing_away(target: Target, office: Office) -> None:
+def test_row_that_was_changed_past_service_gives_nothing_away(target: Target, office: Office) -> None:
     mallory = office.stranger.holder()
     record = office.issued(attributes={"age": 24, "name": "canary-moved", "income": None})
     with closing(sqlite3.connect(target.data_dir / "identity.sqlite", timeout=60)) as connection, connection:

@@ -76,7 +76,7 @@ def _moved(count: int) -> dict[str, Any]:
     return {"operation": "updateService", "service": one}
 
 
-def test_a_stolen_log_key_is_replaced_in_the_middle_of_the_work_and_is_worth_nothing_then(tmp_path: Path) -> None:
+def test_replaced_stolen_log_key_is_useless(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     asyncio.run(make_the_key(folder))
     with running_service(folder, "--workers", "2", environment={"IDENTITY_DID_WRITES_PER_HOUR": "100000"}) as running:

@@ -67,7 +67,7 @@ def signed_ahead(hana: Holder, act: str, body: Any, **how: Any) -> Callable[[], 
 
 
 @REPEATED
-def test_mixed_writers_leave_a_gapless_chain_and_somebody_in_control(either: Target, count: int) -> None:
+def test_mixed_writers_leave_gapless_chain_with_controller(either: Target, count: int) -> None:
     for turn in range(count):
         hana = either.stranger.holder()
         keys = [SigningKey.generate() for _ in range(6)]

@@ -246,7 +246,7 @@ def test_answers_with_keys_are_not_stored_by_caches(story: Story) -> None:
         assert answer.headers["cache-control"] == "no-store"
 
 
-def test_the_log_is_one_json_object_a_line_and_nobody_writes_into_it(story: Story) -> None:
+def test_log_is_one_json_object_per_line(story: Story) -> None:
     hana = story.running.stranger.holder(strictEvidence=False)
     wire = story.running.wire
     for value in ("a\x1b[31m", "FORGED", "x" * 64, "${jndi:ldap://x}", "%0d%0aFORGED", "a b", "{}", "\x7f"):

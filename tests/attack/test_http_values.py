@@ -84,7 +84,7 @@ def test_no_credential_has_a_nul_in_its_name(scene: Scene) -> None:
     assert scene.ask().status == 201
 
 
-def test_what_anybody_may_have_checked_is_looked_up_under_no_such_name(scene: Scene) -> None:
+def test_unchecked_names_are_not_looked_up(scene: Scene) -> None:
     shown = scene.target.wire.call(
         "GET", f"{PREFIX}/credentials/{scene.credential_id}", None, scene.by(scene.holder)
     ).json["credential"]

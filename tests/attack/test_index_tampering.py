@@ -355,7 +355,7 @@ def test_the_service_starts_with_a_did_whose_log_no_longer_holds(site: Site) -> 
         assert json.loads(refused.stdout)["failed"][0]["code"] == "DID_QUARANTINED"
 
 
-def test_an_entry_that_was_changed_after_its_row_is_not_built_upon(site: Site) -> None:
+def test_edited_entry_is_not_extended(site: Site) -> None:
     with site.serve() as running:
         broken, _ = of_two_versions(running, 2)
         wait_until_logged(running, 4)

@@ -129,7 +129,7 @@ def accepted_by_the_operator(site: Site) -> None:
     assert told.count("acceptApiKeys") == 1
 
 
-def test_another_digest_on_the_row_of_an_administrator_opens_nothing(site: Site) -> None:
+def test_another_digest_on_row_of_administrator_opens_nothing(site: Site) -> None:
     with site.serve() as running:
         admin = made(running, **ADMIN)
         _, record = row(site.database, admin["id"])
@@ -214,7 +214,7 @@ def test_nothing_that_a_thief_takes_away_makes_her_keys_good(site: Site) -> None
             assert ready(running)["keys"] == "degraded", loss.__name__
 
 
-def test_keys_of_before_there_were_tags_are_taken_over_by_an_operator(site: Site) -> None:
+def test_untagged_keys_are_accepted_by_operator(site: Site) -> None:
     with site.serve() as running:
         key = made(running, **ADMIN)
     forgets_the_tags(site.database)

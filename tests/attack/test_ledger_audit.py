@@ -150,7 +150,7 @@ def test_an_entry_left_out_under_a_new_signature(folder: Path) -> None:
     assert found["order"][0] == "entry 100"
 
 
-def test_a_version_left_out_under_a_new_signature_with_new_numbers(folder: Path) -> None:
+def test_version_left_out_under_new_signature_with_new_numbers(folder: Path) -> None:
     leaves = [
         replace(LogLeaf.parse(leaf), sequence=number).encode()
         for number, leaf in enumerate(LEAVES[:99] + LEAVES[100:], 1)
@@ -232,7 +232,7 @@ def test_a_held_checkpoint_that_nobody_signed_is_refused(folder: Path, held: Pat
 # The logs of the DIDs
 
 
-def test_a_bad_signature_inside_an_entry_is_found_where_logs_are_checked(tmp_path: Path) -> None:
+def test_bad_signature_inside_entry_is_found(tmp_path: Path) -> None:
     async def scenario() -> tuple[list[bytes], str]:
         rooms = Rooms(tmp_path)
         dids = [str((await rooms.new_did()).version.state.did) for _ in range(3)]

@@ -81,7 +81,7 @@ def test_every_entry_says_its_keys_and_the_next_until_the_end() -> None:
         assert history.state_from_json(state.did.text, history.state_to_json(state), state.document.octets) == state
 
 
-def test_a_log_of_before_stays_as_it_is_and_begins_with_a_change_of_its_controller() -> None:
+def test_old_log_changes_with_its_controller() -> None:
     life = updated(born(pre_rotates=False))
     assert [keys_of(line) for line in life.entries] == [{"updateKeys": [FIRST.multikey]}, {}]
     at = life.later()
@@ -175,7 +175,7 @@ def test_a_holder_of_the_key_cannot_leave_what_was_committed_to(
     assert METHOD.apply(life.states[0], resealed(parsed(life.entries[1]), life.states[0], FIRST)) == life.states[1]
 
 
-def test_a_key_that_is_kept_but_was_not_committed_to_again_is_refused() -> None:
+def test_uncommitted_key_is_refused() -> None:
     life = updated(born(), next_keys=LogKeys((FIRST.multikey,), (key_hash(SECOND.multikey),)))
     at = life.later()
     update = Update((AddService(NewService("B", "https://b.example/", "b")),), life.authorize(at))
@@ -257,7 +257,7 @@ def taken_over() -> Life:
     return life
 
 
-def test_a_log_goes_on_under_the_committed_key_by_itself_and_nothing_else_changes() -> None:
+def test_log_continues_under_committed_key() -> None:
     life = taken_over()
     before, after = life.states[-2:]
     assert (after.operation, after.document, after.recovery_key) == (
@@ -297,7 +297,7 @@ def test_a_thief_of_the_present_key_cannot_take_a_log_over(keys: LogKeys) -> Non
             METHOD.apply(life.state, resealed(item, life.state, signer))
 
 
-def test_a_log_of_before_is_not_taken_over_without_its_controller() -> None:
+def test_log_of_before_is_not_taken_over_without_its_controller() -> None:
     life = born(pre_rotates=False)
     with pytest.raises(InvalidDocument):
         life.entry(RotateLogKey(), life.later(), committed(SECOND, THIRD))
@@ -337,7 +337,7 @@ def test_only_a_key_that_was_taken_over_from_is_retired(spoilt: dict[str, Any]) 
         METHOD.apply(life.state, resealed(item, life.state, SECOND))
 
 
-def test_a_retired_key_does_not_retire_its_successor_nor_changes_a_retirement_the_keys() -> None:
+def test_retired_key_cannot_retire_successor() -> None:
     life = taken_over()
     item = parsed(life.entry(RetireLogKey(FIRST.multikey, 7, False), life.later()))
     item["parameters"]["change"]["retired"]["multikey"] = SECOND.multikey

@@ -131,7 +131,7 @@ def test_what_is_no_log(octets: bytes) -> None:
         verify(octets)
 
 
-def test_the_number_of_a_first_entry_is_1_though_its_hash_does_not_cover_it() -> None:
+def test_number_of_first_entry_is_1() -> None:
     body = {name: value for name, value in parsed(LINES[0]).items() if name != "proof"}
     assert sealed(body) == LINES[0]
     for number in (2, 10):

@@ -275,11 +275,11 @@ def test_the_log_key_rewrites_no_entry(loot: Loot, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EVIDENCE)
-def test_the_log_key_appends_nothing_with_a_signature_for_something_else(loot: Loot, name: str) -> None:
+def test_log_key_appends_nothing_with_signature_for_something(loot: Loot, name: str) -> None:
     refused_by_readers(loot.appended(EVIDENCE[name](loot)))
 
 
-def test_a_key_that_was_left_to_the_service_is_the_thiefs_and_a_reader_is_told(tmp_path: Path) -> None:
+def test_service_generated_key_is_reported_to_readers(tmp_path: Path) -> None:
     """The signature under such a rotation names no key: hers stands there as well as the service's. No reader can tell them apart, and
     every one can tell that the controller named neither."""
     loot = with_rooms(tmp_path, lambda rooms: lived(rooms, named=False))
@@ -323,7 +323,7 @@ def added(item: Item) -> str:
     return key
 
 
-def test_the_thief_writes_what_a_reader_takes_when_the_controller_wants_it(loot: Loot) -> None:
+def test_thief_writes_only_signed_changes(loot: Loot) -> None:
     """So nothing of the above is refused for its form."""
     lines = loot.appended(loot.hanas("update", body_hash(BODY)) | {"body": BODY})
     assert public(THIEF) in json.dumps(verify(b"\n".join(lines)).document)
@@ -355,7 +355,7 @@ def own_service(item: Item) -> None:
 
 
 @pytest.mark.parametrize("name", ON_PLAIN)
-def test_readers_count_what_the_log_key_can_forge_without_strict_evidence(plain: Loot, name: str) -> None:
+def test_readers_count_what_log_key_can_forge_without_strict(plain: Loot, name: str) -> None:
     """The controller gave the signature of each accepted entry of the thief for another purpose."""
     is_accepted, steal = ON_PLAIN[name]
     lines = steal(plain)
@@ -469,9 +469,7 @@ THEFTS = {
 
 @pytest.mark.parametrize("begins", [False, True])
 @pytest.mark.parametrize("name", THEFTS)
-def test_a_service_with_a_stolen_database_serves_and_lets_in_nothing_of_the_thief(
-    tmp_path: Path, name: str, begins: bool
-) -> None:
+def test_stolen_database_admits_no_thief(tmp_path: Path, name: str, begins: bool) -> None:
     stolen, writes = THEFTS[name]
 
     async def story(rooms: Rooms) -> None:

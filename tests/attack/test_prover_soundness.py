@@ -281,7 +281,7 @@ def test_errors_that_cancel_for_a_predicted_y_are_refused():
     bound=st.integers(-(2**63) + 1, 2**63 - 2),
     kind=st.sampled_from(["gte", "gt", "lte", "lt"]),
 )
-def test_the_verdict_is_pythons_and_a_forced_falsehood_never_passes(value, bound, kind):
+def test_verdict_equals_python_and_falsehood_fails(value, bound, kind):
     true = {"gte": value >= bound, "gt": value > bound, "lte": value <= bound, "lt": value < bound}[kind]
     asked = ask(("balance", kind, bound if abs(bound) < 2**53 else str(bound)))
     values = {**HANA, "balance": value if abs(value) < 2**53 else str(value)}

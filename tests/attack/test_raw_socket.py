@@ -229,7 +229,7 @@ REFUSED = [
     ],
     ids=str,
 )
-def test_a_refusal_is_the_same_whether_its_body_comes_at_once_or_later(
+def test_refusal_is_same_whether_its_body_comes_at_once_or_later(
     target: Target, method: str, path: str, media: bytes, fields: list[bytes]
 ) -> None:
     """Who is refused for a credential is answered when all of the request is there, without the layers that wait for the rest of it."""

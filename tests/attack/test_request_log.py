@@ -69,7 +69,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
-def test_ids_of_refusals_are_in_the_log_and_no_word_of_the_client(tmp_path: Path, form: str) -> None:
+def test_ids_of_refusals_are_in_log_and_no_word_of_client(tmp_path: Path, form: str) -> None:
     with service_process.service(tmp_path / "data", environment={"IDENTITY_LOG_FORMAT": form}) as running:
         hana = running.stranger.holder()
         read = running.wire.call("GET", f"{PREFIX}/dids/{hana.did}", headers={"X-API-Key": API_KEY})
@@ -99,7 +99,7 @@ def test_ids_of_refusals_are_in_the_log_and_no_word_of_the_client(tmp_path: Path
             assert all(each["code"] for each in lines(running) if each["status"] >= 400)
 
 
-def test_a_did_has_one_name_in_the_log_that_only_this_installation_makes(tmp_path: Path) -> None:
+def test_did_has_one_keyed_hash_per_installation(tmp_path: Path) -> None:
     names = []
     for number in range(2):
         environment = {"IDENTITY_LOG_FORMAT": "json"}
@@ -121,7 +121,7 @@ def test_a_did_has_one_name_in_the_log_that_only_this_installation_makes(tmp_pat
 
 
 @pytest.mark.parametrize("requests", ["true", "false"])
-def test_a_connection_that_is_refused_has_a_line_where_requests_have(tmp_path: Path, requests: str) -> None:
+def test_refused_connection_is_logged(tmp_path: Path, requests: str) -> None:
     limits = {"IDENTITY_SERVER_MAX_CONNECTIONS_PER_ADDRESS": "3", "IDENTITY_LOG_REQUESTS": requests}
     environment = limits | {"IDENTITY_LOG_FORMAT": "json"}
     with service_process.service(tmp_path / "data", environment=environment) as running, contextlib.ExitStack() as held:

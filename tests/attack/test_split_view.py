@@ -107,9 +107,7 @@ def test_a_fork_in_files_is_refused(identity: Commands, here: Path, forked: Show
     assert identity("ledger", "audit", *words).exit_code == 1
 
 
-def test_a_fork_is_refused_with_the_service_that_could_prove_growth(
-    identity: Commands, here: Path, forked: ShownLog
-) -> None:
+def test_fork_is_refused_without_consistency_proof(identity: Commands, here: Path, forked: ShownLog) -> None:
     kept = files(here, forked, "fork")
     with served(true_log()) as url:
         later = (*KEY, "--service-history", files(here, true_log(), "true")["history"], "--url", url)
@@ -136,7 +134,7 @@ def test_the_true_log_of_the_present_key_is_proven(identity: Commands, here: Pat
 
 
 @pytest.mark.parametrize("size", range(4, PLACE + 1))
-def test_a_true_checkpoint_of_the_replaced_key_counts_with_a_proof(identity: Commands, here: Path, size: int) -> None:
+def test_checkpoint_of_replaced_key_counts_with_proof(identity: Commands, here: Path, size: int) -> None:
     """Also one of the entries that came between the signatures and the entry of the replacement."""
     kept = files(here, true_log(size, (OLD,)), "kept")
     true = files(here, true_log(), "true")
@@ -153,7 +151,7 @@ def test_a_true_checkpoint_of_the_replaced_key_counts_with_a_proof(identity: Com
     identity.ok("ledger", "verify", "--history", kept["history"], "--key", str(OLD.verifier))
 
 
-def test_a_replaced_key_does_not_sign_the_tree_with_its_replacement(identity: Commands, here: Path) -> None:
+def test_replaced_key_does_not_sign_tree_with_its_replacement(identity: Commands, here: Path) -> None:
     kept = files(here, true_log(PLACE + 1, (OLD,)), "kept")
     with served(true_log()) as url:
         more = (*KEY, "--service-history", files(here, true_log(), "true")["history"], "--url", url)

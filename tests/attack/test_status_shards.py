@@ -238,7 +238,7 @@ def test_a_lying_server_is_refused(lie: str, known: Files) -> None:
         assert asked == [ROOT], "no shard is asked for that could tell whose it is"
 
 
-def test_a_manifest_that_the_log_has_not_recorded_is_refused_before_a_shard_is_asked_for() -> None:
+def test_unrecorded_manifest_is_refused_first() -> None:
     manifest, _ = THREE
     fetch(serving(files(THREE)), digest=manifest.digest)
     asked: list[str] = []

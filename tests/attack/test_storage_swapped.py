@@ -175,7 +175,7 @@ def test_the_right_databases_start_again(history: History, data: Path) -> None:
         assert running.stranger.create(NEW).status == 201
 
 
-def test_an_older_backup_is_served_only_after_the_loss_was_accepted(history: History, data: Path) -> None:
+def test_older_backup_is_served_only_after_loss_was_accepted(history: History, data: Path) -> None:
     put(history.older, data, LEDGER, STORE)
     asked = run("ledger", "accept-rollback", "--data-dir", data, "--json")
     assert asked.returncode == 1

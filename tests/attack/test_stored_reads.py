@@ -197,7 +197,7 @@ def test_both_ways_identify_the_same(target: Target) -> None:
     assert seen.keys() == {200, 303, 304, 400, 404, 406, 410, 501, 503}
 
 
-def test_what_one_replica_has_written_the_other_one_reads_at_once(target: Target) -> None:
+def test_write_is_read_by_other_replica_at_once(target: Target) -> None:
     for writer, reader in ((target.running, target.decoding), (target.decoding, target.running)):
         holder = lived(writer, 1)
         for version in range(1, 9):
@@ -209,7 +209,7 @@ def test_what_one_replica_has_written_the_other_one_reads_at_once(target: Target
             assert holder.act("update", service(f"s{version}")).status == 200
 
 
-def test_what_another_process_has_acknowledged_is_read_by_everybody(tmp_path: Path) -> None:
+def test_acknowledged_write_is_read_by_all_processes(tmp_path: Path) -> None:
     """Two processes remember the answer. Each change is made by one of them, and as soon as it is acknowledged many connections ask both at
     once, so that one look at what the other has written is all that many of the answers cost."""
     with running_service(tmp_path / "data", "--workers", "2", environment=GENEROUS) as running:

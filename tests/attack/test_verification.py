@@ -79,7 +79,7 @@ def test_the_forger_can_open_and_close_an_envelope(tell: Callable[[Story], None]
     tell(story)
 
 
-def test_every_member_of_an_envelope_edited_or_taken_from_another(tell: Callable[[Story], None]) -> None:
+def test_every_member_of_envelope_edited_or_taken_from_another(tell: Callable[[Story], None]) -> None:
     async def story(rooms: Verifying) -> None:
         mine, other = [opened((await rooms.made(domain=where)).proof.proof) for where in (SHOP, "https://b.example")]
         assert mine.keys() == other.keys()

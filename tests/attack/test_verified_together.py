@@ -122,7 +122,7 @@ BAD = [
 ] * 4
 
 
-def test_a_bad_one_is_found_in_each_place_and_no_good_one_is_refused(run: Any, sizes: Sizes) -> None:
+def test_bad_proof_is_found_at_each_position(run: Any, sizes: Sizes) -> None:
     async def story(workers: ProofWorkers) -> None:
         alone = {number: await verdict(BAD[number](workers)) for number in range(4)}
         assert {found and found[0] for found in alone.values()} == {ProofInvalid}

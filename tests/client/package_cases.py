@@ -336,7 +336,7 @@ class PackageCases:
     def mutated(cls, do: Run) -> dict[str, Json]:
         return do({name: {"kind": "log", "log": log} for name, (log, _) in mutated_logs().items()})
 
-    def test_a_log_that_was_changed_at_random_is_judged_as_the_service_does(self, mutated: dict[str, Json]) -> None:
+    def test_mutated_log_gets_verdict_of_service(self, mutated: dict[str, Json]) -> None:
         judged = {name: good for name, (_, good) in mutated_logs().items()}
         assert 10 < sum(judged.values()) < len(judged) - 150, "both are judged"
         wrong = {name for name, good in judged.items() if ("value" in mutated[name]) != good}

@@ -130,7 +130,7 @@ def test_create_prefers_strict_evidence(served: LocalServer, options: dict[str, 
         assert first["parameters"]["change"].get("strictEvidence") is expected
 
 
-def test_create_sends_the_request_as_it_is_to_a_method_without_evidence(served: LocalServer) -> None:
+def test_create_sends_request_as_to_method_without_evidence(served: LocalServer) -> None:
     """The retry under the same Idempotency-Key gets the DID that the first one made."""
     with Identity(served.url, served.api_key) as identity:
         key = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": keys.generate("Ed25519", os.urandom).public}

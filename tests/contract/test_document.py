@@ -91,7 +91,7 @@ def test_operation_ids_are_camel_case_and_unique(document: Json) -> None:
     assert [name for name in names if re.fullmatch(r"[a-z]+([A-Z][a-z]+)+", name) is None] == []
 
 
-def test_every_operation_has_one_declared_tag_and_says_what_it_does(document: Json) -> None:
+def test_each_operation_has_one_declared_tag(document: Json) -> None:
     declared = {tag["name"] for tag in document["tags"]}
     for where, operation in operations(document):
         assert len(operation["tags"]) == 1, where
@@ -118,7 +118,7 @@ def test_no_two_signed_operations_share_path_and_purpose(document: Json) -> None
     assert len(signed) == len(set(signed))
 
 
-def test_the_did_is_a_plain_string_so_that_a_bad_one_is_ours_to_refuse(document: Json) -> None:
+def test_did_parameter_is_plain_string(document: Json) -> None:
     places = [
         dereference(document, parameter)
         for _, operation in operations(document)
@@ -365,7 +365,7 @@ def test_the_wire_types_refuse_what_they_cannot_say() -> None:
 # Errors
 
 
-def test_every_refusal_names_its_codes_and_has_an_example_of_each(document: Json) -> None:
+def test_every_refusal_names_its_codes_and_has_example_of_each(document: Json) -> None:
     catalogue = document[build.CATALOGUE]
     for where, operation in operations(document):
         for status, reference in operation["responses"].items():
@@ -398,7 +398,7 @@ def test_every_error_shows_its_request_id(document: Json) -> None:
         assert example["value"]["error"]["details"]["requestId"]
 
 
-def test_the_catalogue_holds_what_operations_promise_and_the_paths_between(document: Json) -> None:
+def test_catalogue_has_targets_and_call_paths(document: Json) -> None:
     promised = {
         code
         for _, operation in operations(document)
@@ -408,7 +408,7 @@ def test_the_catalogue_holds_what_operations_promise_and_the_paths_between(docum
     assert promised | {"NOT_FOUND"} == set(document[build.CATALOGUE])
 
 
-def test_the_operations_that_change_something_take_an_idempotency_key(document: Json) -> None:
+def test_operations_that_change_something_take_idempotency_key(document: Json) -> None:
     # A token changes nothing, and one that is given out again from a store may have expired there.
     changes_nothing = {"POST /auth/token", "POST /credentials/verify"}
     # Nor does a verification, and a challenge serves as well as another.

@@ -64,7 +64,7 @@ def test_every_error_of_the_document_names_its_codes() -> None:
     assert nameless == []
 
 
-def test_what_the_edge_itself_refuses_is_promised_by_every_operation() -> None:
+def test_edge_refusals_are_documented_for_each_operation() -> None:
     everywhere = {"INVALID_REQUEST", "METHOD_NOT_ALLOWED", "HEADERS_TOO_LARGE", "INTERNAL_ERROR"}
     with_body = {"PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"}
     missing = {}

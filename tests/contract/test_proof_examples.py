@@ -78,7 +78,7 @@ def test_what_is_verified_is_what_was_proven(written: Any) -> None:
     assert proven["publicSignals"][2] == asked["schemaId"]
 
 
-def test_the_proof_of_two_credentials_says_what_its_verifier_asked() -> None:
+def test_proof_of_two_credentials_says_what_its_verifier_asked() -> None:
     """Under the key that the issuer's verification method is named after."""
     checks = yaml.safe_load((EXAMPLES / "proof_checks.yaml").read_text(encoding="utf-8"))
     asked = checks["verifyProof"]["request"]["ofTwoCredentialsTogether"]

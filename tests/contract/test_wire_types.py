@@ -96,7 +96,7 @@ def test_types_and_schemas_accept_the_same_bodies(operation_id: str) -> None:
     assert refused
 
 
-def test_the_schema_is_asked_first_where_a_type_cannot_say_all_of_it() -> None:
+def test_schema_is_asked_first_where_type_cannot_say_all_of_it() -> None:
     """Which these are is not kept in a list, so that no new one is forgotten; that there are few of them keeps bodies cheap."""
     asked = {
         operation_id

@@ -33,7 +33,7 @@ def test_examples_of_signed_gaps_are_those_of_the_story() -> None:
     assert {name: written[name] for name in told} == told
 
 
-def test_members_keep_the_order_of_the_file_and_new_ones_come_last() -> None:
+def test_members_keep_order_of_file_and_new_ones_come_last() -> None:
     examples = write_examples.tell()["dids"]
     shuffled = {name: dict(reversed(shown.items())) for name, shown in reversed(examples.items())}
     shuffled["listDids"]["500"] = {"b": [{"z": 1, "a": 2}]}

@@ -21,13 +21,13 @@ def texts(picture: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", DIAGRAMS)
-def test_a_sequence_shows_who_takes_part_and_every_message_in_order(name: str) -> None:
+def test_sequence_shows_who_takes_part_and_each_message_in_order(name: str) -> None:
     diagram = DIAGRAMS[name]
     assert texts(pictures()[f"{name}.svg"]) == [*diagram.participants, *(one.text for one in diagram.messages)]
 
 
 @pytest.mark.parametrize("name", DIAGRAMS)
-def test_what_a_caller_sends_to_the_service_is_an_operation_of_the_document(name: str) -> None:
+def test_client_calls_are_operations_of_document(name: str) -> None:
     operations = {one.id for one in load().operations()}
     inside = {"Service", "Ledger", "Store", "Prover"}
     sent = [one.text for one in DIAGRAMS[name].messages if one.receiver == "Service" and one.sender not in inside]
@@ -35,7 +35,7 @@ def test_what_a_caller_sends_to_the_service_is_an_operation_of_the_document(name
     assert {text.partition(",")[0] for text in sent} <= operations
 
 
-def test_the_floors_are_those_of_the_contract_and_every_room_of_the_core_stands_on_one() -> None:
+def test_picture_has_all_layers_and_packages() -> None:
     rooms = {path.stem for path in (ROOT / "identity_core").iterdir() if (path / "__init__.py").exists()}
     files = {path.stem for path in (ROOT / "identity_core").glob("*.py")} - {"__init__", "__main__"}
     shown = texts(floors_picture())

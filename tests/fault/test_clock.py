@@ -60,7 +60,7 @@ def test_changes_go_on_and_keep_their_order(turned: tuple[Running, Turn]) -> Non
     assert [event["sequence"] for event in events] == list(range(1, 7))
 
 
-def test_what_was_recorded_in_the_hour_that_comes_again_is_not_hidden(turned: tuple[Running, Turn]) -> None:
+def test_repeated_hour_hides_no_entry(turned: tuple[Running, Turn]) -> None:
     """A version that the clock says is still to come is the head all the same, also for who asks by a time to come."""
     running, turn = turned
     hana = running.stranger.holder()
@@ -127,7 +127,7 @@ def test_nothing_is_recorded_while_the_clock_has_jumped_ahead(turned: tuple[Runn
     assert len(times_of(hana)) == 2
 
 
-def test_the_doctor_names_an_entry_that_was_recorded_for_a_time_to_come(tmp_path: Path) -> None:
+def test_doctor_names_entry_that_was_recorded_for_time_to_come(tmp_path: Path) -> None:
     """As versions did that took every jump, and as one does whose clock was ahead when it started."""
     with turned_service(tmp_path) as turned:
         turned.wait(DAYS)

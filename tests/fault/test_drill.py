@@ -101,7 +101,7 @@ def moved(holder: Holder, running: Running) -> Holder:
     return replace(holder, wire=running.wire)
 
 
-def test_machine_disk_and_log_key_are_gone_and_nothing_that_was_acknowledged_is_lost_unsaid(tmp_path: Path) -> None:
+def test_lost_machine_is_restored_with_stated_loss(tmp_path: Path) -> None:
     machine, safe = tmp_path / "machine", tmp_path / "safe"
     safe.mkdir()
     (safe / "key").write_bytes(os.urandom(32))

@@ -147,9 +147,7 @@ class Roots:
 @pytest.mark.parametrize(
     ("key", "killed"), [("log", "command"), ("log", "service"), ("checkpoint", "command"), ("token", "command")]
 )
-def test_a_kill_in_the_middle_loses_nothing_and_the_rotation_completes_or_is_as_before(
-    tmp_path: Path, key: str, killed: str
-) -> None:
+def test_killed_rotation_completes_or_changes_nothing(tmp_path: Path, key: str, killed: str) -> None:
     settings, kind = load(environment={}, overrides={"data_dir": tmp_path / "data"}), KINDS[key]
     roots, chance, seen = Roots(), random.Random(f"{key}, {killed}"), list[str | None]()
     acknowledged = Acknowledged()

@@ -265,7 +265,7 @@ def test_the_wrong_type_of_object_stops_the_start_in_one_line(name: str, thing: 
 
 
 @pytest.mark.parametrize("name", PORTS)
-def test_a_slow_or_failing_import_of_a_plugin_that_nobody_chose_harms_nobody(name: str) -> None:
+def test_failing_import_of_unused_plugin_is_harmless(name: str) -> None:
     def slow() -> object:
         time.sleep(30)
         return None
@@ -291,7 +291,7 @@ def test_a_slow_or_failing_import_of_a_plugin_that_nobody_chose_harms_nobody(nam
 
 
 @pytest.mark.parametrize("name", PORTS)
-def test_an_import_failure_of_what_was_chosen_stops_the_start_and_says_why(name: str) -> None:
+def test_import_failure_of_chosen_plugin_stops_startup(name: str) -> None:
     port = PORTS[name]
 
     def failing() -> object:
@@ -315,7 +315,7 @@ def test_a_misspelt_hook_stops_the_start_in_one_line(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PORTS)
-def test_an_argument_that_the_hook_does_not_have_stops_the_start_in_one_line(name: str) -> None:
+def test_unknown_hook_argument_stops_startup(name: str) -> None:
     port = PORTS[name]
 
     def provide(application: object) -> None: ...

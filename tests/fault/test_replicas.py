@@ -141,9 +141,7 @@ def test_a_replica_that_is_restarted_under_load_loses_nothing(
             check_all_are_there([*replicas, third], acknowledged)
 
 
-def test_a_process_of_the_database_that_is_frozen_costs_those_who_wait_for_it(
-    replicas: list[Running], environment: dict[str, str]
-) -> None:
+def test_frozen_database_process_costs_its_waiters(replicas: list[Running], environment: dict[str, str]) -> None:
     """It was asked last, and is the one that all look-ups of a replica wait for."""
     here, there = replicas
     hana = here.stranger.holder()

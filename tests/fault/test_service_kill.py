@@ -159,7 +159,7 @@ def test_no_acknowledged_write_is_lost(
         )
 
 
-def test_an_index_that_is_lost_or_behind_is_made_again_from_the_ledger(tmp_path: Path) -> None:
+def test_index_that_is_lost_or_behind_is_made_again_from_ledger(tmp_path: Path) -> None:
     """The ledger is the record. A crash between the append and the index, and in the extreme a lost index, cost nothing."""
     data_dir = tmp_path / "data"
     with service_process.service(data_dir) as running:
@@ -180,7 +180,7 @@ def test_an_index_that_is_lost_or_behind_is_made_again_from_the_ledger(tmp_path:
             assert answer.json["didDocumentMetadata"]["versionId"] == 2
 
 
-def test_an_assertion_of_a_client_is_spent_for_the_processes_after_a_kill(tmp_path: Path) -> None:
+def test_assertion_of_client_is_spent_for_processes_after_kill(tmp_path: Path) -> None:
     """RFC 7523 §3, item 7: whoever saw it on the way waits for a restart, which has nothing in memory."""
     with service_process.kept_port() as port:
         words = ("--port", str(port))

@@ -84,7 +84,7 @@ def prover_processes(server: int) -> list[int]:
     return found
 
 
-def test_a_prover_process_that_dies_is_replaced_and_the_restart_shows(tmp_path: Path) -> None:
+def test_prover_process_that_dies_is_replaced_and_restart_shows(tmp_path: Path) -> None:
     environment = {"IDENTITY_PROVER_WORKERS": "2", "IDENTITY_PROVER_BACKEND": "bbs"}
     with service_process.service(tmp_path / "data", environment=environment) as running:
         fresh = {"wanted": 2, "ready": 2, "restarts": 0}

@@ -298,7 +298,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 
 @pytest.mark.parametrize("kind", INSIDE)
-def test_an_exit_ends_one_server_process_and_loses_nothing_acknowledged(stage: Stage, kind: str) -> None:
+def test_process_exit_loses_no_acknowledged_write(stage: Stage, kind: str) -> None:
     before = stage.processes
     assert len(before) == 2
     assert stage.tempt(kind, "exit") is None, "the process is gone, and with it the connection"
@@ -324,7 +324,7 @@ def test_the_copy_of_a_fork_ends_before_it_serves(stage: Stage, kind: str) -> No
 
 
 @pytest.mark.parametrize("kind", ["did_method", "verify_bearer"])
-def test_plain_code_that_hangs_holds_its_server_process_and_no_other(tmp_path: Path, kind: str) -> None:
+def test_hanging_code_blocks_its_process_only(tmp_path: Path, kind: str) -> None:
     """Nothing in a process can stop plain code that hangs. The other process takes every new connection, and the stop ends both."""
     fault = tmp_path / "fault"
     environment = ENVIRONMENT | {"IDENTITY_TEST_FAULT": str(fault), "IDENTITY_SERVER_SHUTDOWN_SECONDS": "1"}

@@ -117,7 +117,7 @@ class Site:
         self._stack.close()
 
 
-def test_killed_again_and_again_nobody_is_shown_two_roots_for_one_size(tmp_path: Path) -> None:
+def test_repeated_kills_show_no_two_roots_for_one_size(tmp_path: Path) -> None:
     acknowledged = Acknowledged()
     with contextlib.ExitStack() as stack:
         site = Site(tmp_path, (stack.enter_context(kept_port()), stack.enter_context(kept_port())))

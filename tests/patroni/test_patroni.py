@@ -144,7 +144,7 @@ def test_a_leader_without_standbys_acknowledges_nothing(
     say(capsys, f"standbys gone: 0 acknowledged; writes {seconds:.1f} s after they were started", acknowledged)
 
 
-def test_a_leader_that_nobody_watches_any_more_acknowledges_nothing_of_its_own(
+def test_leader_without_standby_acknowledges_nothing(
     servers: Cluster, acknowledged: Acknowledged, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two servers take writes for a while. The one that was left behind has no standby that would confirm them."""

@@ -99,7 +99,7 @@ def test_hana_decides_about_a_program(site: Site, opened: Open, shop: str, keeps
     wire.close()
 
 
-def test_a_click_that_was_meant_for_another_page_approves_nothing(site: Site, opened: Open, shop: str) -> None:
+def test_click_that_was_meant_for_another_page_approves_nothing(site: Site, opened: Open, shop: str) -> None:
     """The second of two clicks, under which another page has put this one in between."""
     page, _ = opened()
     page.clock.install(time=0)

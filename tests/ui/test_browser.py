@@ -100,7 +100,7 @@ def test_german_and_dark_are_the_readers_choice(site: Site, opened: Open) -> Non
     watched.look(dark)
 
 
-def test_a_holder_gives_stops_and_revokes_a_delegation_and_sees_it(site: Site, opened: Open) -> None:
+def test_holder_gives_stops_and_revokes_delegation_and_sees_it(site: Site, opened: Open) -> None:
     page, watched = opened()
     sign_in(page, site, keep=True, to="agents")
     give_delegation(page, site, MARKUP)
@@ -131,7 +131,7 @@ def test_a_holder_gives_stops_and_revokes_a_delegation_and_sees_it(site: Site, o
     expect(page.get_by_text("In use now")).to_have_count(1)
 
 
-def test_without_a_kept_key_each_change_asks_for_the_file_and_takes_no_other(site: Site, opened: Open) -> None:
+def test_change_without_stored_key_needs_file(site: Site, opened: Open) -> None:
     page, _ = opened()
     sign_in(page, site, "ida")
     give_delegation(page, site, "first")
@@ -243,7 +243,7 @@ def test_a_challenge_that_says_more_than_was_asked_is_not_signed(site: Site, ope
     assert lies == []
 
 
-def test_an_operator_sees_the_last_hour_drawn_and_without_scripts_as_a_table(site: Site, opened: Open) -> None:
+def test_operator_sees_last_hour_as_plot_or_table(site: Site, opened: Open) -> None:
     page, watched = opened(color_scheme="dark")
     operator_signs_in(page, watched, site)
     while page.locator(".plot").count() == 0:

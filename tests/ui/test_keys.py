@@ -74,7 +74,7 @@ def test_where_the_old_one_cannot_be_revoked_the_page_says_so(site: Site, opened
     has_states(page, "Active", "Active")
 
 
-def test_a_key_is_rotated_and_the_file_that_was_saved_before_serves(site: Site, opened: Open, tmp_path: Path) -> None:
+def test_key_is_rotated_and_file_that_was_saved_before_serves(site: Site, opened: Open, tmp_path: Path) -> None:
     page, watched = opened()
     sign_in(page, site, "rita", keep=True, to="keys")
     before = keys_of(site.keys("rita"))
@@ -109,9 +109,7 @@ def test_a_key_is_rotated_and_the_file_that_was_saved_before_serves(site: Site, 
     }
 
 
-def test_a_file_that_was_saved_for_a_change_that_never_came_serves_with_the_old_key(
-    site: Site, opened: Open, tmp_path: Path
-) -> None:
+def test_unused_saved_file_still_has_old_key(site: Site, opened: Open, tmp_path: Path) -> None:
     page, _ = opened()
     sign_in(page, site, "sara", to="keys")
     page.set_input_files("#wallet", site.keys("sara"))

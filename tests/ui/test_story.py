@@ -209,7 +209,7 @@ def operator_sees_it_all(world: World, opened: Open) -> None:
     expect(page).to_have_url(f"{world.site.url}/ui/operator/sign-in")
 
 
-def test_declining_signs_nothing_and_a_second_tab_takes_nothing_along(world: World, opened: Open) -> None:
+def test_declining_signs_nothing(world: World, opened: Open) -> None:
     page, watched = opened()
     before = len(world.client.call("GET", "/delegations", query={"limit": 200})["items"])
     consider(page, watched, world)

@@ -165,7 +165,7 @@ def test_a_page_can_be_read_and_used_by_everybody(walk: Walk, who: str, path: st
     assert watched.faults == []
 
 
-def test_markup_of_a_panel_is_shown_as_text_and_the_session_stays(walk: Walk) -> None:
+def test_markup_of_panel_is_shown_as_text_and_session_stays(walk: Walk) -> None:
     page, watched = walk.goes("olu", "/operator/plugins")
     expect(page.locator(".panel h2").filter(has_text="<img src=x")).to_have_count(1)
     assert page.locator(".panel tbody tr").count() == 100
@@ -174,7 +174,7 @@ def test_markup_of_a_panel_is_shown_as_text_and_the_session_stays(walk: Walk) ->
     assert watched.faults == []
 
 
-def test_on_a_slow_network_a_change_is_sent_once_and_the_page_says_what_became_of_it(site: Site, opened: Open) -> None:
+def test_slow_network_sends_change_once(site: Site, opened: Open) -> None:
     page, _ = opened()
     sign_in(page, site, "slow", keep=True)
     network = page.context.new_cdp_session(page)
@@ -195,7 +195,7 @@ def test_on_a_slow_network_a_change_is_sent_once_and_the_page_says_what_became_o
     expect(page.get_by_role("button", name="End for good")).to_be_enabled()
 
 
-def test_two_tabs_and_the_back_button_show_what_is_and_not_what_was(site: Site, opened: Open) -> None:
+def test_two_tabs_and_back_button_show_what_is_and_not_what_was(site: Site, opened: Open) -> None:
     page, _ = opened()
     sign_in(page, site, "tina", keep=True)
     give_delegation(page, site, "once")

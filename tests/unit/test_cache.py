@@ -22,7 +22,7 @@ def test_the_oldest_makes_room() -> None:
     assert len(cache) == 2
 
 
-def test_what_is_put_again_is_the_youngest_and_takes_no_further_place() -> None:
+def test_reinserted_item_is_newest() -> None:
     cache = BoundedCache[str, int](2)
     cache.put("a", 0)
     cache.put("b", 1)

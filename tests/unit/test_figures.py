@@ -62,7 +62,7 @@ def test_every_promise_has_a_bench_that_is_there_and_explained(quick: bool) -> N
         assert ("--folder" in arguments) == BENCHES[name].has_folder
 
 
-def test_a_promise_is_kept_or_missed_and_what_was_not_measured_is_neither() -> None:
+def test_target_is_met_or_missed_or_unmeasured() -> None:
     names = {
         place.figure for one in PROMISES for place in (one.measured, one.over, one.floor) if isinstance(place, Place)
     }
@@ -83,14 +83,14 @@ def test_a_promise_is_kept_or_missed_and_what_was_not_measured_is_neither() -> N
     assert "missed</td>" not in nothing
 
 
-def test_every_promise_stands_beside_a_floor_that_is_no_worse_than_what_is_asked() -> None:
+def test_each_target_has_floor_no_worse() -> None:
     for one in PROMISES:
         assert one.floor is not None, one.path
         if not isinstance(one.floor, Place):
             assert one.is_kept(one.floor), one.path
 
 
-def test_what_was_measured_beside_other_work_is_shown_and_not_judged() -> None:
+def test_disturbed_figure_is_not_judged() -> None:
     report = Report(
         FACTS,
         (run_of(Figure("create", {"cpu_us": 999.0}), load=0.8), run_of(Figure("429", {"cpu_us": 999.0}), command="y")),
@@ -101,7 +101,7 @@ def test_what_was_measured_beside_other_work_is_shown_and_not_judged() -> None:
     assert "other things" not in body(replace(report, runs=report.runs[1:]))
 
 
-def test_the_state_before_has_its_column_and_a_ratio_and_is_no_verdict() -> None:
+def test_earlier_state_has_column_and_ratio() -> None:
     before = run_of(Figure("create", {"cpu_us": 400.0}), Figure("429", {"cpu_us": 7.0}))
     html = body(Report(FACTS, (run_of(Figure("create", {"cpu_us": 300.0}), load=0.0),), (before,)))
     assert "<td>300</td><td>kept</td><td></td><td>400</td><td>0.75x</td>" in html
@@ -109,7 +109,7 @@ def test_the_state_before_has_its_column_and_a_ratio_and_is_no_verdict() -> None
     assert html.count("<title>before</title>") == 1
 
 
-def test_growth_on_postgresql_has_its_own_bars_and_is_none_of_sqlite() -> None:
+def test_growth_on_postgresql_has_its_own_bars() -> None:
     found = [Figure(f"{POSTGRESQL}create, {size}", {"cpu_us": 5.0}) for size in ("100000 x 1", "1000 x 1")]
     kept = Report(FACTS, (run_of(*found),))
     assert (kept.sizes(), kept.sizes(POSTGRESQL)) == ([], ["1000 x 1", "100000 x 1"])
@@ -118,13 +118,13 @@ def test_growth_on_postgresql_has_its_own_bars_and_is_none_of_sqlite() -> None:
     assert "<title>CPU of an answer</title>" not in html
 
 
-def test_the_pace_of_the_machine_stands_beside_that_of_which_the_promises_speak() -> None:
+def test_machine_speed_is_shown_with_targets() -> None:
     html = body(Report(FACTS, (run_of(Figure("libsodium", {"cpu_us": 78.0})),)))
     assert "<td>78 µs</td><td>52 µs</td><td>1.50</td>" in html
     assert "plain Starlette" not in html
 
 
-def test_what_a_slower_machine_took_stands_beside_what_it_is_at_the_pace_of_the_promises() -> None:
+def test_slower_machine_is_scaled_to_target_speed() -> None:
     found = Figure("create", {"cpu_us": 600.0}), Figure("create-2-workers", {"per_second": 1000.0})
     kept = replace(run_of(*found, Figure("resolve", {"rate": 1.4})), pace=1.5)
     html = body(Report(FACTS, (kept,)))
@@ -134,7 +134,7 @@ def test_what_a_slower_machine_took_stands_beside_what_it_is_at_the_pace_of_the_
     assert 0.1 < report.pace() < 100
 
 
-def test_what_others_use_of_the_processors_is_what_is_idle_neither_in_here_nor_elsewhere() -> None:
+def test_other_cpu_use_is_computed() -> None:
     assert 0 <= report.occupied(0.05) <= (os.cpu_count() or 1)
 
 
@@ -194,9 +194,7 @@ def test_the_newest_run_of_a_command_counts_and_the_others_stay(tmp_path: Path) 
     assert report.known_here(place, other_machine) == Report(other_machine), "figures of two machines on one page"
 
 
-def test_a_bench_that_fails_is_named_and_leaves_the_figures_as_they_were(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_bench_is_named_and_changes_no_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = Report(FACTS, (run_of(Figure("create", {"cpu_us": 1.0})),))
     place = tmp_path / "figures.json"
     place.write_text(json.dumps(asdict(before)), encoding="utf-8")
@@ -243,7 +241,7 @@ def test_no_title_of_a_promise_runs_into_its_bars() -> None:
     assert [one.path for one in PROMISES if len(one.path) * widest > NAMES] == []
 
 
-def test_a_histogram_has_a_column_for_each_quarter_octave_and_its_time() -> None:
+def test_histogram_has_column_for_each_quarter_octave() -> None:
     svg = histogram("create", {40: 1, 41: 3})
     heights = [float(one) for one in re.findall(r'<rect [^>]*height="([\d.]+)"', svg)]
     assert heights == pytest.approx([heights[1] / 3, heights[1]], abs=0.1)

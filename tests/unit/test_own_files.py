@@ -114,7 +114,7 @@ def test_root_uses_what_it_was_told_to_use(here: Path) -> None:
 
 
 @as_root
-def test_a_data_directory_of_another_user_in_the_working_directory_is_refused(identity: Commands, here: Path) -> None:
+def test_data_directory_of_another_user_is_refused(identity: Commands, here: Path) -> None:
     (here / "identity-data").mkdir(mode=0o700)
     given(here / "identity-data")
     for words in ("doctor", "serve --port 0", "fsck"):

@@ -71,9 +71,7 @@ def test_later_layers_win_and_every_value_knows_its_origin(toml) -> None:
     assert str(settings.origin("server.workers")) == f"file {path}:5"
 
 
-def test_the_settings_file_is_found_by_variable_and_in_the_working_directory(
-    toml, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_file_is_found_by_variable(toml, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = toml("[server]\nport = 7\n")
     assert load(environment={"IDENTITY_CONFIG": str(path)}).server.port == 7
     monkeypatch.chdir(tmp_path)
@@ -121,7 +119,7 @@ def test_a_secret_can_come_from_a_mounted_file(tmp_path: Path) -> None:
         ("IDENTITY_ISSUER", "https://id.example"),
     ],
 )
-def test_what_kubernetes_an_agents_mcp_server_and_the_tests_set_is_no_setting(
+def test_foreign_environment_variables_are_ignored(
     variable_and_value: tuple[str, str],
 ) -> None:
     assert load(environment=dict([variable_and_value])).server.port == 8080
@@ -188,7 +186,7 @@ def test_plugins_of_two_kinds_may_share_a_name_and_a_table(toml) -> None:
     assert (tables.read("sql", VaultSettings).url, tables.read("sql", Depth).metres) == ("a", 3.0)
 
 
-def test_the_api_key_of_the_specification_is_a_setting_of_the_env_store() -> None:
+def test_api_key_of_specification_is_setting_of_env_store() -> None:
     @dataclass(frozen=True)
     class Env:
         api_key: str | None = None
@@ -352,7 +350,7 @@ def test_line_numbers_see_through_strings_and_arrays() -> None:
 
 
 @given(st.dictionaries(st.sampled_from([f.name for f in fields(Settings)]), st.text(max_size=20), max_size=3))
-def test_whatever_the_environment_says_the_answer_is_settings_or_three_lines(values: dict[str, str]) -> None:
+def test_any_environment_gives_settings_or_error(values: dict[str, str]) -> None:
     environment = {f"IDENTITY_{name}".upper(): value for name, value in values.items()}
     try:
         load(environment=environment)

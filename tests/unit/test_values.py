@@ -44,7 +44,7 @@ OWN = "__dataclass_params__"
 VALUES = [each for each in classes() if OWN in vars(each) and each.__name__ not in CHANGING]
 
 
-def test_a_class_that_declares_fields_is_a_dataclass_or_a_named_tuple() -> None:
+def test_class_that_declares_fields_is_dataclass_or_named_tuple() -> None:
     for each in classes():
         if not is_dataclass(each) and not issubclass(each, tuple):
             declared = inspect.get_annotations(each).items()
@@ -100,9 +100,7 @@ def declared(decorator: Any) -> Any:
         (("a", "b", (), [1]), ("a", "b", (), [2])),
     ],
 )
-def test_a_value_class_compares_hashes_and_shows_as_a_frozen_dataclass_does(
-    one: tuple[Any, ...], other: tuple[Any, ...]
-) -> None:
+def test_value_class_behaves_as_frozen_dataclass(one: tuple[Any, ...], other: tuple[Any, ...]) -> None:
     ours, theirs = declared(value_class), declared(dataclass(frozen=True, slots=True))
     # Compiled with the first comparison, and the same with the second.
     for _ in range(2):
@@ -208,7 +206,7 @@ def test_a_value_class_keeps_what_its_author_wrote() -> None:
     assert hash(Own("a")) == 7
 
 
-def test_two_values_without_fields_are_one_and_classes_are_told_apart() -> None:
+def test_values_without_fields_are_equal_by_class() -> None:
     @value_class
     class Nothing:
         pass

@@ -102,7 +102,7 @@ def test_a_good_did_is_accepted_where_the_bad_ones_are_refused() -> None:
 
 
 @pytest.mark.parametrize("path", [path for path in POSITIVE if "/witness-" in path and path not in UNDER_WITNESSED])
-def test_a_witnessed_log_needs_its_witness_file_and_every_approval(path: str) -> None:
+def test_witnessed_log_needs_its_witness_file_and_every_approval(path: str) -> None:
     log, approvals = vector(path).read_bytes(), vector(path).with_name("did-witness.json").read_bytes()
     verify(log, now=NOW, witness_file=approvals)
     for spoilt in (

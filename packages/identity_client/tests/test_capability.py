@@ -210,7 +210,7 @@ def test_every_other_prefix_is_refused() -> None:
             check(token | {"proofValue": text})
 
 
-def test_a_bare_signature_that_begins_with_z_is_read_as_it_was_meant() -> None:
+def test_bare_signature_beginning_with_z_is_decoded() -> None:
     """One in three hundred bare signatures does."""
     found = 0
     for number in range(2000):

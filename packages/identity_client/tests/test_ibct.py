@@ -86,7 +86,7 @@ def test_nothing_but_an_own_unsigned_token_is_signed(token: dict[str, Any]) -> N
         ibct.sign(token, SIGNER)
 
 
-def test_a_token_is_not_signed_as_a_challenge_nor_a_challenge_as_a_token() -> None:
+def test_token_is_not_signed_as_challenge_nor_challenge_as_token() -> None:
     """A naive signer of "challenges" would have signed an IBCT."""
     with pytest.raises(ValueError, match="not a DIDAuth challenge"):
         SIGNER.header(jcs.canonicalize(unsigned()).decode(), purpose="prove")

@@ -107,7 +107,7 @@ def test_a_change_is_signed_for_itself(other: Other) -> None:
     ("purpose", "target"),
     [("deactivate", TARGET), (None, TARGET), ("update", None), ("update", TARGET + "/recover")],
 )
-def test_a_service_that_offers_another_challenge_gets_no_signature(
+def test_service_that_offers_another_challenge_gets_no_signature(
     other: Other, purpose: str | None, target: str | None
 ) -> None:
     other.challenge = text(purpose=purpose, target=target)
@@ -116,7 +116,7 @@ def test_a_service_that_offers_another_challenge_gets_no_signature(
     assert len(other.asked) == 1
 
 
-def test_a_service_that_hands_on_the_challenge_of_another_gets_no_signature(other: Other) -> None:
+def test_relayed_challenge_gets_no_signature(other: Other) -> None:
     """It would sign in there in the holder's name."""
     other.challenge = text(target=TARGET)
     with Client(other.url) as session, pytest.raises(ForeignOrigin, match=r"https://id\.example"):

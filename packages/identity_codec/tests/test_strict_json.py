@@ -167,7 +167,7 @@ def test_too_many_texts_are_refused_before_they_are_read(octets: bytes) -> None:
         max_size=12,
     )
 )
-def test_integers_beyond_64_bits_are_found_among_all_other_numbers(written: list[str]) -> None:
+def test_integers_beyond_64_bits_are_found(written: list[str]) -> None:
     text = f"[{','.join(written)}]"
     value = json.loads(text)
     if all(not isinstance(each, int) or -(2**63) <= each < 2**64 for each in value):

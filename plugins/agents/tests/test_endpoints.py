@@ -93,7 +93,7 @@ def refusing(error: Exception) -> Any:
     return run
 
 
-def test_an_operation_is_asked_as_who_was_admitted_and_sees_no_credential() -> None:
+def test_operation_runs_as_admitted_caller() -> None:
     seen: list[Request] = []
 
     async def run(request: Request, scope: Any, receive: Any) -> Answer:

@@ -84,7 +84,7 @@ def approval(scene: Scene) -> dict[str, Any]:
     return {"credentialId": scene.credential_id, "ibct": scene.token(action="zkp.prove.age.gte.18")}
 
 
-def test_the_card_is_signed_by_a_key_of_the_service_and_every_octet_counts(people: People) -> None:
+def test_card_signature_covers_every_byte(people: People) -> None:
     wire = people.target.wire
     answer = wire.call("GET", CARD, None, {})
     assert answer.status == 200
@@ -122,7 +122,7 @@ def test_the_card_is_signed_by_a_key_of_the_service_and_every_octet_counts(peopl
     assert (kept.status, kept.body) == (304, b"")
 
 
-def test_a_task_with_the_holders_token_ends_with_a_proof_that_a_verifier_accepts(scene: Scene) -> None:
+def test_task_with_token_ends_with_valid_proof(scene: Scene) -> None:
     vera = scene.people.mallory
     challenge = scene.act(vera, "POST", "/challenges", "read", {"domain": VERIFIER}).json["challenge"]
     request = arguments(scene, challenge=challenge, domain=VERIFIER)
@@ -142,7 +142,7 @@ def test_a_task_with_the_holders_token_ends_with_a_proof_that_a_verifier_accepts
     assert rpc(scene, "CancelTask", id=task["id"])["error"]["code"] == -32002
 
 
-def test_without_a_token_the_holder_is_asked_and_the_task_goes_on(scene: Scene) -> None:
+def test_task_without_token_asks_holder(scene: Scene) -> None:
     task = send(scene, wish(scene))
     assert (state(task), task["status"]["message"]["role"]) == ("AUTH_REQUIRED", "ROLE_AGENT")
     assert scene.holder.did not in json.dumps(task)

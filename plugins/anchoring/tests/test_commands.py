@@ -231,7 +231,7 @@ def test_a_directory_that_is_not_there_is_no_ledger(identity: Commands, data: Pa
     assert "the proof is not valid" in identity.refused(*words, "--data-dir", data)[0]
 
 
-def test_a_ledger_that_cannot_be_chosen_leaves_the_proof_unchecked(data: Path) -> None:
+def test_ledger_that_cannot_be_chosen_leaves_proof_unchecked(data: Path) -> None:
     shown = anchored(data)
     with pytest.raises(SettingsError, match=r"ledger\.backend names nope"):
         check_anchor(shown, load(overrides={"data_dir": data, "ledger.backend": "nope"}))

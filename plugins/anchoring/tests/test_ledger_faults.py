@@ -77,7 +77,7 @@ def test_confirmed_and_revoked(site: Site, tmp_path: Path) -> None:
     tell(on(site, tmp_path), story)
 
 
-def test_a_reorganised_chain_takes_the_receipt_back_and_gives_it_again(site: Site, tmp_path: Path) -> None:
+def test_reorganised_chain_takes_receipt_back_and_gives_it_again(site: Site, tmp_path: Path) -> None:
     async def story(rooms: Anchorage) -> None:
         [proof] = await rooms.queue()
         await until(rooms, proof, S.CONFIRMED)
@@ -152,7 +152,7 @@ def revoked_block(site: Site, proof: StoredProof) -> int:
     return int(site.server.call("eth_call", {"to": site.settings.contract, "data": f"0x{asked}"}, "latest"), 16)
 
 
-def test_above_the_confirmations_anchor_and_revocation_are_taken_back_and_told_anew(
+def test_unconfirmed_anchor_is_reported_again(
     patient_site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     site = patient_site
@@ -193,9 +193,7 @@ def test_above_the_confirmations_anchor_and_revocation_are_taken_back_and_told_a
     tell(Anchorage(tmp_path, ledger=site.open()), story)
 
 
-def test_below_the_confirmations_nothing_was_told_that_is_taken_back(
-    patient_site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_nothing_unconfirmed_was_reported(patient_site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     site = patient_site
 
     async def story(rooms: Anchorage) -> None:

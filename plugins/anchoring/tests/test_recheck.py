@@ -68,7 +68,7 @@ async def rechecked(rooms: Anchorage) -> None:
 
 
 @pytest.mark.parametrize("drop", [False, True], ids=["waits again", "is forgotten"])
-def test_a_revocation_that_vanishes_is_told_again_when_it_is_back(
+def test_revocation_that_vanishes_is_told_again_when_it_is_back(
     anchorage: Anchorage, caplog: pytest.LogCaptureFixture, *, drop: bool
 ) -> None:
     async def story(rooms: Anchorage) -> None:
@@ -216,7 +216,7 @@ def test_a_deep_reorganisation_is_found_whole_at_once(anchorage: Anchorage, turn
     tell(anchorage, story)
 
 
-def test_a_deep_reorganisation_is_found_whole_though_the_ledger_falls_silent_in_between(anchorage: Anchorage) -> None:
+def test_deep_reorganisation_is_found_despite_silent_ledger(anchorage: Anchorage) -> None:
     """By the next time the newest stand again, in new blocks; those beneath are not forgotten."""
 
     async def story(rooms: Anchorage) -> None:

@@ -404,7 +404,7 @@ def test_the_scripted_chain_is_down_when_it_says_so() -> None:
     asyncio.run(story())
 
 
-def test_a_ledger_that_does_not_answer_is_not_asked_about_every_batch(tmp_path: Path) -> None:
+def test_silent_ledger_is_not_queried_for_each_batch(tmp_path: Path) -> None:
     async def story(rooms: Anchorage) -> None:
         asked = 0
 

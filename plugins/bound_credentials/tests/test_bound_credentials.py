@@ -80,7 +80,7 @@ def test_suite_2_is_what_is_issued_where_nothing_is_said(office: Office) -> None
     assert codes(office, as_text(office, shown)) == []
 
 
-def test_suite_1_is_issued_on_demand_and_where_no_prover_presents_suite_2(office: Office) -> None:
+def test_suite_1_is_issued_on_demand(office: Office) -> None:
     office.rooms.clock.move(hours=1)
     alone = office.issue_by(provers=SimpleNamespace(extensions=frozenset()))
     caller = context(office.as_(office.ivo), "issueCredential")
@@ -114,7 +114,7 @@ def test_validity_is_in_whole_days(office: Office, changed: dict[str, timedelta]
     assert all(getattr(shown.credential, name) == moment for name, moment in given.items())
 
 
-def test_a_custodian_without_secrets_of_holders_signs_suite_1_only(office: Office) -> None:
+def test_custodian_without_secrets_of_holders_signs_suite_1_only(office: Office) -> None:
     class Plain:
         """All of the custodian but what it keeps for holders."""
 
@@ -309,7 +309,7 @@ def test_the_list_is_signed_with_the_newest_key_of_the_issuer(office: Office) ->
     assert after.version > lists[str(ivan)].version
 
 
-def test_the_list_of_an_issuer_is_signed_with_the_key_of_the_document(office: Office) -> None:
+def test_list_of_issuer_is_signed_with_key_of_document(office: Office) -> None:
     """After a rotation with the successor that is held here; with what it has while there is none, or one without a proof."""
     run(office.bound())
     (gap_list,) = run(StoredStatusGaps(office.rooms.store.database).lists())

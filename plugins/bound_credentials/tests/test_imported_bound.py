@@ -160,7 +160,7 @@ def test_what_is_another_holders_is_not_hanas(office: Office) -> None:
     ],
     ids=str,
 )
-def test_a_right_signature_on_a_header_that_nothing_here_could_revoke(office: Office, signed: dict[str, Any]) -> None:
+def test_valid_signature_on_irrevocable_header(office: Office, signed: dict[str, Any]) -> None:
     body = obtained(office, **signed).body
     body["bound"]["handle"] = body["bound"]["handle"] or 1
     with pytest.raises(InvalidCredential):

@@ -134,7 +134,7 @@ def test_the_list_follows_the_status_of_the_credentials(store: Store) -> None:
     assert listed(store) == (4, [handles[1]])
 
 
-def test_a_status_that_another_has_changed_meanwhile_lists_nothing(store: Store) -> None:
+def test_status_that_another_has_changed_meanwhile_lists_nothing(store: Store) -> None:
     one = credential(store)
     give(store, one.id)
     set_status(store, one, SUSPENDED)

@@ -50,7 +50,7 @@ def finding(run: Commands) -> tuple[int, dict[str, Any]]:
     return done.exit_code, found[0]
 
 
-def test_a_rotation_leaves_what_was_and_tells_what_is_issued_anew(exchange: Exchange) -> None:
+def test_rotation_lists_credentials_to_issue_again(exchange: Exchange) -> None:
     first = issued(exchange)
     before = file()["secret"]
     asked = exchange.request(exchange.offer())

@@ -150,7 +150,7 @@ def proof(credential: dict[str, Any], secret: HolderSecret, blind: int, key: byt
     return json.dumps({"proof": text}).encode()
 
 
-def test_a_wallet_gets_a_credential_and_agrees_to_a_proof_with_it(exchange: Exchange) -> None:
+def test_wallet_gets_credential_and_agrees_to_proof_with_it(exchange: Exchange) -> None:
     request = exchange.request(exchange.offer())
     credential = exchange.signed(request)
     assert "is yours" in exchange.run.ok(*exchange.accepting(credential))
@@ -187,7 +187,7 @@ def test_no_one_but_the_wallet_sees_secret_or_blind(exchange: Exchange) -> None:
     assert {Path(name).stat().st_mode & 0o777 for name in ("held", "book")} == {0o600}
 
 
-def test_two_credentials_of_one_holder_have_one_secret_and_share_nothing_that_a_verifier_sees(
+def test_credentials_of_one_holder_are_unlinkable(
     exchange: Exchange,
 ) -> None:
     values = []
@@ -217,7 +217,7 @@ def test_an_offer_serves_once_and_in_time(exchange: Exchange, monkeypatch: pytes
     assert "answers no open offer" in exchange.run.refused(*exchange.signing(late))[0]
 
 
-def test_the_list_of_a_service_is_not_one_of_handles_that_are_given_at_home(exchange: Exchange) -> None:
+def test_list_of_service_has_no_foreign_handles(exchange: Exchange) -> None:
     words = ("--keys", exchange.keys[IVO], "--holder", HANA, "--schema", exchange.schema, "--book", "book")
     for name, reason in ((status_gaps.list_id(IVO, 86_400), "a service publishes"), ("short", "no address of a list")):
         url = ("--status-url", f"https://ivo.example/status-gaps/{name}")
@@ -287,7 +287,7 @@ def test_a_commitment_that_nobody_can_open_is_not_signed(exchange: Exchange) -> 
     assert "no commitment" in exchange.run.refused(*exchange.signing(copy_text("forged", forged.json)))[0]
 
 
-def test_a_lost_secret_is_told_and_replaced_by_the_issuers_procedure(exchange: Exchange) -> None:
+def test_lost_secret_is_told_and_replaced_by_issuers_procedure(exchange: Exchange) -> None:
     exchange.signed(exchange.request(exchange.offer()))
     Path("held").unlink()
     request = exchange.request(exchange.offer())
@@ -317,7 +317,7 @@ def test_an_offer_to_somebody_else_is_not_answered(exchange: Exchange) -> None:
     assert "file is another DID's" in exchange.run.refused("credential", "request", offer, *words)[0]
 
 
-def test_what_is_accepted_answers_a_request_and_is_signed_by_the_issuer(exchange: Exchange) -> None:
+def test_accepted_credential_answers_request(exchange: Exchange) -> None:
     request = exchange.request(exchange.offer())
     credential = exchange.signed(request)
     value = json.loads(credential.read_text())
@@ -337,9 +337,7 @@ def test_what_is_accepted_answers_a_request_and_is_signed_by_the_issuer(exchange
     assert "answers no request" in exchange.run.refused(*stolen)[0]
 
 
-def test_a_credential_about_somebody_else_on_her_secret_is_not_taken(
-    exchange: Exchange, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_credential_of_another_holder_is_refused(exchange: Exchange, monkeypatch: pytest.MonkeyPatch) -> None:
     """The issuer cheats: its signature is right, and the subject is Mallory."""
     request = exchange.request(exchange.offer())
     with monkeypatch.context() as patched:
@@ -365,7 +363,7 @@ def holding(exchange: Exchange) -> Exchange:
     return exchange
 
 
-def test_a_wallet_proves_at_home_what_a_verifier_requires_offline(holding: Exchange) -> None:
+def test_wallet_proves_at_home_what_verifier_requires_offline(holding: Exchange) -> None:
     made = copy_text("proof", holding.run.json(*holding.proving("--predicate", *ADULT, "--gap", holding.gap())))
     assert holding.run.ok(*holding.verifying(made, *SAID)).startswith("valid")
     assert HANA not in made.read_text() + base64url_decode(json.loads(made.read_text())["proof"]).decode()
@@ -388,7 +386,7 @@ def test_what_does_not_hold_is_not_proved(holding: Exchange) -> None:
         assert "PREDICATE_NOT_SATISFIED" in holding.run.refused(*holding.proving(*more))[0]
 
 
-def test_whoever_has_the_credential_and_not_the_secret_proves_nothing(holding: Exchange) -> None:
+def test_credential_without_secret_proves_nothing(holding: Exchange) -> None:
     held = json.loads(Path("held").read_text())
     other = base64url_encode(bytes(31) + b"\x07")
     ((kept_id, kept),) = held["credentials"].items()
@@ -483,7 +481,7 @@ def test_a_wallet_proves_with_two_credentials_at_home(exchange: Exchange) -> Non
     )
 
 
-def test_a_wallet_agrees_to_what_an_agent_asks_and_to_nothing_else(exchange: Exchange) -> None:
+def test_wallet_agrees_to_what_agent_asks_and_to_nothing_else(exchange: Exchange) -> None:
     """`identity proof consent` prints the consent of the holder to the question of the service, for this verifier."""
     question, _, _ = two_asked(exchange)
     words = ("--keys", exchange.keys[HANA], "--held", "held", "--audience", AUDIENCE, "--challenge", CHALLENGE)

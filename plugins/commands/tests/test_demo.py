@@ -106,7 +106,7 @@ def test_a_revoked_credential_has_no_proof_tomorrow(told: Any) -> None:
 
 
 @pytest.mark.parametrize(("code", "is_told"), [("INVALID_CREDENTIAL", True), ("FORBIDDEN", False)])
-def test_a_service_without_suite_2_is_told_and_a_refusal_ends_the_story(code: str, is_told: bool) -> None:
+def test_service_without_suite_2_ends_with_refusal(code: str, is_told: bool) -> None:
     def ask(*_: Any) -> None:
         raise ServiceError(422, code, "no", {})
 

@@ -74,7 +74,7 @@ def test_a_decimal_is_pinned_as_the_string_that_it_is(wallet: str) -> None:
     assert issued(wallet, "--pin", "1000.00")["action"] == issued(wallet, "--pin", '"1000.00"')["action"]
 
 
-def test_what_is_no_token_is_said_before_anybody_is_asked_for_keys() -> None:
+def test_malformed_token_is_refused_before_key_prompt() -> None:
     result = run("verify", "-", "--resolve", "http://127.0.0.1:9", given="{}")
     assert result.exit_code == 1
     assert result.output.startswith("error: IBCT_INVALID: ")
@@ -102,7 +102,7 @@ def test_what_no_token_can_say(wallet: str, more: tuple[str, ...], said: str) ->
     assert said in result.output
 
 
-def test_a_draft_of_somebody_else_is_signed_when_it_is_a_token_of_ones_own(wallet: str) -> None:
+def test_foreign_draft_is_signed_if_it_is_own_token(wallet: str) -> None:
     token = issued(wallet)
     del token["proofValue"]
     signed = run("sign", "-", "--keys", wallet, given=json.dumps(token))

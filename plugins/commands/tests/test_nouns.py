@@ -116,7 +116,7 @@ def test_the_help_of_each_has_an_example_that_is_right() -> None:
             assert {part for part in example.split() if part.startswith("--")} <= known
 
 
-def test_a_token_for_a_scope_that_is_none_is_refused_with_those_that_there_are(remote: Commands, wallet: Path) -> None:
+def test_unknown_scope_is_refused_with_known_scopes(remote: Commands, wallet: Path) -> None:
     for words in ((), ("--keys", wallet)):
         what, _, remedy = remote.refused("auth", "token", "--scope", "nope", *words)
         assert "'nope' is no scope of this service" in what

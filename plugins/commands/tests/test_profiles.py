@@ -208,7 +208,7 @@ def test_a_profile_serves_where_a_service_may_be_asked(
     assert other.asked == []
 
 
-def test_what_looks_at_this_installation_asks_no_profile_that_is_only_in_use(
+def test_local_commands_ignore_current_profile(
     identity: Commands, recorder: Callable[..., Recorder], here: Path
 ) -> None:
     home = recorder()
@@ -282,7 +282,7 @@ def test_a_file_that_is_none(identity: Commands, kept: Path, octets: bytes) -> N
     identity.refused("did", "resolve", "did:ids:x", "--url", "http://127.0.0.1:1")
 
 
-def test_a_support_bundle_asks_the_service_of_a_profile_and_does_not_tell_its_credential(
+def test_support_bundle_omits_profile_credential(
     identity: Commands, here: Path, recorder: Callable[..., Recorder]
 ) -> None:
     service = recorder()

@@ -45,9 +45,7 @@ def test_a_remedy_is_a_sentence(status: int, details: dict[str, Any], says: str)
         ({"docUrl": ["/docs"]}, "see `identity --help`"),
     ],
 )
-def test_a_refusal_that_the_service_explains_says_where_and_hides_no_remedy(
-    documented: dict[str, Any], then: str
-) -> None:
+def test_explained_refusal_has_place_and_remedy(documented: dict[str, Any], then: str) -> None:
     error = ServiceError(400, "ANY", "Any.", {"requestId": "r-1", **documented})
     assert explained(error, "http://a.example/") == ("ANY: Any.", "http://a.example/, request r-1", then)
 

@@ -88,7 +88,7 @@ def test_a_keys_file_from_the_environment(server: LocalServer, wallet: Path) -> 
     assert Commands({"IDENTITY_URL": server.url, "IDENTITY_KEYS": str(wallet)}).ok("auth", "sign", "--purpose", "read")
 
 
-def test_a_keys_file_from_standard_input_signs_and_is_not_written(remote: Commands, wallet: Path) -> None:
+def test_keys_file_from_standard_input_signs_and_is_not_written(remote: Commands, wallet: Path) -> None:
     keys = wallet.read_text()
     assert remote.ok("auth", "sign", "--purpose", "read", "--keys", "-", input=keys)
     lines = remote.refused("did", "rotate", "--keys", "-", input=keys, status=2)

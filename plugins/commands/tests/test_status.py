@@ -139,9 +139,7 @@ def test_the_current_epoch_is_the_default(identity: Commands, published: Publish
     assert identity.json(*fetch(identity, mirror, 5, "--epoch", str(made["epoch"])))["high"] == 1_000
 
 
-def test_nobody_else_publishes_from_the_look_at_the_last_edition_to_the_new_one(
-    published: Publish, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_publication_excludes_other_publishers(published: Publish, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two who publish at once would make two lists of one edition."""
     free: list[bool] = []
 

@@ -111,7 +111,7 @@ def test_several_workers_share_the_keys(environment: Mapping[str, str], tmp_path
         assert all(keys == logs[0] for keys in logs)
 
 
-def test_callers_keys_that_a_token_knows_are_kept_and_others_refused(running: Running) -> None:
+def test_callers_keys_token_knows_are_kept_and_others_refused(running: Running) -> None:
     def body(kind: str, **more: object) -> dict[str, object]:
         return {"method": "ids", "keyType": kind, "options": {"storeSecrets": True} | more}
 

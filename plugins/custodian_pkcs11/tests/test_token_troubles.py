@@ -130,7 +130,7 @@ def test_what_is_not_set_is_named(tmp_path: Path, missing: str) -> None:
         open_custodian(Pkcs11Settings(**(values | {missing: None})), context(tmp_path))
 
 
-def test_an_installation_that_does_not_choose_it_loads_nothing_of_it() -> None:
+def test_installation_that_doesnt_choose_it_loads_nothing_of_it() -> None:
     program = (
         "import sys, identity_custodian_pkcs11 as plugin\n"
         "assert plugin.identity_provide_custodian().name == 'pkcs11'\n"
@@ -452,7 +452,7 @@ def test_two_keys_of_one_name_are_no_key(bench: Bench) -> None:
     verified(bench.custodian)
 
 
-def test_a_public_key_that_somebody_put_beside_the_private_one_is_found_out(bench: Bench) -> None:
+def test_foreign_public_key_is_detected(bench: Bench) -> None:
     one_key(bench.custodian)
     mallory = ed25519.generate(SECRET).public
 
@@ -493,7 +493,7 @@ def test_what_is_no_secret_of_p256_never_reaches_the_token(bench: Bench, secret:
     assert bench.on_token(lambda session: objects(session)) == []
 
 
-def test_a_public_point_of_p256_that_somebody_put_there_is_found_out(bench: Bench) -> None:
+def test_foreign_p256_point_is_detected(bench: Bench) -> None:
     bench.custodian.generate("k", multikey.P256, did=DID, purpose="log")
     mallory = b"\x04" + b"".join(p256.coordinates(p256.public_key(SECRET)))
 
@@ -543,7 +543,7 @@ class TakesNothing:
         return self.session.create_object(attributes)
 
 
-def test_a_token_that_takes_no_keys_refuses_them_and_keeps_nothing(bench: Bench) -> None:
+def test_token_that_takes_no_keys_refuses_them_and_keeps_nothing(bench: Bench) -> None:
     def job(connection: Connection) -> None:
         keys.take(TakesNothing(connection.session), LABEL, SECRET, CURVES["name"])  # type: ignore[arg-type]
 

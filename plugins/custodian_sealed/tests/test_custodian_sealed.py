@@ -286,9 +286,7 @@ def test_what_another_process_changed_is_seen(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-def test_all_that_signs_in_one_turn_of_the_loop_asks_the_database_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_signatures_of_one_iteration_share_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         one, two = opened(tmp_path), opened(tmp_path)
         await one_key(one)

@@ -103,7 +103,7 @@ def test_replicas_store_on_while_everything_is_sealed_anew(replicas: list[Sealed
     asyncio.run(scenario())
 
 
-def test_a_new_master_key_is_with_every_replica_before_it_is_used(
+def test_new_master_key_is_with_every_replica_before_it_is_used(
     replicas: list[SealedCustodian], tmp_path: Path
 ) -> None:
     one, two, command = replicas
@@ -155,7 +155,7 @@ def said(custodian: SealedCustodian, statement: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("compromised", [False, True])
-def test_nothing_is_sealed_anew_while_a_replica_would_not_open_it(
+def test_nothing_is_sealed_anew_while_replica_would_not_open_it(
     replicas: list[SealedCustodian], tmp_path: Path, compromised: bool
 ) -> None:
     one, two, command = replicas
@@ -196,7 +196,7 @@ def test_nothing_is_sealed_anew_while_a_replica_would_not_open_it(
         asyncio.run(check(custodian, publics))
 
 
-def test_a_replica_that_was_not_started_again_with_the_new_passphrase_is_named(
+def test_replica_with_old_passphrase_is_named(
     tmp_path: Path,
     postgres_url: str,  # noqa: F811
 ) -> None:

@@ -175,9 +175,7 @@ def test_a_version_of_before_takes_no_other_key_for_the_first(tmp_path: Path) ->
     asyncio.run(scenario())
 
 
-def test_what_is_sealed_anew_again_while_it_is_opened_is_opened_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_concurrent_resealing_keeps_boxes_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
         running, command = opened(tmp_path), opened(tmp_path)
         publics, unsealed, opening = await made(running, *NAMES), data_key.Seal.unsealed, []
@@ -267,7 +265,7 @@ def test_a_thief_of_the_old_key_reads_nothing_in_a_later_copy(tmp_path: Path, co
     asyncio.run(scenario())
 
 
-def test_nothing_that_was_deleted_or_written_over_stays_in_a_file(
+def test_nothing_that_was_deleted_or_written_over_stays_in_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where SQLite is built without SECURE_DELETE, as it often is, and leaves in a file what it has room for."""
@@ -317,7 +315,7 @@ def test_a_reader_in_the_way_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     asyncio.run(custodian.close())
 
 
-def test_a_rotated_seal_does_not_pass_for_one_of_another_generation(tmp_path: Path) -> None:
+def test_rotated_seal_doesnt_pass_for_one_of_another_generation(tmp_path: Path) -> None:
     """A writer of the database cannot make a process accept the holders' key, or another generation, as the data
     key."""
 
@@ -366,7 +364,7 @@ def test_it_waits_for_no_backup_and_says_so(tmp_path: Path) -> None:
     asyncio.run(custodian.close())
 
 
-def test_a_new_master_key_that_is_used_is_found_under_either_name(tmp_path: Path) -> None:
+def test_new_master_key_that_is_used_is_found_under_either_name(tmp_path: Path) -> None:
     """While a backup has the folder no one gives the key its name: every process opens it all the same, and the next rotation keeps it."""
     old = tmp_path / "custodian.key"
 
@@ -390,9 +388,7 @@ def test_a_new_master_key_that_is_used_is_found_under_either_name(tmp_path: Path
     asyncio.run(scenario())
 
 
-def test_a_rotation_that_fails_keeps_the_only_copy_of_a_new_master_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rotation_that_fails_keeps_only_copy_of_new_master_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A backup let go of the folder after the rotation had looked: the key in use still has the name of the next one."""
     old = tmp_path / "custodian.key"
 

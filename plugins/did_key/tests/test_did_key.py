@@ -216,14 +216,14 @@ def test_from_other_keys_nothing_follows(kind: str) -> None:
 
 
 @pytest.mark.parametrize(("writer", "reader"), [(METHOD, DERIVING), (DERIVING, METHOD)])
-def test_what_was_recorded_stays_as_it_was_when_the_setting_changes(writer: DidKey, reader: DidKey) -> None:
+def test_setting_change_keeps_recorded_entries(writer: DidKey, reader: DidKey) -> None:
     draft = writer.draft(None, Create((HANA.new_key(),), (LOG.multikey,)), BIRTH, signer=LOG.multikey)
     entry = LOG.seal(draft)
     assert reader.apply(None, entry) == writer.apply(None, entry)
     assert len(reader.apply(None, entry).document.methods) == (2 if writer is DERIVING else 1)
 
 
-def test_a_recorded_key_agreement_key_is_the_derived_one_or_refused() -> None:
+def test_recorded_key_agreement_key_is_derived_one_or_refused() -> None:
     """The owner of the log key cannot add a key to a did:key."""
     draft = DERIVING.draft(None, Create((HANA.new_key(),), (LOG.multikey,)), BIRTH, signer=LOG.multikey)
     item = json.loads(LOG.seal(draft))

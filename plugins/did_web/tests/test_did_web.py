@@ -245,7 +245,7 @@ def test_a_host_that_hangs_costs_its_time_and_no_more(tmp_path: Path, monkeypatc
     run(test)
 
 
-def test_an_answer_is_kept_for_a_while_and_so_is_that_there_is_none(tmp_path: Path) -> None:
+def test_answer_and_absence_are_cached(tmp_path: Path) -> None:
     async def test(host: Host) -> None:
         clock = Clock()
         web = method(tmp_path, clock=clock)

@@ -106,7 +106,7 @@ def test_one_address_that_is_not_public_refuses_the_host(answers: tuple[str, ...
         asyncio.run(asked(*answers)[0].of("example.com", 443))
 
 
-def test_a_name_that_does_not_exist_and_one_that_could_not_be_looked_up() -> None:
+def test_missing_name_differs_from_failed_lookup() -> None:
     with pytest.raises(NoSuchHost):
         asyncio.run(asked(error=socket.gaierror(socket.EAI_NONAME, "x"))[0].of("example.com", 443))
     with pytest.raises(OSError, match="later"):

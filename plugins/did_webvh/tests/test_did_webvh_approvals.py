@@ -63,9 +63,7 @@ def waiting(holder: Holder) -> list[tuple[str, int]]:
     return [(one["versionId"].split("-")[0], len(one["approvedBy"])) for one in found["waiting"]]
 
 
-def test_a_list_is_replaced_over_http_and_unmodified_readers_follow(
-    running: Running, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_witness_list_is_replaced_over_http(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     hana = witnessed(running)
     assert waiting(hana) == [("1", 0)]
     assert approve(hana, 1, OLD[0]).json["publishedVersions"] == 0

@@ -33,7 +33,7 @@ class BreaksAt:
         return await self._ledger.append(*given, **more)
 
 
-def test_what_slept_through_two_rotations_goes_on_and_foreign_readers_follow(tmp_path: Path) -> None:
+def test_log_continues_after_two_missed_rotations(tmp_path: Path) -> None:
     async def story() -> None:
         (tmp_path / "service").mkdir()
         service = Service(tmp_path / "service")
@@ -81,7 +81,7 @@ def test_what_slept_through_two_rotations_goes_on_and_foreign_readers_follow(tmp
 
 
 @pytest.mark.parametrize("how", [{}, {"compromised": True}, {"finish": True}])
-def test_a_rotation_without_the_settings_of_a_method_begins_nothing(tmp_path: Path, how: dict[str, Any]) -> None:
+def test_rotation_without_settings_of_method_begins_nothing(tmp_path: Path, how: dict[str, Any]) -> None:
     """A method that misses a generation could not hand over its logs, and with a retired key they would never change
     again."""
 

@@ -75,7 +75,7 @@ LINES = LIFE.entries
 
 
 @pytest.mark.parametrize("length", range(1, len(LINES) + 1))
-def test_a_reader_that_is_not_ours_takes_the_log_after_every_change(tmp_path: Path, length: int) -> None:
+def test_reader_that_is_not_ours_takes_log_after_every_change(tmp_path: Path, length: int) -> None:
     result = read(tmp_path, LINES[:length], str(LIFE.state.did))
     state = LIFE.states[length - 1]
     assert result.document == state.document.to_json(), result.resolution_metadata
@@ -83,7 +83,7 @@ def test_a_reader_that_is_not_ours_takes_the_log_after_every_change(tmp_path: Pa
     assert verify(b"\n".join(LINES[:length])).head == f"{length}-{state.entry_hash}"
 
 
-def test_every_entry_says_both_and_the_recovery_key_is_committed_to() -> None:
+def test_every_entry_says_both_and_recovery_key_is_committed_to() -> None:
     for line, state in zip(LINES[:-1], LIFE.states, strict=False):
         said = json.loads(line)["parameters"]
         signer, following = (FIRST, SECOND) if state.version_id <= 2 else (SECOND, THIRD)
@@ -109,7 +109,7 @@ def test_without_a_recovery_key_there_are_two_hashes() -> None:
         assert "recoveryKey" not in json.loads(line)["proof"][0]
 
 
-def test_a_log_of_before_stays_as_it_is_and_begins_with_the_next_change(tmp_path: Path) -> None:
+def test_old_log_changes_with_next_change(tmp_path: Path) -> None:
     life = born(pre_rotates=False)
     updated(life)
     recovery_key = life.state.recovery_key
@@ -232,7 +232,7 @@ def test_the_recovery_key_is_not_the_log_key() -> None:
         )
 
 
-def test_a_service_that_knows_an_unrelated_change_still_repeats_its_keys() -> None:
+def test_unrelated_change_still_repeats_keys() -> None:
     life = born()
     at = life.later()
     life.change(Update((AddService(NewService("A", "https://a.example/")),), life.authorize(at)), at)

@@ -283,9 +283,7 @@ def test_a_witnessed_log_is_published_as_far_as_it_was_approved(
         ("webvh", {"threshold": 1, "witnesses": [{"id": "did:web:hana.example"}]}),
     ],
 )
-def test_a_list_of_witnesses_that_no_reader_would_take_is_refused(
-    running: Running, method: str, witness: dict[str, Any]
-) -> None:
+def test_invalid_witness_list_is_refused(running: Running, method: str, witness: dict[str, Any]) -> None:
     asked = {"method": method, "keyType": "Ed25519", "options": {"witness": witness}}
     answer = Stranger(running.wire, API_KEY).create(asked)
     assert answer.outcome == (422, "INVALID_DOCUMENT")

@@ -107,7 +107,7 @@ def test_who_stops_to_have_witnesses_needs_them_once_more(tmp_path: Path) -> Non
     assert required == [2, 2, None, 2, 2]
 
 
-def test_a_change_of_witnesses_is_an_update_and_stands_in_the_history() -> None:
+def test_witness_change_is_update_in_history() -> None:
     life = born()
     life.update(wish(NEW), SetAlsoKnownAs(("https://hana.example/",)))
     assert (life.state.operation, life.state.witness_version) == (history.UPDATE, 2)

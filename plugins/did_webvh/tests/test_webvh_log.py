@@ -135,7 +135,7 @@ def test_a_line_has_at_most_256_kib_and_a_ttl_is_at_most_2_to_31() -> None:
 
 @pytest.mark.parametrize("member", ["type", "cryptosuite", "proofPurpose"])
 @pytest.mark.parametrize("other", ["", "A", "~", None, 5])
-def test_a_proof_of_another_kind_is_refused_though_its_signature_is_good(member: str, other: object) -> None:
+def test_proof_of_another_kind_is_refused(member: str, other: object) -> None:
     one = first()
     body = {name: value for name, value in one.items() if name != "proof"}
     config = entry.proof_config(KEY.multikey, body["versionTime"]) | {member: other}
@@ -220,7 +220,7 @@ def test_null_is_the_default_value() -> None:
     assert verify(one)[0].witnesses is None
 
 
-def test_an_approval_holds_for_what_came_before_and_not_for_what_comes_after() -> None:
+def test_approval_covers_earlier_entries_only() -> None:
     one = first(witness={"threshold": 1, "witnesses": [{"id": f"did:key:{WITNESS.multikey}"}]})
     two = following(one)
     verify(one, two, witness_file=json.dumps([approval(two)]).encode())
@@ -279,7 +279,7 @@ def test_a_bad_approval_spoils_no_good_one() -> None:
         verify(one, witness_file=json.dumps([bad]).encode())
 
 
-def test_witnesses_guard_their_own_dismissal_and_their_appointment() -> None:
+def test_witnesses_approve_own_dismissal_and_appointment() -> None:
     guarded = {"threshold": 1, "witnesses": [{"id": f"did:key:{WITNESS.multikey}"}]}
     one = first(witness=guarded)
     two = following(one, witness={})

@@ -60,7 +60,7 @@ def test_the_blanks_around_a_key_do_not_count():
 
 
 @pytest.mark.parametrize("key", ["   ", "\t\n", "schlüssel", "a\x00b", "a\nb", "x" * 513])
-def test_a_key_that_no_header_carries_stops_the_start_without_being_shown(key):
+def test_key_unfit_for_header_stops_startup_unshown(key):
     with pytest.raises(ValueError) as refused:
         store(key)
     assert key not in str(refused.value)

@@ -150,7 +150,7 @@ def test_a_deleted_file_has_no_keys(file):
     assert asyncio.run(keys.find(DIGEST)) is None
 
 
-def test_a_file_that_breaks_keeps_the_last_good_keys_and_says_so_once(file, caplog):
+def test_broken_file_keeps_last_keys_and_logs_once(file, caplog):
     keys = store(file)
     write(file, "[keys")
     for _ in range(3):

@@ -136,7 +136,7 @@ def test_the_hook_provides_sql():
 
 
 @pytest.mark.parametrize("record", ["", "{", "[]", "{}", "null", '{"id":1}', "[" * 100_000, '{"createdAt":5}'])
-def test_a_row_that_cannot_be_read_is_a_revoked_key_that_may_do_nothing(record):
+def test_unreadable_row_is_revoked_key(record):
     spoilt = read_row("key_a", "0" * 64, record)
     assert (spoilt.id, spoilt.digest, spoilt.scopes, spoilt.allowed_targets) == ("key_a", "0" * 64, set(), set())
     assert not spoilt.usable(datetime(1970, 1, 1, tzinfo=UTC))

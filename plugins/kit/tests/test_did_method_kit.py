@@ -161,7 +161,7 @@ class ShowsNoEvidence(DidMethodConformance):
     carries_evidence = False
 
 
-def test_a_draft_that_checks_no_signature_fails_where_entries_cannot_show_it() -> None:
+def test_unchecked_draft_signature_fails() -> None:
     controller, signer = Controller("kit"), WalletSigner("kit")
     life = Life(Good(), controller.creation(signer), controller, signer)
     with pytest.raises(pytest.fail.Exception):

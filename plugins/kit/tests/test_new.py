@@ -20,7 +20,7 @@ def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["plugins", "new", *arguments])
 
 
-def test_there_is_a_kind_for_every_socket_that_hands_something_over() -> None:
+def test_there_is_kind_for_each_socket_that_hands_something_over() -> None:
     assert len(KINDS) == len(PROVIDE_HOOKS) + 1
     handed_over = {"extension"} | {
         kind.lower().removesuffix(" format").replace(" ", "-") for kind in PROVIDE_HOOKS.values()

@@ -90,7 +90,7 @@ def test_a_dropped_transaction_is_sent_again(still_chain: Any) -> None:
     asyncio.run(scenario())
 
 
-def test_a_nonce_that_was_dropped_below_another_is_filled_by_its_own(still_chain: Any) -> None:
+def test_dropped_nonce_is_filled_by_own_transaction(still_chain: Any) -> None:
     site = still_chain()
 
     async def scenario() -> None:
@@ -154,7 +154,7 @@ def test_above_the_cap_a_transaction_waits_and_says_so(site: Any) -> None:
     asyncio.run(scenario())
 
 
-def test_a_reorganisation_below_the_confirmations_is_only_a_delay(still_chain: Any) -> None:
+def test_reorganisation_below_confirmations_is_only_delay(still_chain: Any) -> None:
     site = still_chain(confirmations=4, append_seconds=120.0)
 
     async def scenario() -> None:
@@ -185,7 +185,7 @@ def test_a_reorganisation_below_the_confirmations_is_only_a_delay(still_chain: A
     asyncio.run(scenario())
 
 
-def test_a_reorganisation_above_the_confirmations_is_repaired_and_told(
+def test_reorganisation_above_confirmations_is_repaired_and_told(
     own_chain: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     site = own_chain()
@@ -278,7 +278,7 @@ async def _pool(site: Any) -> dict[int, Any]:
     return waiting(site)
 
 
-def test_what_the_contract_reverts_has_failed_and_may_be_asked_for_again(own_chain: Any) -> None:
+def test_reverted_transaction_may_be_repeated(own_chain: Any) -> None:
     site = own_chain()
 
     async def scenario() -> None:
@@ -310,7 +310,7 @@ def _address(key: str) -> bytes:
     return word(int(Sender(key, 1).address, 16))
 
 
-def test_an_outcome_that_is_not_known_yet_carries_the_hash_and_is_found_later(still_chain: Any) -> None:
+def test_unknown_outcome_has_hash_and_is_found_later(still_chain: Any) -> None:
     site = still_chain(append_seconds=3.0)
 
     async def scenario() -> None:

@@ -12,7 +12,7 @@ def test_the_first_offer_is_twice_the_base_fee_and_the_tip() -> None:
 
 @pytest.mark.parametrize("base_fee", [0, 1, 7, GWEI, 10**14])
 @pytest.mark.parametrize("last", [Fees(0, 0), Fees(1, 1), Fees(203, 3), Fees(10**12, 10**9)])
-def test_a_replacement_is_an_eighth_above_in_both_parts_and_pays_the_new_base_fee(base_fee: int, last: Fees) -> None:
+def test_replacement_is_eighth_above_in_both_parts(base_fee: int, last: Fees) -> None:
     found = FeeRule(GWEI, None).replacement(last, base_fee)
     assert found is not None
     assert found.most * 8 >= last.most * 9

@@ -85,7 +85,7 @@ def test_killed_around_the_sending_it_is_on_the_chain_once(site: Any, moment: st
     asyncio.run(scenario())
 
 
-def test_killed_at_any_moment_nothing_that_was_acknowledged_is_lost(site: Any) -> None:
+def test_kill_at_any_moment_loses_no_acknowledged_write(site: Any) -> None:
     dice = random.Random(7)
     done: set[bytes] = set()
     for turn in range(ROUNDS):

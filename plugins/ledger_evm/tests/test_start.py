@@ -228,9 +228,7 @@ def test_deploying_says_what_went_wrong(site: Any) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
-def test_an_index_of_before_is_one_that_was_read_unless_nothing_was(
-    dialect: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_old_index_counts_as_read_unless_empty(dialect: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """The second step of the migrations, over what the first has left."""
     url = request.getfixturevalue("postgres_url") if dialect == "postgresql" else None
     database = open_database(url, tmp_path / "index.sqlite")

@@ -126,9 +126,7 @@ def test_a_server_that_restarts_costs_errors_and_no_entry(postgres_server: Postg
 NO_ENTRY = "LOCK TABLE ledger_entries IN SHARE MODE"
 
 
-def test_an_append_whose_connection_breaks_before_its_turn_is_made_all_the_same(
-    postgres_server: PostgresServer, postgres_url: str
-) -> None:
+def test_append_survives_broken_connection(postgres_server: PostgresServer, postgres_url: str) -> None:
     async def scenario() -> None:
         ledger = open_ledger(postgres_url)
         await ledger.append("did:x:1", b"first", expected_version=0)
@@ -147,7 +145,7 @@ def test_an_append_whose_connection_breaks_before_its_turn_is_made_all_the_same(
     asyncio.run(scenario())
 
 
-def test_a_connection_that_is_cut_in_mid_group_fails_the_group_and_heals(postgres_url: str) -> None:
+def test_connection_cut_in_group_fails_group(postgres_url: str) -> None:
     async def scenario() -> None:
         ledger = open_ledger(postgres_url)
         await ledger.append("did:x:1", b"1", expected_version=0)
@@ -240,9 +238,7 @@ def standby_that_is_away(server: PostgresServer) -> Iterator[Callable[[], None]]
         name("")
 
 
-def test_a_commit_that_breaks_while_it_waits_is_looked_up_and_not_guessed(
-    postgres_server: PostgresServer, postgres_url: str
-) -> None:
+def test_broken_commit_is_looked_up(postgres_server: PostgresServer, postgres_url: str) -> None:
     """The server has committed, the connection is gone: the entry is there, once, and its writer gets the receipt."""
 
     async def scenario() -> None:
@@ -263,7 +259,7 @@ def test_a_commit_that_breaks_while_it_waits_is_looked_up_and_not_guessed(
     asyncio.run(scenario())
 
 
-def test_a_commit_that_its_standby_has_not_confirmed_is_no_success(
+def test_commit_that_its_standby_has_not_confirmed_is_no_success(
     postgres_server: PostgresServer, postgres_url: str
 ) -> None:
     """PostgreSQL calls it success with a warning when the wait is cut off; a failover could take the entry back."""

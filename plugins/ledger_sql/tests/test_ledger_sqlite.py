@@ -126,7 +126,7 @@ def test_anchors_cannot_be_changed_or_deleted_by_mistake(ledger: SqlLedger, tmp_
         careless.execute("DELETE FROM ledger_anchors")
 
 
-def test_the_chain_of_anchors_can_be_recomputed_and_holds_the_entries(ledger: SqlLedger, tmp_path: Path) -> None:
+def test_chain_of_anchors_can_be_recomputed_and_holds_entries(ledger: SqlLedger, tmp_path: Path) -> None:
     async def scenario() -> None:
         await ledger.submit_anchor(b"\1" * 32, 5)
         await ledger.append("did:x:1", b"entry", expected_version=0)
@@ -149,9 +149,7 @@ def test_the_chain_of_anchors_can_be_recomputed_and_holds_the_entries(ledger: Sq
         assert link == previous
 
 
-def test_a_database_that_breaks_is_an_unknown_outcome_with_the_hash(
-    ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_broken_database_is_unknown_outcome_with_hash(ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise DatabaseUnavailable("disk full")
 

@@ -226,7 +226,7 @@ def test_cancelled_requests_do_not_hold_the_end() -> None:
     asyncio.run(run())
 
 
-def test_a_key_that_was_replaced_signs_nothing_in_and_no_secret_is_told(people: People, tmp_path: Path) -> None:
+def test_replaced_key_cannot_sign_in(people: People, tmp_path: Path) -> None:
     agent = people.target.stranger.holder()
     scene = Scene.of(people, agent=agent)
     stolen = Holder(agent.wire, agent.did, SigningKey.generate(), None, {})

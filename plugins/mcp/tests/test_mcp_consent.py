@@ -64,7 +64,7 @@ def approve(scene: Scene, url: str) -> None:
     assert answer.status == 204, answer.body
 
 
-def test_a_client_that_shows_pages_gets_the_proof_when_the_holder_has_answered(scene: Scene) -> None:
+def test_client_with_pages_gets_proof_after_consent(scene: Scene) -> None:
     shown: list[str] = []
 
     async def show(context: Any, params: ElicitRequestParams) -> ElicitResult:
@@ -91,7 +91,7 @@ def test_a_client_that_shows_pages_gets_the_proof_when_the_holder_has_answered(s
     }
 
 
-def test_beside_the_agent_she_is_asked_too_by_a_client_that_shows_pages(scene: Scene, tmp_path: Path) -> None:
+def test_client_with_pages_asks_holder_too(scene: Scene, tmp_path: Path) -> None:
     shown: list[str] = []
 
     async def show(context: Any, params: ElicitRequestParams) -> ElicitResult:

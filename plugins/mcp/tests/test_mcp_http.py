@@ -48,7 +48,7 @@ def asked(scene: Scene, **change: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_stock_client_signs_in_and_gets_a_proof_that_a_verifier_accepts(scene: Scene, mode: str) -> None:
+def test_stock_client_gets_valid_proof(scene: Scene, mode: str) -> None:
     vera = scene.people.mallory
     challenge = scene.act(vera, "POST", "/challenges", "read", {"domain": VERIFIER}).json["challenge"]
     request = asked(scene, challenge=challenge, domain=VERIFIER)
@@ -100,7 +100,7 @@ def test_a_stock_client_lets_a_holder_sign_in(people: People) -> None:
     assert hana.wire.call("GET", f"{PREFIX}/delegations", None, bearer(token)).outcome == (401, "AUTH_FAILED")
 
 
-def test_a_refusal_is_a_result_that_a_model_can_mend_and_says_nothing_of_the_value(scene: Scene) -> None:
+def test_refusal_is_result_without_value(scene: Scene) -> None:
     async def refused(client: Client, name: str, **arguments: Any) -> str:
         result = await client.call_tool(name, arguments)
         assert result.is_error

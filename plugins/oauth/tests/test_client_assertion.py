@@ -67,7 +67,7 @@ def test_times_that_are_not(times: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("audience", [ISSUER, [ISSUER], ENDPOINT, [ENDPOINT]])
-def test_an_older_assertion_is_for_the_issuer_or_its_token_endpoint(audience: Any) -> None:
+def test_older_assertion_is_for_issuer_or_its_token_endpoint(audience: Any) -> None:
     assert read(aud=audience).client == AKI
     assert read({"typ": "JWT"}, aud=audience).client == AKI
 

@@ -63,7 +63,7 @@ def test_a_client_takes_no_proof_back(target: Target, shop: Holder) -> None:
     assert ask("POST", f"{path}/revoke", {}).outcome == (403, "FORBIDDEN")
 
 
-def test_a_client_reads_no_answer_to_what_a_verifier_asked_herself(target: Target, shop: Holder) -> None:
+def test_client_cannot_read_answers_to_verifiers(target: Target, shop: Holder) -> None:
     vera = target.stranger.holder(additionalKeys=[P256], storeSecrets=True)
     ask = let_in(shop, vera, "zkp:verify")
     wanted = {"id": "age", "schemaId": "urn:example:adult", "claims": [{"path": ["age"]}]}
@@ -76,7 +76,7 @@ def test_a_client_reads_no_answer_to_what_a_verifier_asked_herself(target: Targe
     assert ask("GET", f"{path}/{asked.json['id']}").status == 200
 
 
-def test_a_client_uses_up_nothing_that_the_holder_needs_and_decisions_count(tmp_path: Path) -> None:
+def test_client_consumes_no_quota_of_holder(tmp_path: Path) -> None:
     """Neither what she may ask nor what she may write; each decision leaves a line in the audit log."""
     with service_process.service(tmp_path / "data", environment=SMALL) as running:
         hana, client = running.stranger.holder(), registers(running.stranger.holder(), "OAuthRedirect", CALLBACK)

@@ -126,9 +126,7 @@ def test_a_client_gets_what_the_holder_gave_and_no_more(target: Target, hana: Ho
         {"redirect_uri": "//thief.example"},
     ],
 )
-def test_nobody_is_sent_to_a_place_that_the_client_has_not_registered(
-    hana: Holder, shop: Holder, change: dict[str, str | None]
-) -> None:
+def test_redirect_goes_to_registered_places_only(hana: Holder, shop: Holder, change: dict[str, str | None]) -> None:
     flow = Flow(shop, **change)
     shown = flow.page()
     assert shown.status == 400
@@ -160,7 +158,7 @@ REFUSED: list[tuple[dict[str, str | None], str]] = [
 
 
 @pytest.mark.parametrize(("change", "kind"), REFUSED)
-def test_what_a_client_does_wrong_is_shown_and_she_alone_goes_back(
+def test_client_error_is_shown_on_page(
     target: Target, hana: Holder, shop: Holder, change: dict[str, str | None], kind: str
 ) -> None:
     flow = Flow(shop, **change)
@@ -194,7 +192,7 @@ def test_the_page_is_in_no_frame_and_nothing_leaves_it(shop: Holder) -> None:
     assert "access-control-allow-origin" not in shown.headers
 
 
-def test_a_decision_takes_the_holders_signature_over_this_very_request(
+def test_decision_requires_signature_over_this_request(
     target: Target, hana: Holder, shop: Holder, thief: Holder
 ) -> None:
     flow = Flow(shop)
@@ -237,7 +235,7 @@ def test_a_signature_for_a_decision_signs_in_nowhere(target: Target, hana: Holde
     assert target.wire.call("POST", "/ui/session", None, {"Authorization": session}).status == 401
 
 
-def test_a_code_is_for_its_client_redirection_uri_verifier_and_resource(
+def test_code_is_bound_to_client_uri_verifier_and_resource(
     target: Target, hana: Holder, shop: Holder, thief: Holder
 ) -> None:
     flow = Flow(shop, resource=target.wire.url + PREFIX)
@@ -295,7 +293,7 @@ def test_of_many_at_once_one_gets_a_token_that_is_good_no_longer(targets: Callab
     assert statuses(holder, given[0]) == [401, 401, 401]
 
 
-def test_a_token_ends_with_the_key_that_signed_and_with_the_client(target: Target) -> None:
+def test_token_ends_with_key_that_signed_and_with_client(target: Target) -> None:
     holder, client = target.stranger.holder(), target.stranger.holder()
     registers(client, "OAuthRedirect", CALLBACK)
     flows = [Flow(client), Flow(client)]
@@ -311,7 +309,7 @@ def test_a_token_ends_with_the_key_that_signed_and_with_the_client(target: Targe
     assert statuses(holder, token) == [401, 401, 401]
 
 
-def test_an_application_without_a_key_gets_its_code_on_the_own_machine(
+def test_application_without_key_gets_its_code_on_own_machine(
     target: Target, hana: Holder, app: Holder, shop: Holder
 ) -> None:
     flow = Flow(app, "http://[::1]:51004/callback")

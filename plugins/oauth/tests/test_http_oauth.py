@@ -83,7 +83,7 @@ def claims_of(token: str) -> dict[str, Any]:
     return said
 
 
-def test_a_good_assertion_gets_a_token_of_the_did_that_opens_what_it_should(target: Target, aki: Holder) -> None:
+def test_valid_assertion_gets_token_of_did(target: Target, aki: Holder) -> None:
     fields = form(assertion(aki), scope="zkp:prove delegations:read", resource=target.wire.url + PREFIX)
     answer = post(target, fields)
     assert answer.status == 200, answer.body
@@ -289,7 +289,7 @@ def test_media_types_sizes_and_methods(target: Target, aki: Holder) -> None:
     assert post(target, fields, Content_Type=f"{FORM};charset=UTF-8").status == 200
 
 
-def test_a_length_that_promises_gigabytes_is_refused_before_they_come(target: Target) -> None:
+def test_large_content_length_is_refused_early(target: Target) -> None:
     head = f"POST /oauth/token HTTP/1.1\r\nHost: h\r\nContent-Type: {FORM}\r\nContent-Length: 9999999999\r\n\r\n"
     answer = exchange(target.wire.address, head.encode())
     assert (answer.status, json.loads(answer.body)["error"]) == (413, "invalid_request")

@@ -84,7 +84,7 @@ def test_a_resource_has_its_metadata_where_its_path_says(resource: str) -> None:
     assert (found["resource"], found["authorization_servers"]) == (resource, [ORIGIN])
 
 
-def test_where_agents_call_tools_is_a_resource_only_where_they_do() -> None:
+def test_mcp_resource_exists_only_if_enabled() -> None:
     path = RESOURCE_PATH + "/mcp"
     assert path not in metadata_pages(ORIGIN, {}, RESOURCES)
     served: Any = asyncio.run(metadata_pages(ORIGIN, {}, RESOURCES | {"/mcp": OF_AGENTS})[path](Request()))

@@ -33,6 +33,6 @@ def test_an_error_of_oauth(error: errors.IdentityError, status: int, kind: str) 
     assert ("retry-after" in dict(answer.headers)) == (status in (429, 503))
 
 
-def test_a_description_of_oauth_has_the_characters_that_it_may_have() -> None:
+def test_description_of_oauth_has_characters_that_it_may_have() -> None:
     answer = error_answer(errors.InvalidRequest('a "b" \\ \u00e9\n'), "r", OAUTH)
     assert answer.body["error_description"] == "a 'b' ' ''"

@@ -281,7 +281,7 @@ async def test_an_operator_acts_for_nobody_else(desk: Desk) -> None:
 
 
 @on_desk
-async def test_a_change_of_the_allowlist_ends_the_tokens_for_who_is_off_it(desk: Desk) -> None:
+async def test_allowlist_change_ends_tokens_of_removed_clients(desk: Desk) -> None:
     did = (await desk.rooms.new_did()).version.state.did
     key = desk.operator()
     issued = await desk.of_key(key, wish_for(None, did))
@@ -476,7 +476,7 @@ async def test_a_token_that_was_accepted_vouches_for_no_other_text(desk: Desk) -
 
 
 @on_desk
-async def test_a_token_that_was_accepted_dies_with_the_key_of_the_service_and_with_its_time(desk: Desk) -> None:
+async def test_token_ends_with_service_key(desk: Desk) -> None:
     created = await desk.rooms.new_did()
     did, secret = created.version.state.did, secret_of(created)
     first, second = [(await desk.of_did(did, secret)).text for _ in range(2)]

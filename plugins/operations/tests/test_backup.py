@@ -171,9 +171,7 @@ def test_another_key_opens_nothing(identity: Commands, backup: Path, key: Path, 
     assert not (tmp_path / "new").exists()
 
 
-def test_over_another_keeper_of_holders_secrets_nothing_is_restored(
-    identity: Commands, backup: Path, key: Path, tmp_path: Path
-) -> None:
+def test_other_custodian_of_secrets_stops_restore(identity: Commands, backup: Path, key: Path, tmp_path: Path) -> None:
     """There credentials that are bound to them would prove nothing; what the settings have to say is told."""
     config = tmp_path / "identity.toml"
     config.write_text('custodian.holders = "pkcs11"\n')
@@ -378,7 +376,7 @@ def test_how_far_the_log_was_must_be_said(identity: Commands, backup: Path, key:
     assert not (tmp_path / "new").exists()
 
 
-def test_a_log_that_is_behind_signs_nothing_until_it_has_another_name(
+def test_log_behind_checkpoint_signs_nothing(
     identity: Commands, remote: Commands, backup: Path, key: Path, tmp_path: Path
 ) -> None:
     remote.ok("did", "create", "--keys", tmp_path / "a.json")
@@ -537,9 +535,7 @@ def test_a_machine_that_remembers_another_log_is_not_taken_over(
     assert not (tmp_path / "new").exists()
 
 
-def test_what_was_never_started_is_not_backed_up_whatever_the_settings_say(
-    identity: Commands, key: Path, tmp_path: Path
-) -> None:
+def test_new_installation_is_not_backed_up(identity: Commands, key: Path, tmp_path: Path) -> None:
     named = Commands(identity.environment | {"IDENTITY_LEDGER_ORIGIN": "id.example/log"})
     named.ok("keys", "create", "--name", "ops", "--admin", "--data-dir", tmp_path / "data")
     words = ("backup", "create", tmp_path / "b", "--key-file", key, "--data-dir", tmp_path / "data")

@@ -52,7 +52,7 @@ def only(acknowledged: dict[str, str]) -> Acknowledged:
     return Acknowledged(dict(acknowledged))
 
 
-def test_backups_under_load_have_everything_that_was_acknowledged_before(tmp_path: Path, key: Path) -> None:
+def test_backups_under_load_have_all_acknowledged_writes(tmp_path: Path, key: Path) -> None:
     made: list[tuple[Path, dict[str, str]]] = []
     acknowledged = Acknowledged()
     with service(tmp_path / "data") as running:
@@ -183,9 +183,7 @@ def test_a_machine_whose_disk_is_gone_comes_back_from_backup(tmp_path: Path, key
     assert run_json("ledger", "audit", "--data-dir", machine / "data")["sound"]
 
 
-def test_a_copy_of_a_database_server_is_checked_where_it_was_put_back(
-    tmp_path: Path, postgres_server: PostgresServer
-) -> None:
+def test_restored_database_server_is_checked(tmp_path: Path, postgres_server: PostgresServer) -> None:
     """pg_dump runs beside the service. The copy is whole, is behind what was acknowledged since, and a row that was changed is found."""
     live, dump, checkpoint = postgres_server.new_database(), tmp_path / "identity.dump", tmp_path / "checkpoint"
     with service(tmp_path / "data", environment={"IDENTITY_DATABASE_URL": live}) as running:

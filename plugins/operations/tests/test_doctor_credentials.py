@@ -56,14 +56,14 @@ def check_credentials(settings: Settings) -> Diagnosis:
     return found
 
 
-def test_credentials_of_suite_1_in_force_are_told_with_the_way_to_suite_2(tmp_path: Path) -> None:
+def test_credentials_of_suite_1_are_listed_with_remedy(tmp_path: Path) -> None:
     other = {"issuer": Did.parse("did:example:other")}
     found = check_credentials(holding(tmp_path, {}, {"valid_until": datetime.now(UTC) + DAY}, other))
     assert (found.state, found.says.partition(":")[0]) == ("warn", "3 in force, of 2 issuers, are of suite 1")
     assert "anew" in found.remedy
 
 
-def test_those_of_suite_1_that_are_issued_anew_and_revoked_are_told_no_more(tmp_path: Path) -> None:
+def test_reissued_suite_1_credentials_are_not_listed(tmp_path: Path) -> None:
     """As the remedy says, in its order."""
     assert "issue them anew" in check_credentials(holding(tmp_path, {})).remedy
     settings = holding(tmp_path, {"binding": Binding(b"h", b"k", 1, "")}, first=1)
@@ -172,7 +172,7 @@ def test_secrets_of_holders_that_are_not_kept_are_told(tmp_path: Path) -> None:
     assert [one.state for one in doctor_credentials.holders(settings)] == ["ok"]
 
 
-def test_what_is_bound_to_secrets_of_a_stolen_key_is_told_by_issuer(tmp_path: Path) -> None:
+def test_credentials_of_stolen_key_are_listed_by_issuer(tmp_path: Path) -> None:
     custodian: Any = build(SealedSettings(), BuildContext(SystemClock(), logging.getLogger("identity"), tmp_path, None))
     octets = asyncio.run(custodian.commit_holder("s", "urn:c:0", REQUEST))
     custodian.reseal_now(compromised=True)

@@ -111,9 +111,7 @@ def test_a_master_key_that_is_another_or_no_file_is_put_back(
     assert [*examined("plugins", {}), *examined("API keys", {})] == []
 
 
-def test_a_holders_file_to_which_nobody_writes_keeps_the_doctor_waiting_for_a_time_only(
-    identity: Commands, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_times_out_on_silent_pipe(identity: Commands, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = secret_input.read_pipe
     monkeypatch.setattr(secret_input, "read_pipe", lambda path: read(path, seconds=0.05))
     os.mkfifo(here / "held.json", mode=0o600)

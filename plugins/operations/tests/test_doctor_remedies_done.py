@@ -142,14 +142,10 @@ OF_FINDINGS = {
         (TYPED, "test_a_key_store_that_is_another_is_put_back"),
         (DONE, "test_what_the_first_start_makes_needs_nothing"),
     ],
-    "doctor_credentials.credentials": [
-        (CREDENTIALS, "test_those_of_suite_1_that_are_issued_anew_and_revoked_are_told_no_more")
-    ],
+    "doctor_credentials.credentials": [(CREDENTIALS, "test_reissued_suite_1_credentials_are_not_listed")],
     "doctor_credentials.status_lists": [(CREDENTIALS, "test_a_list_that_is_not_published_for_now_is_told")] * 2,
     "doctor_credentials.holders": [(CREDENTIALS, "test_secrets_of_holders_that_are_not_kept_are_told")] * 2,
-    "doctor_credentials._of_former_roots": [
-        (CREDENTIALS, "test_what_is_bound_to_secrets_of_a_stolen_key_is_told_by_issuer")
-    ],
+    "doctor_credentials._of_former_roots": [(CREDENTIALS, "test_credentials_of_stolen_key_are_listed_by_issuer")],
     "installation.stopped": [(TYPED, "test_plugins_are_chosen_as_the_remedy_says")],
     "database._sqlite": [(DONE, "test_a_network_file_system"), (DONE, "test_sqlite_is_updated")],
     "database._postgresql": [
@@ -168,12 +164,12 @@ OF_FINDINGS = {
     "database._compared": [
         ("test_doctor_storage", "test_what_is_wrong_with_the_databases"),
         ("test_upgrade", "test_an_older_installation_is_brought_up_with_its_backup"),
-        ("tests.fault.test_clock", "test_the_doctor_names_an_entry_that_was_recorded_for_a_time_to_come"),
+        ("tests.fault.test_clock", "test_doctor_names_entry_that_was_recorded_for_time_to_come"),
     ],
     "database.checkpoint": [("test_doctor_remedies", "test_settings_are_what_the_remedy_says")],
     "holder_file.holders_file": [
         (HELD, "test_a_file_that_lost_its_secret_is_told"),
-        (HELD, "test_a_rotation_leaves_what_was_and_tells_what_is_issued_anew"),
+        (HELD, "test_rotation_lists_credentials_to_issue_again"),
     ],
     "machine.clocks": [(MACHINE, "test_a_clock_that_went_back"), (MACHINE, "test_the_clock_of_a_server")],
     "machine.listener": [(MACHINE, "test_somebody_else_at_the_port_is_told")],

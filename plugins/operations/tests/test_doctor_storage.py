@@ -179,7 +179,7 @@ def test_a_master_key_that_others_may_read_is_told(used: Path) -> None:
     assert "others may read custodian.key" in Commands({"IDENTITY_DATA_DIR": str(used)}).ok("doctor")
 
 
-def test_a_place_for_the_checkpoint_that_cannot_be_written_is_told(used: Path) -> None:
+def test_place_for_checkpoint_that_cannot_be_written_is_told(used: Path) -> None:
     given = Commands({"IDENTITY_DATA_DIR": str(used), "IDENTITY_LEDGER_CHECKPOINT_PATH": "/proc/nowhere/checkpoint"})
     assert "a rollback would go unseen" in given.ok("doctor")
 

@@ -160,7 +160,7 @@ def test_several_differences_are_one_finding(installation: tuple[Settings, Chang
     assert one.says.endswith("; and 1 more")
 
 
-def test_a_database_of_an_older_version_is_not_held_against_the_tables_of_this_one(
+def test_older_database_is_not_compared_with_new_tables(
     installation: tuple[Settings, Change],
 ) -> None:
     settings, change = installation

@@ -292,7 +292,7 @@ def test_what_a_killed_command_left_is_told(data: Path) -> None:
     assert [kind for kind, _, _ in examine_files(data)] == ["left", "left"]
 
 
-def test_a_log_that_was_written_anew_is_told_by_what_is_remembered(data: Path) -> None:
+def test_rewritten_log_is_detected_by_stored_head(data: Path) -> None:
     """An attacker with the database and without the custodian's keys makes all that follows from the entries anew: hashes, links, index,
     tree. He cannot sign the checkpoint that is remembered."""
     memory = data.parent / "data.checkpoint"

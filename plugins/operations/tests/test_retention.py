@@ -115,7 +115,7 @@ def test_a_holder_takes_what_is_hers_and_nothing_of_anothers(store: Store) -> No
     run(scenario())
 
 
-def test_what_is_revoked_stays_revoked_and_can_be_revoked_when_it_is_erased(store: Store) -> None:
+def test_revoked_stays_revoked_after_erasure(store: Store) -> None:
     async def scenario() -> None:
         revoked, active = await credential(store), await credential(store)
         assert await store.credentials.set_status(revoked, CredentialStatus.REVOKED, "stolen", NOW)
@@ -154,7 +154,7 @@ def test_a_proof_whose_anchor_is_on_its_way_waits(store: Store) -> None:
     run(scenario())
 
 
-def test_pages_show_what_concerns_a_did_and_nothing_that_is_sealed(store: Store) -> None:
+def test_pages_show_what_concerns_did_and_nothing_that_is_sealed(store: Store) -> None:
     async def scenario() -> None:
         await credential(store)
         await add_proofs(store, [some_proof(NOW, anchor=None, holder=HANA), some_proof(NOW, anchor=None)])
@@ -170,7 +170,7 @@ def test_pages_show_what_concerns_a_did_and_nothing_that_is_sealed(store: Store)
     run(scenario())
 
 
-def test_a_proof_of_several_credentials_is_shown_with_its_whole_question(store: Store) -> None:
+def test_proof_of_several_credentials_shown_with_whole_question(store: Store) -> None:
     age: dict[str, Any] = {"attributeName": "age", "type": "gte", "value": 18}
     asked = KeptQuestion(
         (KeptCredential("c-1", "did:x:ivo", "s-1", (age,)), KeptCredential("c-2", "did:x:uni", "s-2", ())),

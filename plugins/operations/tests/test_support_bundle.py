@@ -158,7 +158,7 @@ def test_the_bundle_of_an_installation_that_was_used(tmp_path: Path) -> None:
     assert "identity-service" in json.loads(found["identity-support/versions.json"])["distributions"]
 
 
-def test_a_part_that_cannot_be_had_says_why_and_nobodys_file_is_overwritten(tmp_path: Path) -> None:
+def test_unavailable_part_is_reported(tmp_path: Path) -> None:
     done = run(tmp_path, "--url", "http://127.0.0.1:1", IDENTITY_API_KEY="idk_" + "a" * 40)
     assert done.exit_code == 0, done.output
     service = json.loads(parts(tmp_path / "bundle.tar.gz")["identity-support/service.json"])

@@ -94,7 +94,7 @@ def test_two_at_once_make_each_step_once(on_server: Commands, database: Callable
     assert "nothing was to be done" in on_server.ok("upgrade", "apply", "--yes", "--database-url", live)
 
 
-def test_one_that_is_killed_half_way_has_done_nothing_and_is_run_again(
+def test_killed_migration_is_run_again(
     on_server: Commands, database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     live = database()
@@ -128,9 +128,7 @@ def test_one_that_is_killed_half_way_has_done_nothing_and_is_run_again(
     assert (last_step(live), len(audited(live))) == (LAST + 1, 1)
 
 
-def test_a_role_without_rights_changes_nothing_and_is_told_which_to_take(
-    on_server: Commands, database: Callable[[], str]
-) -> None:
+def test_role_without_rights_gets_remedy(on_server: Commands, database: Callable[[], str]) -> None:
     live = database()
     change(
         live,

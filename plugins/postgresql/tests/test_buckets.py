@@ -90,7 +90,7 @@ def test_buckets_that_are_full_again_are_forgotten(postgres_url, monkeypatch):  
         assert connection.execute("SELECT key FROM throttle_buckets").fetchall() == [("new",)]
 
 
-def test_a_connection_is_given_up_in_seconds_and_its_statement_prepared_at_once(postgres_url):  # noqa: F811
+def test_connection_times_out_in_seconds(postgres_url):  # noqa: F811
     async def scenario():
         storage = open_storage(postgres_url)
         await storage.acquire_token_bucket("a", 1.0, 10)

@@ -230,7 +230,7 @@ def test_a_group_that_the_server_undoes_again_and_again_fails(database: Database
     assert undone.runs == 3
 
 
-def test_what_a_job_raised_before_its_group_was_undone_is_forgotten(database: Database) -> None:
+def test_error_before_group_rollback_is_forgotten(database: Database) -> None:
     """A group in which one job raises is run job by job, and may be undone then."""
     undone = Undone(0)
 
@@ -264,7 +264,7 @@ def test_a_job_nobody_waits_for_any_more_is_not_run_again(database: Database) ->
     assert names(database) == ["kept"]
 
 
-def test_two_processes_that_wait_for_each_other_both_write_in_the_end(database: Database, postgres_url: str) -> None:
+def test_two_processes_wait_for_each_other_both_write_in_end(database: Database, postgres_url: str) -> None:
     async def scenario(other: Database) -> None:
         await asyncio.gather(database.write(put("a")), database.write(put("b")))
         met = threading.Barrier(2)
@@ -327,7 +327,7 @@ def test_a_job_nobody_waits_for_any_more_is_not_run(database: Database) -> None:
     assert names(database) == ["kept"]
 
 
-def test_it_serves_one_event_loop_after_the_other_and_closes_twice(postgres_url: str) -> None:
+def test_it_serves_one_event_loop_after_other_and_closes_twice(postgres_url: str) -> None:
     database = PostgresqlDatabase(postgres_url)
 
     async def look() -> None:
@@ -371,9 +371,7 @@ def test_reads_that_wait_for_a_connection_are_counted(database: Database) -> Non
     assert database.load().reads == 0
 
 
-def test_a_server_that_is_gone_without_a_word_is_not_waited_for_for_hours(
-    database: Database, postgres_url: str
-) -> None:
+def test_vanished_server_times_out(database: Database, postgres_url: str) -> None:
     def kept(opened: Database) -> list[int]:
         options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_USER_TIMEOUT)
 

@@ -119,7 +119,7 @@ def test_many_are_under_way_at_once_and_each_gets_its_own_rows(database: Databas
     asyncio.run(scenario())
 
 
-def test_what_is_found_is_what_a_read_finds_and_what_was_just_written(database: Database) -> None:
+def test_lookup_equals_read_and_last_write(database: Database) -> None:
     async def scenario() -> None:
         sql, given = "SELECT *, length(content), size + 0.5 FROM things WHERE name = :name", {"name": "thing 3"}
         assert await database.look_up(sql, given) == await database.read(lambda tx: tx.execute(sql, given).fetchall())
@@ -151,7 +151,7 @@ def test_one_that_fails_fails_alone(database: Database) -> None:
     asyncio.run(scenario())
 
 
-def test_one_among_a_hundred_that_takes_too_long_for_the_operator_fails_alone(database: Database) -> None:
+def test_one_slow_call_of_hundred_fails_alone(database: Database) -> None:
     database._settings["options"] = "-c statement_timeout=200ms"
 
     async def scenario() -> None:
@@ -165,7 +165,7 @@ def test_one_among_a_hundred_that_takes_too_long_for_the_operator_fails_alone(da
     asyncio.run(scenario())
 
 
-def test_a_text_that_cannot_be_stored_is_refused_before_anything_is_sent(database: Database) -> None:
+def test_unstorable_text_is_refused_before_sending(database: Database) -> None:
     async def scenario() -> None:
         asked = one(database, 1)
         with pytest.raises(ValueNotStorable):
@@ -189,7 +189,7 @@ def test_one_that_nobody_waits_for_disturbs_none(database: Database) -> None:
     asyncio.run(scenario())
 
 
-def test_more_than_the_socket_takes_is_sent_and_received_in_parts(database: Database) -> None:
+def test_more_than_socket_takes_is_sent_and_received_in_parts(database: Database) -> None:
     async def scenario() -> None:
         large = ["x" * 3_000_000 + str(number) for number in range(8)]
         found = await asyncio.gather(
@@ -212,7 +212,7 @@ def test_a_connection_that_died_while_idle_is_replaced_unnoticed(database: Datab
     asyncio.run(scenario())
 
 
-def test_what_was_under_way_on_a_connection_that_died_is_asked_once_more(database: Database, postgres_url: str) -> None:
+def test_lost_query_is_repeated_once(database: Database, postgres_url: str) -> None:
     async def scenario(cuts: int) -> list[Any]:
         await one(database, 1)
         given = {"name": "slow", "seconds": 0.6}
@@ -230,9 +230,7 @@ def test_what_was_under_way_on_a_connection_that_died_is_asked_once_more(databas
     assert isinstance(last, DatabaseUnavailable)
 
 
-def test_a_connection_that_is_cut_at_any_octet_costs_nobody_the_right_answer(
-    database: Database, postgres_server: PostgresServer
-) -> None:
+def test_connection_cut_at_any_byte_loses_no_answer(database: Database, postgres_server: PostgresServer) -> None:
     """On the way to the server or back, in the middle of a message; each is asked twice at most."""
     drawing = random.Random(7)
 
@@ -295,7 +293,7 @@ def test_a_process_of_the_server_that_is_frozen_is_given_up(database: Database, 
     asyncio.run(scenario())
 
 
-def test_a_server_that_takes_connections_and_says_nothing_is_given_up(postgres_url: str) -> None:
+def test_silent_server_times_out(postgres_url: str) -> None:
     database = PostgresqlDatabase(postgres_url)
 
     async def scenario() -> None:
@@ -410,7 +408,7 @@ def test_it_serves_one_event_loop_after_the_other_and_closes(postgres_url: str) 
     asyncio.run(closing())
 
 
-def test_one_that_is_closed_while_it_connects_leaves_nothing_open(postgres_url: str) -> None:
+def test_close_while_connecting_leaves_nothing_open(postgres_url: str) -> None:
     database = PostgresqlDatabase(postgres_url)
 
     async def closing() -> None:

@@ -69,7 +69,7 @@ def test_a_polynomial_is_its_coefficients_lowest_first():
     assert evaluate([ORDER + 1], 10) == 1
 
 
-def test_where_room_is_short_the_generators_of_coefficients_have_it(monkeypatch):
+def test_short_table_is_used_for_coefficients(monkeypatch):
     """These generators stand in each coefficient of a proof, those of the digits in one sum."""
     curve = LOADERS["pyblst"]()
     curve._shelf = TableShelf(4 << 13)

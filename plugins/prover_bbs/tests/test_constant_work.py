@@ -74,7 +74,7 @@ def test_a_digit_of_zero_is_multiplied_like_any_other():
     assert sizes == [[255] * 4] * 4
 
 
-def test_the_mask_that_is_derived_is_a_scalar_like_those_that_are_drawn():
+def test_derived_mask_is_uniform_scalar():
     """The weighted masks of a wide interval add up to far more than the group order."""
     goals = [InRange(0, 0, (1 << 64) - 2), InRange(1, 5, 200)]
     for message_mask in (0, 1, ORDER - 1):

@@ -247,7 +247,7 @@ def test_the_simulator_satisfies_every_equation():
     )
 
 
-def test_the_equations_hold_for_real_transcripts_of_any_challenge():
+def test_equations_hold_for_real_transcripts_of_any_challenge():
     """Completeness beyond the hash: prover and verifier sides agree for challenges that no one hashed."""
     source = random.Random(5)
     for _ in range(5):
@@ -328,7 +328,7 @@ def test_the_polynomial_of_the_set_is_the_folded_one(size):
             assert verifier.second(y) == coefficients
 
 
-def test_the_coefficients_of_the_range_are_those_of_the_polynomial():
+def test_coefficients_of_range_are_those_of_polynomial():
     """(4.13) against (4.12)."""
     relation = Relation.of(statement(ISSUER.key, ("balance", "gte", 5), ("score", "lt", 230)))
     layout = relation.ranges

@@ -78,7 +78,7 @@ def test_an_edited_line_stops_it_at_the_line_before() -> None:
     assert "line 4" in found.broken
 
 
-def test_an_end_that_was_cut_off_is_found_though_what_is_left_holds() -> None:
+def test_truncated_end_is_found() -> None:
     log, check = Log(), None
     log.add(6)
     del log.lines[4:]
@@ -106,7 +106,7 @@ def test_lines_that_only_somebody_else_wrote_are_not_verified() -> None:
     assert "not written by this service" in looks(log)[0].broken
 
 
-def test_two_looks_at_once_do_not_take_each_others_lines_for_missing() -> None:
+def test_concurrent_checks_report_no_missing_lines() -> None:
     log = Log()
     log.add(5)
     check = CheckAuditChain(log)
@@ -117,7 +117,7 @@ def test_two_looks_at_once_do_not_take_each_others_lines_for_missing() -> None:
     assert asyncio.run(run()) == [CheckedChain(5, 5)] * 2
 
 
-def test_what_was_cut_is_not_missed_before_or_after_it_was_followed() -> None:
+def test_cut_lines_are_not_reported_missing() -> None:
     log = Log()
     log.add(6)
     before = CheckAuditChain(log)

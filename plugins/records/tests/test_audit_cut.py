@@ -183,7 +183,7 @@ def test_a_log_whose_head_somebody_else_made_is_not_cut(store: Store) -> None:
     run_story(store, story)
 
 
-def test_a_cut_that_somebody_else_wrote_is_none_and_deletes_nothing(store: Store) -> None:
+def test_forged_cut_is_refused_and_deletes_nothing(store: Store) -> None:
     async def story() -> None:
         await lines(store, 9, 9, 9, 0)
         (line,) = await audit_of(store).chain(after=1, limit=1)
@@ -229,7 +229,7 @@ def test_two_who_cut_at_once_cut_once(store: Store) -> None:
     run_story(store, story)
 
 
-def test_a_line_that_is_changed_in_the_middle_is_told_by_the_job_that_follows_the_chain(
+def test_edited_line_is_reported_by_chain_job(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """In pages, from the front each time: what an earlier pass has seen is looked at again."""
@@ -279,7 +279,7 @@ def test_what_is_cut_off_meanwhile_is_not_missed(store: Store) -> None:
     run_story(store, story)
 
 
-def test_a_log_whose_head_is_not_ours_is_told_as_one_that_cannot_be_cut(store: Store) -> None:
+def test_log_with_foreign_head_cannot_be_cut(store: Store) -> None:
     async def story() -> None:
         await lines(store, 9, 1)
         sweep = sweeper(store)

@@ -60,7 +60,7 @@ def first(database: Database) -> int:
     return int(database.sql("SELECT min(sequence) FROM audit_lines")[0][0])
 
 
-def test_what_is_kept_is_verified_with_the_keys_and_from_an_export(cut: Path, tmp_path: Path) -> None:
+def test_stored_lines_are_verified_with_keys_and_export(cut: Path, tmp_path: Path) -> None:
     database = copied(cut, tmp_path)
     code, said = verify(database)
     assert (code, json.loads(said)["unchecked"]) == (0, [])
@@ -77,7 +77,7 @@ def test_what_is_kept_is_verified_with_the_keys_and_from_an_export(cut: Path, tm
     assert "audit_lines" not in fsck.stdout, fsck.stdout
 
 
-def test_a_head_that_was_remembered_before_the_cut_is_told_as_not_compared(cut: Path, tmp_path: Path) -> None:
+def test_head_from_before_cut_is_not_compared(cut: Path, tmp_path: Path) -> None:
     database = copied(cut, tmp_path)
     link = database.sql("SELECT cut_link FROM audit_head")[0][0].hex()
     gone = first(database) - 1

@@ -87,7 +87,7 @@ def test_the_head_says_where_the_chain_ends(tmp_path: Path, url: str | None) -> 
     asyncio.run(scenario())
 
 
-def test_a_head_of_another_key_is_none_and_is_not_mended_by_writing(tmp_path: Path, url: str | None) -> None:
+def test_head_of_another_key_is_refused_after_write(tmp_path: Path, url: str | None) -> None:
     async def scenario() -> None:
         store = keyed(tmp_path, url)
         await audit_of(store).key_from_here()
@@ -193,7 +193,7 @@ def test_a_line_that_is_undone_is_not_what_the_next_one_follows(tmp_path: Path, 
     asyncio.run(scenario())
 
 
-def test_a_head_whose_columns_somebody_changed_is_not_mended_by_writing(tmp_path: Path, url: str | None) -> None:
+def test_edited_head_is_refused_after_write(tmp_path: Path, url: str | None) -> None:
     async def scenario() -> None:
         store = keyed(tmp_path, url)
         await audit_of(store).key_from_here()

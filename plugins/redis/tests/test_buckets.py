@@ -159,7 +159,7 @@ def test_closing_abandons_what_still_waits(is_sent):
     assert isinstance(run(scenario()), asyncio.CancelledError)
 
 
-def test_an_error_of_the_server_reaches_who_asked_and_nobody_else(clean):
+def test_server_error_reaches_its_caller_only(clean):
     async def scenario():
         storage = open_storage(clean)
         await storage._client.lpush("identity:bucket:a", "no number")

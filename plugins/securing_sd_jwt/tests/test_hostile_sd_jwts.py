@@ -306,7 +306,7 @@ BINDINGS = {
 
 
 @pytest.mark.parametrize("bind", BINDINGS.values(), ids=BINDINGS.keys())
-def test_a_binding_that_the_holder_did_not_make_for_this_is_refused(bind: Any) -> None:
+def test_binding_that_holder_did_not_make_for_this_is_refused(bind: Any) -> None:
     base = issued(NAME)
     verified(bound_to(base))
     refused(bind(base))

@@ -146,7 +146,7 @@ BAD[0]["proof"][0]["proofValue"] = json.loads(approvals((1, ONE)))[0]["proof"][0
     ],
     ids=["nothing", "again", "no witness of the log", "another log", "a wrong signature", "a time that is none"],
 )
-def test_what_approves_of_nothing_new_is_refused_and_spoils_nothing(tmp_path: Path, offered: bytes) -> None:
+def test_repeated_approval_is_refused(tmp_path: Path, offered: bytes) -> None:
     async def story(site: Site) -> None:
         before = await site.publish(DID, approvals((0, TWO)))
         with pytest.raises(InvalidDocument, match="anything new"):
@@ -165,7 +165,7 @@ def test_what_is_no_witness_file_is_refused(tmp_path: Path, offered: bytes) -> N
     with_site(tmp_path, story, ONE)
 
 
-def test_logs_without_witnesses_are_shown_whole_and_take_no_approvals(tmp_path: Path) -> None:
+def test_logs_without_witnesses_are_shown_whole(tmp_path: Path) -> None:
     plain = first()
 
     async def story(site: Site) -> None:
@@ -183,7 +183,7 @@ def witness_list(*numbers: int) -> dict[str, Any]:
     return {"threshold": len(numbers), "witnesses": [{"id": IDS[number]} for number in numbers]}
 
 
-def test_a_log_is_shown_as_far_as_the_witnesses_of_each_version_approved(tmp_path: Path) -> None:
+def test_log_is_shown_up_to_last_approved_version(tmp_path: Path) -> None:
     plain = first()
     begun = following(following(plain), witness=witness_list(0))
     replaced = following(begun, witness=witness_list(1))
@@ -223,7 +223,7 @@ def test_a_log_is_shown_as_far_as_the_witnesses_of_each_version_approved(tmp_pat
     with_site(tmp_path, story, *log)
 
 
-def test_what_follows_the_last_approval_unwatched_is_shown_without_another_one(tmp_path: Path) -> None:
+def test_unwatched_entries_are_shown_without_approval(tmp_path: Path) -> None:
     stopped = following(ONE, witness={})
 
     async def story(site: Site) -> None:
@@ -260,7 +260,7 @@ def test_of_two_at_once_one_is_told(tmp_path: Path) -> None:
     with_site(tmp_path, story, ONE)
 
 
-def test_what_approves_of_entries_that_a_rollback_cuts_goes_with_them(tmp_path: Path) -> None:
+def test_rollback_removes_approvals_of_cut_entries(tmp_path: Path) -> None:
     row = (
         "INSERT INTO did_versions (did, version_id, printed_second, sequence, block_number, recorded_at, transaction_hash, state, "
         "document, changes) VALUES (:did, 1, 0, :sequence, 1, 0, :octets, :octets, :octets, :octets)"
@@ -285,7 +285,7 @@ def long_log(versions: int, parameter: Any) -> list[Any]:
     return [{"versionId": f"{number}-Qm", "parameters": each} for number, each in enumerate(said, 1)]
 
 
-def test_a_witness_that_approves_of_everything_leaves_room_for_the_others(tmp_path: Path) -> None:
+def test_witness_that_approves_of_all_leaves_room_for_others(tmp_path: Path) -> None:
     log = long_log(400, {"threshold": 2, "witnesses": [{"id": each} for each in IDS]})
 
     async def story(site: Site) -> None:
@@ -308,7 +308,7 @@ def test_a_witness_that_approves_of_everything_leaves_room_for_the_others(tmp_pa
     with_site(tmp_path, story, *log)
 
 
-def test_a_list_of_sixteen_has_room_for_all_that_its_witnesses_approve_of(tmp_path: Path) -> None:
+def test_list_of_sixteen_witnesses_fits(tmp_path: Path) -> None:
     """No list has more, and all of them are asked: what is kept on the way to the last one is still a file that is read."""
     pairs = [ed25519.generate(bytes([100 + number]) * 32) for number in range(16)]
     keys = [multikey.encode_public(multikey.ED25519, pair.public) for pair in pairs]

@@ -138,7 +138,7 @@ def flipped(number: int) -> Callable[[bytes], bytes]:
 
 
 @pytest.mark.parametrize("number", [0, 3, 4])
-def test_a_tile_that_differs_from_a_sound_entry_is_the_tiles_fault(number: int) -> None:
+def test_tile_that_differs_from_sound_entry_is_tiles_fault(number: int) -> None:
     assert audited(honest(5), served=flipped(number)) == [("tile", f"entry {number + 1}")]
 
 
@@ -154,7 +154,7 @@ def test_an_entry_that_differs_from_its_tile_is_the_entrys_fault() -> None:
 
 
 @pytest.mark.parametrize("hide", [False, True], ids=["as they were", "with places, blocks and times exchanged"])
-def test_entries_that_changed_places_are_found_where_they_were_logged(hide: bool) -> None:
+def test_swapped_entries_are_found(hide: bool) -> None:
     leaves = honest(6)
     checkpoint = signed([leaf.encode() for leaf in leaves])
     tile = b"".join(hashlib.sha256(b"\x00" + leaf.encode()).digest() for leaf in leaves)

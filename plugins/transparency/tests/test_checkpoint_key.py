@@ -161,7 +161,7 @@ def _proof_without(proof: str, key: str) -> str:
     return head + blank + unsigned_by(note, key)
 
 
-def test_a_backup_goes_back_whichever_key_signed_what_is_known_of_its_end(installed: Commands, here: Path) -> None:
+def test_restore_accepts_checkpoints_of_old_and_new_keys(installed: Commands, here: Path) -> None:
     data, key = here / "data", here / "safe" / "backup.key"
     key.parent.mkdir()
     key.write_bytes(bytes(range(32)))

@@ -56,12 +56,12 @@ def test_all_keys_count_for_the_newest_or_a_believed_list(known: int, is_believe
 
 
 @pytest.mark.parametrize(("size", "by"), [(11, 0), (21, 0), (21, 1), (5, 3)])
-def test_a_key_alone_counts_no_more_past_the_size_at_which_it_was_replaced(size: int, by: int) -> None:
+def test_replaced_key_is_invalid_past_its_size(size: int, by: int) -> None:
     with pytest.raises(Refuted, match="not signed by the key of the log"):
         keys_followed(KEYS[2], TWICE).open(note(size, by))
 
 
-def test_a_key_that_is_not_known_is_told_from_one_that_counts_no_more() -> None:
+def test_unknown_key_differs_from_retired_key() -> None:
     keys = keys_followed(KEYS[2], TWICE)
     with pytest.raises(SignedByAnother):
         keys.open(note(21, 3))
@@ -118,7 +118,7 @@ def test_a_thief_does_not_put_his_key_before_one_that_is_known() -> None:
     assert keys.present == KEYS[2]
 
 
-def test_a_compromised_key_names_no_successor_and_the_log_of_a_known_did_does() -> None:
+def test_compromised_key_names_no_successor() -> None:
     stolen = [replaced(0, 10, compromised=True)]
     assert keys_followed(KEYS[0], stolen) == CheckpointKeys(KEYS[0])
     believed = keys_followed(KEYS[0], stolen, is_believed=True)

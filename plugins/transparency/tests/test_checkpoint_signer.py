@@ -58,9 +58,7 @@ async def replaced(service: Service, **how: Any) -> ReplacedKey:
     return await ReplaceServiceKey(log, "checkpoint", name_of, 1, 0, OVERLAP, said, os.urandom, service._sleep)(**how)
 
 
-def test_every_process_signs_with_both_keys_from_the_entry_on_and_after_thirty_days_with_the_new_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_keys_sign_for_thirty_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(service: Service) -> None:
         one, other = await Process.of(service), await Process.of(service)
         first = one.signer.key
@@ -93,7 +91,7 @@ async def nothing(_: object) -> None:
     return None
 
 
-def test_a_compromised_key_signs_nothing_more_and_counts_up_to_its_size(tmp_path: Path) -> None:
+def test_compromised_key_counts_up_to_its_size(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
         one = await Process.of(service)
         first, old_note = (await one.signers())[0], await one.note()
@@ -114,7 +112,7 @@ def test_a_compromised_key_signs_nothing_more_and_counts_up_to_its_size(tmp_path
     run(tmp_path, story)
 
 
-def test_a_key_that_lay_beside_a_stolen_one_signs_nothing_more_either(tmp_path: Path) -> None:
+def test_key_beside_stolen_key_signs_nothing(tmp_path: Path) -> None:
     """Guard against a fault: the key was replaced for no such reason and would sign for thirty days: whoever had the custodian when
     he had its successor has both."""
 
@@ -137,7 +135,7 @@ def test_a_key_that_lay_beside_a_stolen_one_signs_nothing_more_either(tmp_path: 
     run(tmp_path, story)
 
 
-def test_a_checkpoint_is_signed_though_a_stolen_key_goes_while_it_is(tmp_path: Path) -> None:
+def test_checkpoint_is_signed_during_removal_of_stolen_key(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
         one = await Process.of(service)
         await one.signers()
@@ -183,7 +181,7 @@ def test_the_answer_lists_the_keys_and_their_successions(tmp_path: Path) -> None
     run(tmp_path, story)
 
 
-def test_a_crash_before_the_entry_leaves_the_old_key_and_the_next_try_takes_the_one_that_was_made(
+def test_crash_before_entry_keeps_old_key(
     tmp_path: Path,
 ) -> None:
     async def story(service: Service) -> None:

@@ -187,7 +187,7 @@ LIES: dict[str, Callable[[Told], Callable[[bytes], bytes]]] = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_a_witness_that_lies_counts_for_nothing_and_spoils_nothing(tmp_path: Path, lie: str) -> None:
+def test_witness_that_lies_counts_for_nothing_and_spoils_nothing(tmp_path: Path, lie: str) -> None:
     async def scenario(it: Fed) -> None:
         liar = it.told[0]
         liar.answers = LIES[lie](liar)
@@ -227,7 +227,7 @@ def test_a_size_that_nobody_has_seen_is_asked_for_once(tmp_path: Path) -> None:
     play(scenario, tmp_path)
 
 
-def test_a_witness_that_knows_the_log_says_from_where_it_wants_the_proof(tmp_path: Path) -> None:
+def test_witness_that_knows_log_says_from_where_it_wants_proof(tmp_path: Path) -> None:
     async def scenario(it: Fed) -> None:
         await it.logged.append(5)
         await it.turn()
@@ -243,7 +243,7 @@ def test_a_witness_that_knows_the_log_says_from_where_it_wants_the_proof(tmp_pat
     play(scenario, tmp_path)
 
 
-def test_a_slow_witness_holds_up_nobody_and_gets_the_newest_when_it_is_back(tmp_path: Path) -> None:
+def test_slow_witness_blocks_no_other(tmp_path: Path) -> None:
     async def scenario(it: Fed) -> None:
         slow = it.told[3]
         slow.open.clear()

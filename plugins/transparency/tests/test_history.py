@@ -166,7 +166,7 @@ PLACED = [LogLeaf(1 + 10 * n, f"{n:064x}", n + 1, AT, "did:ids:x", n + 1, f"line
         (0, (0, 1, 2), None),
     ],
 )
-def test_an_entry_of_a_retired_key_counts_where_it_or_a_later_one_stands_before(
+def test_entry_before_retirement_counts(
     monkeypatch: pytest.MonkeyPatch, size: int, proven: tuple[int, ...], line: int | None
 ) -> None:
     """The entries stand at 0, 10 and 20, and the key counts below ``size``."""

@@ -89,7 +89,7 @@ def latest(prefix: str) -> bytes | None:
     return asyncio.run(scenario())
 
 
-def test_what_was_cosigned_last_lies_under_the_hash_of_the_origin() -> None:
+def test_last_cosignature_is_stored_under_origin_hash() -> None:
     paths = []
 
     class Monitored(BaseHTTPRequestHandler):

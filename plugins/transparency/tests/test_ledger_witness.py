@@ -45,7 +45,7 @@ def reopened(folder: Path) -> Cosigner:
 
 
 @pytest.mark.parametrize("with_ml_dsa", [False, True])
-def test_a_process_serves_both_prefixes_and_goes_on_after_a_restart(here: Path, with_ml_dsa: bool) -> None:
+def test_process_serves_both_prefixes_and_goes_on_after_restart(here: Path, with_ml_dsa: bool) -> None:
     if with_ml_dsa and not mldsa.is_available():
         pytest.skip("cryptography has no ML-DSA-44 here")
     with httpx.Client(trust_env=False, timeout=60) as http:
@@ -164,7 +164,7 @@ def signed_by(*keys: LogKey, old: int, new: int) -> bytes:
     return octets
 
 
-def test_a_key_that_takes_the_place_of_another_is_learnt_from_the_policy_and_from_no_log(tmp_path: Path) -> None:
+def test_replacing_key_comes_from_policy_only(tmp_path: Path) -> None:
     """A thief has the key that is replaced, and signs what he wants: his key as the next one, and checkpoints that grow."""
     new, thief, policy = LogKey(b"n" * 32), LogKey(b"t" * 32), tmp_path / "policy"
     policy.write_text(f"log {LOG.verifier}\nquorum none\n")

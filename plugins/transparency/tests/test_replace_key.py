@@ -90,7 +90,7 @@ async def replaced(service: Service, first: int = 1, **how: Any) -> ReplacedKey:
     return await job(**how)
 
 
-def test_every_process_goes_on_to_the_next_key_and_tokens_of_the_old_one_live_to_their_end(tmp_path: Path) -> None:
+def test_token_rotation_keeps_old_tokens(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
         one, other = await Process.open_on(service), await Process.open_on(service)
         old = await one.token()
@@ -120,7 +120,7 @@ def test_every_process_goes_on_to_the_next_key_and_tokens_of_the_old_one_live_to
     run(tmp_path, story)
 
 
-def test_tokens_of_a_compromised_key_end_at_once_and_no_start_makes_it_anew(tmp_path: Path) -> None:
+def test_tokens_of_compromised_key_end_at_once(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
         one, stale = await Process.open_on(service), await Process.open_on(service)
         old, first = await one.token(), (await one.jwks())[0]
@@ -142,7 +142,7 @@ def test_tokens_of_a_compromised_key_end_at_once_and_no_start_makes_it_anew(tmp_
     run(tmp_path, story)
 
 
-def test_tokens_of_a_key_that_lay_beside_a_stolen_one_end_with_its_own(tmp_path: Path) -> None:
+def test_tokens_of_exposed_key_end(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
         one = await Process.open_on(service)
         old = await one.token()
@@ -161,7 +161,7 @@ def test_tokens_of_a_key_that_lay_beside_a_stolen_one_end_with_its_own(tmp_path:
     run(tmp_path, story)
 
 
-def test_the_service_log_lists_it_and_every_reader_checks_who_asked(tmp_path: Path) -> None:
+def test_service_log_lists_it_and_every_reader_checks_who_asked(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
         done = await replaced(service)
         await service.rotate()
@@ -182,7 +182,7 @@ def test_the_service_log_lists_it_and_every_reader_checks_who_asked(tmp_path: Pa
     run(tmp_path, story)
 
 
-def test_a_crash_before_the_entry_leaves_all_as_it_was_and_the_next_try_takes_the_key_that_was_made(
+def test_crash_before_entry_changes_nothing(
     tmp_path: Path,
 ) -> None:
     async def story(service: Service) -> None:
@@ -209,7 +209,7 @@ def test_a_crash_before_the_entry_leaves_all_as_it_was_and_the_next_try_takes_th
     run(tmp_path, story)
 
 
-def test_the_service_log_is_found_again_where_a_crash_came_before_it_was_noted(tmp_path: Path) -> None:
+def test_service_log_is_found_after_crash(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
         tree = service.rooms.store.service_did
         noted = tree.begin_service

@@ -157,7 +157,7 @@ def run(folder: Path, story: Any, **how: Any) -> None:
     asyncio.run(whole())
 
 
-def test_every_process_goes_on_to_the_next_key_and_the_old_one_is_retired(tmp_path: Path) -> None:
+def test_each_process_goes_on_to_next_key_and_old_one_is_retired(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
         first, second = [await service.custodian.public_key(name) for name in ("log", "log/2")]
         created = await service.rooms.new_did()
@@ -187,7 +187,7 @@ def test_every_process_goes_on_to_the_next_key_and_the_old_one_is_retired(tmp_pa
     run(tmp_path, story)
 
 
-def test_a_process_that_has_not_heard_of_it_writes_on_without_a_refusal(tmp_path: Path) -> None:
+def test_uninformed_process_still_writes(tmp_path: Path) -> None:
     """Check that it signs with the old key; where a DID has moved on, or the key is gone, it reads the service log and signs again."""
 
     async def story(service: Service) -> None:
@@ -233,7 +233,7 @@ def test_a_did_that_slept_through_two_rotations_is_handed_on(tmp_path: Path) -> 
     run(tmp_path, story)
 
 
-def test_a_did_of_before_keeps_the_old_key_until_its_controller_changes_it(tmp_path: Path) -> None:
+def test_old_did_keeps_log_key_until_change(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
         created, lost = await service.rooms.new_did(), await service.rooms.new_did()
         first = await service.custodian.public_key("log")
@@ -379,7 +379,7 @@ def test_an_entry_of_a_retired_key_is_refused_by_the_service(tmp_path: Path) -> 
     run(tmp_path, story)
 
 
-def test_a_service_log_that_is_not_of_the_keys_that_are_held_stops_every_signature(tmp_path: Path) -> None:
+def test_foreign_service_log_stops_signatures(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
         await service.rooms.new_did()
         await service.rotate()

@@ -57,9 +57,7 @@ def settings(tmp_path: Path) -> Settings:
     return settings
 
 
-def test_the_service_goes_on_with_its_newest_keys_and_says_what_is_missing(
-    settings: Settings, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_service_continues_with_newest_keys(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
     lose(settings.data_dir, "identity.sqlite")
     asyncio.run(accept_rollback(settings, lambda _: True))
     caplog.clear()

@@ -77,7 +77,7 @@ def size_of(state: Path) -> int:
     return 0 if note is None else Checkpoint.parse(Note.parse(note).text).size
 
 
-def test_killed_between_write_and_answer_it_never_cosigns_two_roots_for_one_size(tmp_path: Path) -> None:
+def test_killed_witness_never_cosigns_two_roots(tmp_path: Path) -> None:
     state = tmp_path / "witness.json"
     write_state(state, {})
     moments = (killing_before_the_rename, killing_after_the_rename, killing_before_the_answer)

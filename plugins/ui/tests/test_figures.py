@@ -8,7 +8,7 @@ from identity_observability.metrics import Metrics
 from identity_ui.figures import figures
 
 
-def test_operations_are_counted_by_outcome_and_the_busiest_comes_first() -> None:
+def test_operations_are_counted_by_outcome() -> None:
     measured = Metrics(shared=None)
     for status, seconds in [(200, 0.002)] * 98 + [(404, 0.02), (503, 0.2)]:
         measured.observe("resolveDid", status, seconds)
@@ -24,7 +24,7 @@ def test_operations_are_counted_by_outcome_and_the_busiest_comes_first() -> None
     assert found.count == 101
 
 
-def test_queues_and_the_time_since_the_start_are_there_and_nothing_else() -> None:
+def test_queues_and_time_since_start_are_there_and_nothing_else() -> None:
     text = b"""# TYPE identity_database_writes_waiting gauge
 identity_database_writes_waiting 7.0
 # TYPE identity_plugin_in_flight gauge

@@ -19,7 +19,7 @@ def root_of(hashes: list[bytes]) -> bytes:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13])
-def test_every_leaf_leads_to_the_root_through_the_spans_that_are_said(size: int) -> None:
+def test_every_leaf_leads_to_root_through_spans_that_are_said(size: int) -> None:
     leaves = [leaf_hash(b"%d" % number) for number in range(size)]
     root = root_of(leaves)
     for index in range(size):
@@ -54,7 +54,7 @@ def test_a_difference_names_lines_that_came_and_went() -> None:
     assert all(mark == " " for mark, _ in difference({"id": "a"}, {"id": "a"}))
 
 
-def test_a_key_lives_from_the_version_that_adds_it_to_the_one_that_removes_it() -> None:
+def test_key_is_valid_between_add_and_remove() -> None:
     versions = [
         {"versionId": 3, "changes": ["keyRemoved #a", "serviceAdded #s"]},
         {"versionId": 2, "changes": ["keyAdded #b", "keyRevoked #a at 2026-01-01T00:00:00Z"]},

@@ -22,7 +22,7 @@ def is_signed_in(target: Target, cookie: str) -> bool:
     return answer.status == 200
 
 
-def test_a_session_reads_the_pages_and_no_operation_takes_its_cookie(target: Target) -> None:
+def test_session_reads_pages_and_no_operation_takes_its_cookie(target: Target) -> None:
     hana = target.stranger.holder()
     answer = begin(hana)
     cookie = cookie_of(answer)
@@ -192,7 +192,7 @@ def test_files_are_compressed_for_who_takes_that_and_pages_never(target: Target)
         assert octets < 70_000, path
 
 
-def test_the_root_is_a_page_for_browsers_and_nothing_for_programs(target: Target) -> None:
+def test_root_is_page_for_browsers_and_nothing_for_programs(target: Target) -> None:
     browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
     assert target.wire.call("GET", "/", None, {"Accept": browser}).status == 200
     for accept in ("application/json", "*/*", "image/png"):

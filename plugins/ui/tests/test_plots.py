@@ -33,7 +33,7 @@ def test_an_interval_has_rates_latency_and_what_waits() -> None:
     assert found.waiting == (7.0, 0.0, 5.0)
 
 
-def test_where_nothing_was_asked_there_is_no_latency_and_beyond_the_last_limit_none_is_told() -> None:
+def test_no_latency_without_requests() -> None:
     measured = Metrics(shared=None)
     first, second = (sample_of(measured.render({}), at) for at in (0.0, 30.0))
     measured.observe("resolveDid", 200, 40.0)
@@ -43,7 +43,7 @@ def test_where_nothing_was_asked_there_is_no_latency_and_beyond_the_last_limit_n
     assert (slow.mean, slow.within) == (40_000.0, None)
 
 
-def test_counts_that_fell_because_a_process_ended_make_no_interval() -> None:
+def test_counts_that_fell_because_process_ended_make_no_interval() -> None:
     measured = Metrics(shared=None)
     measured.observe("resolveDid", 200, 1.0)
     many, none = sample_of(measured.render({}), 0.0), sample_of(b"", 30.0)

@@ -77,7 +77,7 @@ def visiting(folder: Path, work: Callable[[Visit], Awaitable[None]], **options: 
     asyncio.run(run())
 
 
-def test_half_an_hour_without_a_page_ends_it_and_pages_renew_it_for_twelve_hours(tmp_path: Path) -> None:
+def test_session_ends_after_idle_half_hour(tmp_path: Path) -> None:
     async def work(visit: Visit) -> None:
         await visit.sign_in(await visit.rooms.new_did())
         for _ in range(24):

@@ -117,7 +117,7 @@ def test_a_job_works_once(target: Target, hana: Holder) -> None:
     assert version(hana) == before
 
 
-def test_a_job_that_another_process_began_is_finished_by_this_one(targets: Callable[[int], Target]) -> None:
+def test_job_that_another_process_began_is_finished_by_this_one(targets: Callable[[int], Target]) -> None:
     target = targets(2)
     holder = target.stranger.holder()
     for name in ("first", "second", "third", "fourth"):

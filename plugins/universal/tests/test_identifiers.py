@@ -51,7 +51,7 @@ def test_the_operators_dids_stand_behind_those_of_the_method() -> None:
     assert asyncio.run(ListTestIdentifiers({"silent": METHODS["silent"]}, ())()) == {}
 
 
-def test_of_a_method_that_says_nothing_is_told_what_the_port_says() -> None:
+def test_method_without_traits_gets_those_of_port() -> None:
     traits = asyncio.run(ListDidTraits(METHODS)())
     assert traits["silent"] == {"name": "silent", "supportsUpdate": True, "supportsDeactivate": True}
     assert traits["key"] == {"name": "key", **KEY.traits}

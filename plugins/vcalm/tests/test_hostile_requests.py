@@ -177,7 +177,7 @@ def problem(target: Target, credential: Any) -> tuple[str, str]:
     return found["title"], found["detail"]
 
 
-def test_sixteen_kilobytes_and_64_blank_nodes_are_taken_and_no_more(target: Target) -> None:
+def test_sixteen_kilobytes_and_64_blank_nodes_are_taken(target: Target) -> None:
     """An issuer of this service has signed each, so that nothing but its size is wrong."""
     issuer = target.stranger.holder(additionalKeys=[BLS])
 

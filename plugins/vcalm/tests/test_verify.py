@@ -146,7 +146,7 @@ def test_the_status_of_a_copy_of_here_is_looked_up(needs_status: bool) -> None:
         assert claimed(place).statuses == [False]
 
 
-def test_a_status_that_the_verifier_looks_for_itself_is_a_warning_and_nothing_else_is() -> None:
+def test_status_for_verifier_is_warning() -> None:
     claims = {"credentialStatus": [{"id": "https://x.example/1"}, {"id": "https://x.example/2"}]}
     findings = verify(toy(claims=claims), needs_status=False)
     assert findings.verified

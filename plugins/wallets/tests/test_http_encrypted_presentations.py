@@ -77,7 +77,7 @@ def answering(story: Story, asked: Asked, **change: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("enc", BITS)
-def test_what_is_encrypted_to_the_key_of_the_request_is_taken_once(story: Story, enc: str) -> None:
+def test_encrypted_answer_is_accepted_once(story: Story, enc: str) -> None:
     asked = story.ask_for(encrypted=True)
     assert asked.said["response_mode"] == "direct_post.jwt"
     assert enc in asked.said["client_metadata"]["encrypted_response_enc_values_supported"]
@@ -91,7 +91,7 @@ def test_what_is_encrypted_to_the_key_of_the_request_is_taken_once(story: Story,
     assert refusal(send(story, asked, response)) == (404, "invalid_request")
 
 
-def test_each_request_has_a_key_of_its_own_that_is_not_in_the_database(story: Story) -> None:
+def test_each_request_has_key_of_its_own_that_is_not_in_database(story: Story) -> None:
     first, second = story.ask_for(encrypted=True), story.ask_for(encrypted=True)
     assert key_of(first)["x"] != key_of(second)["x"]
     assert refusal(send(story, second, encrypted(key_of(first), answering(story, second)))) == REFUSED
@@ -195,7 +195,7 @@ def relabelled(text: str, **head: Any) -> str:
 
 
 @pytest.mark.parametrize("made", HOSTILE.values(), ids=HOSTILE.keys())
-def test_what_is_encrypted_in_another_way_is_refused_and_the_request_stays_open(story: Story, made: Made) -> None:
+def test_other_encryption_is_refused(story: Story, made: Made) -> None:
     asked = story.ask_for(encrypted=True)
     assert refusal(send(story, asked, made(story, asked))) == REFUSED
     assert story.result(asked.id).json["state"] == "pending"

@@ -123,7 +123,7 @@ def story(targets: Callable[[int], Target]) -> Story:
     return Story.open(targets(1))
 
 
-def test_a_wallet_shows_that_its_holder_is_of_age_and_nothing_else(story: Story) -> None:
+def test_wallet_shows_that_its_holder_is_of_age_and_nothing_else(story: Story) -> None:
     asked = story.ask_for(redirectUri="https://shop.example/done?order=7")
     assert asked.said["response_type"] == "vp_token"
     assert asked.said["response_mode"] == "direct_post"
@@ -215,7 +215,7 @@ def forged(story: Story, asked: Asked, issuer: str) -> str:
 
 
 @pytest.mark.parametrize("made", PRESENTATIONS.values(), ids=PRESENTATIONS.keys())
-def test_what_does_not_answer_is_refused_and_the_request_stays_open(story: Story, made: Made) -> None:
+def test_invalid_answer_keeps_request_open(story: Story, made: Made) -> None:
     asked = story.ask_for()
     answer = story.present(asked, made(story, asked))
     assert refusal(answer) == (400, "invalid_request")

@@ -359,7 +359,7 @@ PROOFS: dict[str, Callable[[Wallet, str], Any]] = {
 
 
 @pytest.mark.parametrize("made", PROOFS.values(), ids=PROOFS.keys())
-def test_a_proof_that_proves_nothing_is_refused_and_spends_nothing(
+def test_proof_that_proves_nothing_is_refused_and_spends_nothing(
     issuer: Issuer, wallet: Wallet, made: Callable[[Wallet, str], Any]
 ) -> None:
     credential_issuer, token = issuer.token(wallet)

@@ -82,7 +82,7 @@ def test_the_key_that_signs_copies_now_signs_it() -> None:
     assert (head["kid"], signature) == (f"{ISSUER}#2", f"{ISSUER}#2")
 
 
-def test_of_an_issuer_without_a_key_there_is_none_also_where_it_was_kept() -> None:
+def test_issuer_without_key_has_no_list() -> None:
     scene = Scene()
     scene.token()
     scene.key_id = ""

@@ -42,7 +42,7 @@ def test_a_threshold_is_reached_by_what_is_equal(age: int, adult: bool) -> None:
     assert claims(values=VALUES | {"age": age})["age_equal_or_over"]["18"] is adult
 
 
-def test_thresholds_of_dates_and_decimals_are_compared_as_what_they_are() -> None:
+def test_thresholds_are_compared_by_type() -> None:
     definition = of(
         {"name": "since", "type": "date", "allowedThresholds": ["2020-01-01", "1999-12-31"]},
         {"name": "income", "type": "decimal", "scale": 2, "allowedThresholds": ["9.00", "10.00"]},

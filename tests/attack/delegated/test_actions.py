@@ -163,7 +163,7 @@ def test_a_value_that_is_left_out_is_the_pinned_one(people: People) -> None:
     assert scene.uses == 1
 
 
-def test_only_the_credentials_the_schemas_and_the_verifiers_that_were_named(people: People) -> None:
+def test_only_credentials_schemas_and_verifiers_that_were_named(people: People) -> None:
     named = people.issue(people.hana)
     shop = "https://shop.example"
     scene = Scene.of(people, credentialIds=[named], schemaIds=[people.schema_id], verifiers=[shop])

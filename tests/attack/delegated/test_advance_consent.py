@@ -183,7 +183,7 @@ def test_a_consent_in_advance_serves_nothing_wider(advance: InAdvance) -> None:
     assert home.ask(asked, holderConsent=anywhere, domain=BANK).status == 201, "it is for whichever verifier"
 
 
-def test_the_same_request_has_the_same_answer_and_the_same_token_no_other(advance: InAdvance) -> None:
+def test_same_request_gets_same_answer(advance: InAdvance) -> None:
     home, asked = advance.home, advance.home.asked([ADULT])
     body = home.body(asked, holderConsent=advance.given(asked))
     first = home.scene.ask(body)

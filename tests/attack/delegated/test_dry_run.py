@@ -37,7 +37,7 @@ def kept(scene: Scene) -> list[int]:
         return [connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in LEFT_BEHIND]
 
 
-def test_every_threshold_gets_the_same_octets_and_the_token_stays_good(scene: Scene) -> None:
+def test_every_threshold_gets_same_octets_and_token_stays_good(scene: Scene) -> None:
     token, before = scene.token(), kept(scene)
     answers = {check(scene, scene.body(value=age, ibct=token)).body for age in (1, AGE, AGE + 1, 60, 149)}
     assert len(answers) == 1

@@ -162,7 +162,7 @@ def test_every_kind_is_granted_by_its_name(people: People, missing: int) -> None
     assert narrow.scene.uses == 0
 
 
-def test_the_token_names_each_credential_and_all_that_is_asked_of_it(joint: Joint) -> None:
+def test_token_names_each_credential_and_all_that_is_asked_of_it(joint: Joint) -> None:
     asked = joint.asked([ADULT], [RICH], same=COUNTRY, pseudonym=SHOP)
     right, uses = actions(asked), joint.scene.uses
     swapped = [f"zkp.credential.{pin(joint.second)}" if one == right[0] else one for one in right]

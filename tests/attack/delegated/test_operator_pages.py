@@ -43,7 +43,7 @@ def is_signed_in(target: Target, value: str) -> bool:
     return answer.status == 200
 
 
-def test_an_operator_sees_everything_and_no_attribute_and_no_secret(scene: Scene) -> None:
+def test_operator_sees_everything_and_no_attribute_and_no_secret(scene: Scene) -> None:
     target, key = scene.target, scene.target.stranger.api_key
     proof = scene.ask().json["proof"]
     assert target.wire.call("POST", f"{PREFIX}/zkp/proofs/verify", proof, {"X-API-Key": key}).json["verified"]
@@ -106,7 +106,7 @@ def test_a_session_ends_with_its_key_and_when_it_is_ended(either: Target) -> Non
         assert not is_signed_in(either, second)
 
 
-def test_the_cookie_is_for_these_pages_alone_and_tells_nothing_of_the_key(target: Target) -> None:
+def test_cookie_is_for_these_pages_alone(target: Target) -> None:
     key = target.stranger.api_key
     value = cookie(sign_in(target, key))
     name, _, text = value.partition("=")

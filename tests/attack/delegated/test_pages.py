@@ -27,7 +27,7 @@ def test_a_pasted_proof_holds_and_a_changed_one_does_not(scene: Scene) -> None:
     assert "Do not rely on it." in answer.body.decode()
 
 
-def test_a_proof_is_shown_to_its_holder_and_agent_alone_without_any_value(scene: Scene) -> None:
+def test_proof_is_shown_to_holder_and_agent_only(scene: Scene) -> None:
     made = scene.ask().json
     path = f"/ui/proof/{quote(made['proofId'], safe=':')}"
     shown = page(scene.target, path, cookie_of(begin(scene.holder)))

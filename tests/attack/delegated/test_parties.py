@@ -183,7 +183,7 @@ def listening() -> Iterator[tuple[str, list[Any]]]:
         thread.join(5)
 
 
-def test_references_are_looked_up_never_fetched_and_answered_alike(people: People) -> None:
+def test_references_are_looked_up_never_fetched(people: People) -> None:
     """Another pair's, one that does not exist, and what is no reference at all: one answer."""
     scene = Scene.of(people)
     foreign = people.delegate(people.mallory, people.aki)

@@ -100,7 +100,7 @@ def test_odd_bodies_reset_nothing(people: People) -> None:
     assert not newcomer(scene).at_least(5)
 
 
-def test_a_reset_while_proofs_are_made_gives_the_old_agent_nothing(crowded: People) -> None:
+def test_reset_while_proofs_are_made_gives_old_agent_nothing(crowded: People) -> None:
     who = Searcher(Scene.of(crowded, **OPEN), set(range(151)))
     scene = who.scene
     assert who.at_least(1)

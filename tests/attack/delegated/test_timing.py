@@ -177,7 +177,7 @@ LIMITS: dict[str, tuple[str, dict[str, Any], Story | None]] = {
 @pytest.mark.parametrize(
     "limit", [pytest.param(one, marks=() if one == "suspended" else pytest.mark.nightly) for one in LIMITS]
 )
-def test_a_refusal_by_a_limit_takes_the_same_time_whatever_the_answer(folder: Path, limit: str) -> None:
+def test_refusal_by_limit_takes_same_time_whatever_answer(folder: Path, limit: str) -> None:
     compare_refusals(folder, limit)
 
 

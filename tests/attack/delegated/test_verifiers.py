@@ -204,7 +204,7 @@ def test_a_foreign_proof_is_an_absent_one(scene: Scene, method: str, act: str, b
         assert absent.status == 400 or said(absent) == said(foreign)
 
 
-def test_revoked_it_is_refused_where_it_is_kept_and_its_repetition_brings_it_no_more_to_life(scene: Scene) -> None:
+def test_revoked_proof_stays_revoked_after_repetition(scene: Scene) -> None:
     body = scene.body()
     proof = scene.ask(body).json
     path = f"/zkp/proofs/{proof['proofId']}"

@@ -101,7 +101,7 @@ def published(scene: service.Scene) -> bytes:
     return found.manifest
 
 
-def test_what_the_service_answers_until_the_credential_is_revoked(stranger: Stranger, scene: service.Scene) -> None:
+def test_answers_until_credential_is_revoked(stranger: Stranger, scene: service.Scene) -> None:
     credential = scene.held.credential
     keys = {credential.verification_method: credential.issuer_public_key}
 

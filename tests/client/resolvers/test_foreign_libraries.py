@@ -54,7 +54,7 @@ def test_pydid_reads_the_documents(running: Running, method: str) -> None:
         assert str(files.service_endpoint) == "https://hana.example/files"  # type: ignore[union-attr]
 
 
-def test_askar_verifies_with_a_key_that_was_looked_up_by_its_fragment(running: Running) -> None:
+def test_askar_verifies_with_key_by_fragment(running: Running) -> None:
     hana = with_service(running, "ids")
     method = looked_up(running, hana.key_id, {"Accept": "application/did"})
     raw = from_base58(method["publicKeyMultibase"][1:])[2:]

@@ -48,7 +48,7 @@ def test_the_place_is_told_as_far_as_it_is_known(result: Resolution, media: str,
     assert metadata.get("ledger") == place
 
 
-def test_an_answer_that_awaits_the_witnesses_counts_until_they_have_cosigned() -> None:
+def test_answer_waiting_for_witnesses_counts() -> None:
     cosigned = [16]
     index: Any = SimpleNamespace(generation=lambda *_: 1)
     cache = AnswerCache(index, MovableClock(), lambda: cosigned[0])

@@ -110,7 +110,7 @@ def world() -> World:
     return World()
 
 
-def test_an_unknown_key_is_paid_for_by_the_address_before_the_store_is_asked(world: World) -> None:
+def test_unknown_key_charges_address_before_store(world: World) -> None:
     assert world.ask(x_api_key="guess") == ["address", "store", "AUTH_FAILED"]
     world.buckets.empty.add("address")
     assert world.ask(x_api_key="another guess") == ["address", "RATE_LIMITED"]

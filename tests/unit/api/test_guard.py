@@ -138,7 +138,7 @@ def test_causes_are_told_without_their_secrets(caplog: pytest.LogCaptureFixture)
     assert "\nINFO forged" not in caplog.text
 
 
-def test_a_refusal_of_ours_with_500_is_logged_and_one_of_the_client_is_not(caplog: pytest.LogCaptureFixture) -> None:
+def test_refusal_with_500_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     from identity_core.errors import LedgerUnavailable
 
     class Broken(ToyHandlers):

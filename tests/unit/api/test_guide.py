@@ -41,7 +41,7 @@ def installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     guide_folder.cache_clear()
 
 
-def test_the_first_page_is_found_and_a_page_is_read_under_its_policy(site: Path) -> None:
+def test_first_page_is_found_and_page_is_read_under_its_policy(site: Path) -> None:
     app = build_toy(pages=guide_pages(site))
     first = ask(app, target="/docs/guide")
     assert (first.status, first.headers["location"], first.body) == (308, "/docs/guide/index.html", b"")

@@ -143,6 +143,6 @@ def test_what_a_schema_refers_to_comes_along_by_way_of_others() -> None:
     assert (part.is_valid({"kind": "oak"}), part.is_valid({"kind": "mouse"})) == (True, False)
 
 
-def test_a_schema_that_the_document_does_not_have_is_refused_at_once() -> None:
+def test_schema_that_document_does_not_have_is_refused_at_once() -> None:
     with pytest.raises(ValidationError, match="Shrub"):
         Schemas(DOCUMENT).compile({"items": {"$ref": "#/components/schemas/Shrub"}})

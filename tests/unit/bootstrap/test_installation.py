@@ -35,7 +35,7 @@ def test_garbage_is_collected_as_before_once_the_house_stands(tmp_path: Path, re
     assert asyncio.run(look()) == before
 
 
-def test_a_start_collects_nothing_and_what_it_opened_is_not_looked_through_again(tmp_path: Path) -> None:
+def test_startup_collects_no_garbage(tmp_path: Path) -> None:
     program = """
 import asyncio, gc, sys
 seen = []
@@ -69,9 +69,7 @@ def test_a_did_to_try_that_is_none_stops_the_start(tmp_path: Path, text: str) ->
         asyncio.run(start())
 
 
-def test_every_connection_to_a_file_maps_no_more_of_it_than_the_setting_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_connections_map_at_most_the_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mapped: list[tuple[str, int]] = []
 
     def counted(

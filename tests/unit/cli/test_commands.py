@@ -54,7 +54,7 @@ def test_help(identity: Commands, path: tuple[str, ...], option: str) -> None:
 
 
 @pytest.mark.parametrize("path", LEAVES, ids=" ".join)
-def test_every_command_prints_json_if_asked_and_explains_its_options(path: tuple[str, ...]) -> None:
+def test_each_command_prints_json_if_asked(path: tuple[str, ...]) -> None:
     options = {name: one for one in LEAVES[path].params for name in one.opts if isinstance(one, click.Option)}
     assert "--json" in options
     assert [name for name, one in options.items() if isinstance(one, click.Option) and not one.help] == []
@@ -74,7 +74,7 @@ sys.exit("imported: " + " ".join(heavy) if heavy else 0)
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-def test_a_command_and_a_worker_collect_garbage_seldom_while_they_import() -> None:
+def test_garbage_collection_is_rare_during_import() -> None:
     script = "import gc; before = gc.get_threshold()[0]; import identity_core.cli; print(gc.get_threshold()[0] > 10 * before)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout == "True\n"
@@ -151,7 +151,7 @@ def test_a_wrong_setting_says_where_it_stands(identity: Commands, here: Path) ->
         assert "server.port" in lines[2]
 
 
-def test_what_the_client_reads_of_the_environment_disturbs_no_installation() -> None:
+def test_client_variables_change_no_installation() -> None:
     """Anyone who calls a service and keeps one has both in one environment; a variable that no command knows is still refused."""
     read = {
         parameter.envvar

@@ -111,7 +111,7 @@ def secret_pages(process: int) -> int:
 
 
 @pytest.mark.parametrize("ended_by", [signal.SIGTERM, signal.SIGKILL])
-def test_it_knows_nothing_and_ends_with_the_server_and_its_folder(
+def test_worker_knows_nothing_and_ends_with_server(
     running: Serving, temporary: Path, tmp_path: Path, ended_by: int
 ) -> None:
     knows_no_secret_and_has_opened_nothing(running, tmp_path)
@@ -121,7 +121,7 @@ def test_it_knows_nothing_and_ends_with_the_server_and_its_folder(
     assert [*temporary.glob("pymp-*")] == []
 
 
-def test_where_it_is_killed_with_the_server_nobody_answers_at_what_is_left(running: Serving, temporary: Path) -> None:
+def test_worker_ends_with_killed_server(running: Serving, temporary: Path) -> None:
     process, workers = process_of(running), both(running.process.pid)
     address = socket_in(temporary)
     os.kill(process, signal.SIGKILL)

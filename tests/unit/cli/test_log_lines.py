@@ -262,7 +262,7 @@ def test_what_waits_has_the_time_of_its_answer(monkeypatch: pytest.MonkeyPatch) 
     assert [line.partition(" ")[0] for line in written.splitlines()] == ["2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z"]
 
 
-def test_no_line_is_lost_or_told_twice_where_another_thread_writes() -> None:
+def test_no_line_is_lost_or_told_twice() -> None:
     stream = Stream()
     handler = stderr(stream)
     ended = threading.Event()
@@ -303,7 +303,7 @@ def test_another_record_comes_after_the_requests_before_it() -> None:
     assert "".join(written) == line_of(0) + "2026-01-02T03:04:05Z ERROR identity: broke\n"
 
 
-def test_nothing_waits_where_no_loop_runs_and_nothing_is_lost_at_the_end() -> None:
+def test_nothing_waits_where_no_loop_runs() -> None:
     stream = Stream()
     handler = stderr(stream)
     handler.answered(request(0))

@@ -121,7 +121,7 @@ def test_each_key_type_that_is_named_works_when_it_is_typed(remote: Commands, wa
         remote.ok("did", *command.format(number).split(), "--key-type", kind)
 
 
-def test_what_is_named_in_the_place_of_no_uri_and_of_no_key_works(remote: Commands, wallet: Path) -> None:
+def test_missing_uri_and_key_may_be_named(remote: Commands, wallet: Path) -> None:
     update = ("did", "update", "--keys", wallet)
     named = remote.refused(*update, "--also-known-as", "x")[2].partition(", as ")[2]
     for uri in named.split(" or "):

@@ -381,7 +381,7 @@ def test_a_database_server_that_is_not_there(identity: Commands) -> None:
     assert "hush" not in "".join(lines)
 
 
-def test_a_store_of_limits_that_is_not_there_is_told_and_the_service_serves(folder: Path) -> None:
+def test_missing_limit_store_is_reported(folder: Path) -> None:
     environment = {"API_KEY": "k" * 40, "IDENTITY_THROTTLE_REDIS_URL": "redis://:hush@127.0.0.1:1/0"}
     with serving(folder, environment=environment, popen=servers.popen) as running:
         said = [

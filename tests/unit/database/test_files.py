@@ -45,9 +45,7 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, monkeypatch: py
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_octets_are_on_disk_before_the_name_and_the_name_before_it_returns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bytes_are_durable_before_name_and_return(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, events = tmp_path / "state", []
     fsync = os.fsync
 

@@ -84,7 +84,7 @@ LONG = 3600.0
 """Longer than any test: what waits for so long does not go by itself."""
 
 
-def test_a_job_with_patience_waits_for_the_next_and_shares_its_commit(database: Database) -> None:
+def test_job_with_batch_window_shares_next_commit(database: Database) -> None:
     async def scenario() -> tuple[int, int]:
         patient = asyncio.ensure_future(database.write(put("patient"), patience_seconds=LONG))
         # A group that went first would be through before these reads are.
@@ -132,7 +132,7 @@ def test_closing_ends_all_patience(path: Path) -> None:
         assert found.execute("SELECT name FROM things").fetchall() == [("a",)]
 
 
-def test_what_waits_with_patience_when_its_loop_dies_is_not_written(database: Database) -> None:
+def test_job_in_batch_window_is_dropped_with_its_loop(database: Database) -> None:
     async def abandoned() -> None:
         lost = asyncio.ensure_future(database.write(put("lost"), patience_seconds=LONG))
         await asyncio.sleep(0)
@@ -371,7 +371,7 @@ def test_a_job_nobody_waits_for_any_more_is_not_run(database: Database) -> None:
     assert names(database) == ["kept"]
 
 
-def test_what_follows_a_job_hears_its_result_after_the_commit_whoever_still_waits(database: Database) -> None:
+def test_follow_up_gets_result_after_commit(database: Database) -> None:
     heard: list[tuple[int, list[str]]] = []
 
     def hear(group: int) -> None:
@@ -393,9 +393,7 @@ def test_what_follows_a_job_hears_its_result_after_the_commit_whoever_still_wait
     asyncio.run(scenario())
 
 
-def test_a_job_whose_caller_was_told_that_it_failed_is_not_run_later(
-    database: Database, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_job_is_not_run_later(database: Database, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "PATIENCE_SECONDS", 0.1)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -412,7 +410,7 @@ def test_a_job_whose_caller_was_told_that_it_failed_is_not_run_later(
     assert (names(database), heard) == (["later"], [])
 
 
-def test_a_caller_that_gives_up_while_the_commit_is_on_its_way_spoils_nothing(database: Database) -> None:
+def test_caller_cancelled_during_commit_changes_nothing(database: Database) -> None:
     async def scenario() -> None:
         started = asyncio.Event()
 
@@ -442,7 +440,7 @@ async def _write(database: Database, name: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["sqlite", "flock"])
-def test_a_lock_that_is_never_freed_fails_the_jobs_and_not_the_writer(
+def test_lock_that_is_never_freed_fails_jobs_and_not_writer(
     database: Database, path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     monkeypatch.setattr(room, "PATIENCE_SECONDS", 0.1)
@@ -588,7 +586,7 @@ def test_two_open_databases_take_turns(database: Database, path: Path) -> None:
     asyncio.run(second.close())
 
 
-def test_a_loop_that_hangs_with_its_turn_does_not_hold_up_another_process(database: Database, path: Path) -> None:
+def test_hanging_loop_does_not_block_another_process(database: Database, path: Path) -> None:
     """The thread that waited for the lock takes it back from a loop that does not come, and asks again when the loop does."""
     hanging, other = open_sqlite(path, processes=2), open_sqlite(path, processes=2)
     hangs, goes_on = threading.Event(), threading.Event()
@@ -655,9 +653,7 @@ def rows_in_the_file(path: Path) -> int:
 
 
 @pytest.mark.parametrize("heavy", [True, False])
-def test_who_asks_for_a_heavy_job_hears_when_its_pages_are_out_of_the_log(
-    database: Database, path: Path, heavy: bool
-) -> None:
+def test_heavy_job_returns_after_checkpoint(database: Database, path: Path, heavy: bool) -> None:
     def many(transaction: Transaction) -> None:
         for number in range(100):
             transaction.execute("INSERT INTO things VALUES (:name, 1)", {"name": str(number)})

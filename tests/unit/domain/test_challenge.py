@@ -47,12 +47,12 @@ def test_what_was_built_is_parsed(purpose: str | None, body_hash: str | None) ->
     assert read.expires_at == END.replace(microsecond=0)
 
 
-def test_the_body_hash_does_not_depend_on_how_the_body_was_written() -> None:
+def test_body_hash_does_not_depend_on_how_body_was_written() -> None:
     assert hash_body({"a": [2], "b": 1}) == HASH
     assert len(multibase.base64url_decode(HASH)) == 32
 
 
-def test_an_unbound_challenge_fits_everything_and_a_bound_one_only_itself() -> None:
+def test_bound_challenge_fits_only_its_request() -> None:
     loose, tight = Challenge.parse(text_of(None, None)), Challenge.parse(text_of())
     assert loose.fits(ORIGIN, "rotate", "x")
     assert loose.fits(ORIGIN, "update", None)

@@ -38,7 +38,7 @@ def nonce_of(text: str) -> bytes:
     return multibase.base64url_decode(text.split(" ")[5])
 
 
-def test_the_text_is_the_seven_fields_and_the_mac_stands_in_the_nonce() -> None:
+def test_text_is_seven_fields_and_mac_stands_in_nonce() -> None:
     text = KEY.text(SCOPE.around, (7).to_bytes(16, "big"))
     fields = text.split(" ")
     assert fields[:5] == ["didauth:v1", "https://id.example", DID, "update", SCOPE.body_hash]

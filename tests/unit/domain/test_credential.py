@@ -15,7 +15,7 @@ ACTIVE, SUSPENDED, REVOKED = CredentialStatus
 REVOCATION, SUSPENSION = StatusPurpose
 
 
-def test_it_is_usable_from_its_first_second_until_before_its_last() -> None:
+def test_it_is_usable_from_its_first_second() -> None:
     credential = a_credential(valid_from=NOW, valid_until=NOW + 2 * SECOND)
     credential.check_usable(NOW)
     credential.check_usable(NOW + SECOND)

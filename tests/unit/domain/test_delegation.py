@@ -157,7 +157,7 @@ def test_a_broken_chain_is_no_chain(records: tuple[Delegation, ...]) -> None:
     assert refused.value.details == UNUSABLE
 
 
-def test_what_nobody_says_is_the_first_version_of_a_record_that_was_not_used() -> None:
+def test_unused_record_has_default_version() -> None:
     assert (ROOT.version, ROOT.uses, ROOT.refusals, ROOT.thresholds, ROOT.predicates) == (1, 0, 0, 0, ())
     assert (delegation.MAX_GRANTS, delegation.DEFAULT_MAX_REFUSALS, delegation.DEFAULT_MAX_THRESHOLDS) == (64, 1, 3)
 

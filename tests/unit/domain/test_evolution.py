@@ -176,7 +176,7 @@ def test_the_last_authentication_key_cannot_be_removed(walk: Walk) -> None:
     assert walk.key_ids == [f"{DID}#{second.public}"]
 
 
-def test_the_last_key_may_go_when_another_comes_in_the_same_version(walk: Walk) -> None:
+def test_last_key_may_go_when_another_comes_in_same_version(walk: Walk) -> None:
     key = walk.hana.new_key()
     state = walk.update(RemoveVerificationMethod(walk.key_ids[0]), AddVerificationMethod(key))
     assert [method.multibase for method in state.document.methods] == [key.public]
@@ -260,7 +260,7 @@ def test_a_grace_that_ends_now_or_before_is_none(walk: Walk, grace: timedelta) -
     assert history.due(state) is None
 
 
-def test_rotation_with_grace_leaves_the_old_key_until_a_whole_second(walk: Walk) -> None:
+def test_rotation_with_grace_leaves_old_key_until_whole_second(walk: Walk) -> None:
     old = walk.key_ids[0]
     state = walk.rotate(grace=DAY)
     end = (state.updated_at + DAY).replace(microsecond=0)

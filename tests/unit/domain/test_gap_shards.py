@@ -169,7 +169,7 @@ def shard_of_three() -> bytes:
 
 
 @pytest.mark.parametrize("cut", [0, 1, 36, 37, 40, 117, 120, 121, 204, 288])
-def test_a_shard_that_is_cut_off_is_refused_or_shorter_than_published(cut: int) -> None:
+def test_truncated_shard_is_refused(cut: int) -> None:
     octets = shard_of_three()
     manifest, _ = gap_shards.publish(EPOCH, 1, *unsigned([10, 20]))
     with pytest.raises(StatusListRefused):
@@ -187,7 +187,7 @@ def test_a_shard_whose_ends_do_not_ascend_is_refused() -> None:
             Shard.from_octets(octets[:at] + end.to_bytes(4, "big") + octets[at + 4 :])
 
 
-def test_a_shard_with_another_tag_or_with_too_many_gaps_is_refused() -> None:
+def test_shard_with_another_tag_or_with_too_many_gaps_is_refused() -> None:
     octets = shard_of_three()
     ends, signatures = unsigned(range(1, SHARD_GAPS + 1))
     for wrong in (b"x" + octets[1:], octets.replace(b"SHARD-V2", b"SHARD-V1"), Shard(ends, tuple(signatures)).octets):
@@ -205,7 +205,7 @@ def test_a_shard_that_is_not_the_published_one_is_refused() -> None:
                 manifest.open(number, wrong)
 
 
-def test_a_manifest_whose_shards_leave_a_hole_or_overlap_is_refused_when_they_are_opened() -> None:
+def test_manifest_with_gap_or_overlap_is_refused() -> None:
     """A server that writes its own manifest: digests are right, the chain is not."""
     manifest, shards = gap_shards.publish(EPOCH, 1, *unsigned(range(5, 5_000, 2)))
     for firsts in ((0, manifest.firsts[1] + 1, manifest.firsts[2]), (0, manifest.firsts[1], manifest.firsts[2] - 1)):

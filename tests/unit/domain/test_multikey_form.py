@@ -17,7 +17,7 @@ def method(kind: Any, **more: Any) -> dict[str, Any]:
     return {"id": f"{DID}#z1", "type": kind, "controller": DID, "publicKeyMultibase": "z1", **more}
 
 
-def test_every_type_of_here_becomes_a_multikey_and_nothing_else_changes() -> None:
+def test_each_key_type_becomes_multikey() -> None:
     methods = [method(kind, revoked="2026-01-01T00:00:00Z") for kind in KEY_TYPES]
     document = {
         "@context": [V1, *SUITES, "https://x.example"],

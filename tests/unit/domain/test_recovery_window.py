@@ -71,7 +71,7 @@ def multibases(state: DidState) -> list[str]:
     return [method.multibase for method in state.document.methods]
 
 
-def test_the_document_is_that_of_the_version_and_what_joined_since_is_gone() -> None:
+def test_document_is_of_named_version() -> None:
     robbed = Robbed()
     after = robbed.recover(2)
     assert after.document.services == robbed.good.document.services
@@ -85,7 +85,7 @@ def test_the_document_is_that_of_the_version_and_what_joined_since_is_gone() -> 
     assert (checked.versions, checked.document) == (7, after.document.to_json())
 
 
-def test_the_thiefs_key_never_comes_back_and_the_owners_works_again() -> None:
+def test_thiefs_key_never_comes_back_and_owners_works_again() -> None:
     robbed = Robbed()
     robbed.recover(2)
     with pytest.raises(AuthFailed):
@@ -169,7 +169,7 @@ def test_a_deactivation_stays_final() -> None:
         METHOD.apply(robbed.state, resealed(parsed(other.entries[-1]) | {"versionId": "8-x"}, robbed.state))
 
 
-def test_a_grace_period_that_ended_meanwhile_does_not_begin_again() -> None:
+def test_grace_period_that_ended_meanwhile_does_not_begin_again() -> None:
     hana = Robbed(seed="grace")
     hana.recover(2)
     at = hana.later()

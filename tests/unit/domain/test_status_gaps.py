@@ -94,7 +94,7 @@ def test_an_epoch_begins_and_ends_on_the_grid() -> None:
             assert epoch.begins <= moment < epoch.ends
 
 
-def test_a_verifier_takes_the_epoch_from_its_beginning_until_it_is_too_old() -> None:
+def test_verifier_accepts_epoch_until_too_old() -> None:
     tick = timedelta(microseconds=1)
     assert not EPOCH.is_acceptable(EPOCH.begins - SKEW - tick, GRACE)
     assert EPOCH.is_acceptable(EPOCH.begins - SKEW, GRACE)
@@ -104,7 +104,7 @@ def test_a_verifier_takes_the_epoch_from_its_beginning_until_it_is_too_old() -> 
     assert not EPOCH.is_acceptable(EPOCH.ends, -DAY)
 
 
-def test_no_epoch_that_a_verifier_takes_with_a_last_day_has_left_the_handle_out() -> None:
+def test_accepted_epochs_contain_handle() -> None:
     """On the last day, and while it still counts as the neighbour, every acceptable epoch lists the revoked handle."""
     source = random.Random(3)
     for _ in range(2_000):

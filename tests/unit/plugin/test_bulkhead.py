@@ -96,7 +96,7 @@ def test_a_foreign_exception_after_a_wait_counts_and_shuts_off(error: BaseExcept
     asyncio.run(scenario())
 
 
-def test_an_interrupt_from_the_keyboard_ends_the_process_and_not_the_call() -> None:
+def test_interrupt_from_keyboard_ends_process_and_not_call() -> None:
     class Interrupted(GoodLedger):
         async def head(self):
             raise KeyboardInterrupt
@@ -131,7 +131,7 @@ def test_the_text_of_a_ledgers_exception_is_not_logged(caplog: pytest.LogCapture
     assert "test_bulkhead.py" in caplog.text, "the log says where"
 
 
-def test_a_foreign_exception_of_a_key_store_is_unavailability_and_its_text_is_not_logged(
+def test_key_store_exception_is_503_without_its_text(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Raises:
@@ -217,7 +217,7 @@ class Moody(GoodLedger):
         return await super().append(did, entry, expected_version=expected_version)
 
 
-def test_the_circuit_opens_for_one_method_and_closes_after_a_good_probe() -> None:
+def test_circuit_opens_for_one_method() -> None:
     async def scenario() -> None:
         clock = HandClock()
         bulk = bulkhead(LEDGER, clock)
@@ -261,7 +261,7 @@ def test_only_one_probe_goes_to_a_plugin_that_hangs() -> None:
     asyncio.run(scenario())
 
 
-def test_a_ledger_that_says_that_it_is_away_is_believed_each_time() -> None:
+def test_ledger_that_reports_unavailable_is_accepted() -> None:
     async def scenario() -> None:
         bulk = bulkhead(LEDGER)
         moody = Moody()
@@ -277,7 +277,7 @@ def test_a_ledger_that_says_that_it_is_away_is_believed_each_time() -> None:
     asyncio.run(scenario())
 
 
-def test_a_client_that_goes_away_is_no_failure_and_frees_its_place() -> None:
+def test_client_that_goes_away_is_no_failure_and_frees_its_place() -> None:
     async def scenario() -> None:
         clock = HandClock()
         bulk = bulkhead(LEDGER, clock, failures_to_open=1, deadline_seconds=5.0)

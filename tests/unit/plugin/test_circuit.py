@@ -95,7 +95,7 @@ def test_a_probe_whose_caller_went_away_makes_room(circuit: Circuit, clock: Hand
     circuit.admit("x")
 
 
-def test_calls_that_were_under_way_when_it_opened_do_not_prolong_it(circuit: Circuit, clock: HandClock) -> None:
+def test_calls_were_under_way_when_it_opened_do_not_prolong_it(circuit: Circuit, clock: HandClock) -> None:
     fail(circuit, 3)
     assert fail(circuit, 5) == [False] * 5
     clock.seconds += 5

@@ -133,7 +133,7 @@ def test_a_cancellation_from_outside_stays_one() -> None:
     assert seen == ["cancelled"]
 
 
-def test_deadline_and_cancellation_in_one_moment_are_a_cancellation() -> None:
+def test_deadline_with_cancellation_is_cancellation() -> None:
     async def scenario() -> None:
         task = asyncio.create_task(within(asyncio.sleep(600), Deadline(0.01)))
 

@@ -50,7 +50,7 @@ def test_a_prover_answers_from_a_process_of_its_own() -> None:
     asyncio.run(scenario())
 
 
-def test_a_worker_stands_back_and_goes_first_when_memory_runs_out() -> None:
+def test_worker_stands_back_and_goes_first_when_memory_runs_out() -> None:
     async def scenario() -> None:
         async with crew() as at:
             proof = await at.prove("nice")
@@ -268,7 +268,7 @@ def test_too_many_calls_push_back() -> None:
     asyncio.run(scenario())
 
 
-def test_a_caller_who_goes_away_takes_its_call_along_or_lets_it_end() -> None:
+def test_caller_disconnect_cancels_call_or_lets_it_end() -> None:
     async def scenario() -> None:
         async with crew() as at:
             before = await at.pid()
@@ -408,7 +408,7 @@ def test_variables_of_the_service_cannot_be_handed_on(name: str) -> None:
         load(environment={}, overrides={"prover.environment": [name]})
 
 
-def test_what_strangers_ask_for_has_a_process_and_a_circuit_of_its_own() -> None:
+def test_anonymous_calls_have_own_process_and_circuit() -> None:
     async def scenario() -> None:
         async with crew(plugins__failures_to_open=2) as at:
             verifier = at.manager.proof_workers(None, use=ANONYMOUS_VERIFIER, deadline_seconds=60.0)
@@ -433,7 +433,7 @@ def test_what_strangers_ask_for_has_a_process_and_a_circuit_of_its_own() -> None
     asyncio.run(scenario())
 
 
-def test_a_verifier_that_nobody_asked_starts_no_process_when_it_closes() -> None:
+def test_unused_verifier_starts_no_process_at_close() -> None:
     async def scenario() -> None:
         async with crew() as at:
             verifier = at.manager.proof_workers(None, use=ANONYMOUS_VERIFIER, deadline_seconds=60.0)
@@ -513,7 +513,7 @@ def test_a_first_call_waits_for_a_slow_start() -> None:
         ("exit", "ended with status 5"),
     ],
 )
-def test_a_prover_that_settings_name_and_that_cannot_be_had_stops_the_start(build: str, reason: str) -> None:
+def test_unavailable_chosen_prover_stops_startup(build: str, reason: str) -> None:
     async def scenario() -> None:
         async with crew(settled=False, prover__backend="vicious", plugins__vicious__build=build) as at:
             with pytest.raises(PluginError) as refusal:
@@ -566,7 +566,7 @@ def test_a_start_that_talks_too_much_is_cut_short(caplog: pytest.LogCaptureFixtu
     assert lines[0].name == "identity.tests.vicious"
 
 
-def test_what_lives_in_one_process_only_cannot_be_built_in_another() -> None:
+def test_in_process_plugin_cannot_be_built_elsewhere() -> None:
     import tests.fault.vicious_prover as vicious
 
     async def scenario() -> None:
@@ -577,7 +577,7 @@ def test_what_lives_in_one_process_only_cannot_be_built_in_another() -> None:
     asyncio.run(scenario())
 
 
-def test_without_a_prover_there_are_no_workers_and_two_want_a_choice() -> None:
+def test_two_provers_require_choice() -> None:
     async def scenario() -> None:
         assert manager().proof_workers(None, workers=1, deadline_seconds=1.0) is None
         with pytest.raises(SettingsError, match=r"prover\.backend names gone"):

@@ -128,7 +128,7 @@ def test_queue_time_is_no_failure_unless_the_plugin_hangs(progress: bool, expect
     asyncio.run(scenario())
 
 
-def test_call_that_waited_for_a_worker_is_overload_and_no_failure() -> None:
+def test_call_that_waited_for_worker_is_overload_and_no_failure() -> None:
     async def scenario() -> None:
         async with crew(deadline_seconds=1.0, plugins__failures_to_open=2) as at:
             await at.pid()

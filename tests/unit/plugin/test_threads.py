@@ -80,13 +80,13 @@ def test_exceptions_arrive(error: Exception) -> None:
 
 
 @pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), StopIteration(), asyncio.CancelledError()])
-def test_what_would_end_the_server_or_the_task_is_a_plain_failure(error: BaseException) -> None:
+def test_exit_or_cancel_of_plugin_is_failure(error: BaseException) -> None:
     wrapped = in_threads(Store(), workers=1)
     with pytest.raises(RuntimeError, match=f"raised {type(error).__name__}"):
         asyncio.run(wrapped.fail(error))
 
 
-def test_hung_calls_never_take_more_threads_than_there_are_workers() -> None:
+def test_hung_calls_take_at_most_all_workers() -> None:
     store = Store()
     wrapped = in_threads(store, workers=2)
 

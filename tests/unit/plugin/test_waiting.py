@@ -73,7 +73,7 @@ def test_a_prover_that_has_become_slow_is_found_out(loop: asyncio.AbstractEventL
     assert found.share(1) == jobs[:1]
 
 
-def test_a_proof_to_read_neither_waits_for_proofs_nor_tells_what_they_take(loop: asyncio.AbstractEventLoop) -> None:
+def test_reading_proof_does_not_wait_for_proofs(loop: asyncio.AbstractEventLoop) -> None:
     found, jobs = waiting(loop, 2)
     read = Job.of(Read("text"), loop.create_future(), batches=False)
     found.learn([read], 1e-6)
@@ -87,7 +87,7 @@ def test_workers_have_a_share_each(loop: asyncio.AbstractEventLoop) -> None:
     assert [len(found.share(2)), len(found.share(2)), len(found.share(2))] == [4, 2, 1]
 
 
-def test_a_witness_goes_with_its_call_unless_that_may_have_to_be_asked_anew(loop: asyncio.AbstractEventLoop) -> None:
+def test_witness_is_dropped_with_its_call(loop: asyncio.AbstractEventLoop) -> None:
     alone, first, second = (proof(loop) for _ in range(3))
     assert SECRET in message_of([alone])[4:].decode()
     assert alone.call == b""

@@ -47,7 +47,7 @@ def kept(store: Store) -> list[int]:
     return [row[0] for row in store.database.read_now(lambda transaction: transaction.execute(select).fetchall())]
 
 
-def test_neighbours_that_are_alike_are_one_call_and_each_gets_its_own_result(store: Store) -> None:
+def test_equal_neighbours_share_call_with_own_results(store: Store) -> None:
     many, other = Many(), Many()
     jobs: list[object] = [BatchJob(many.run, 1), BatchJob(many.run, 2), lambda _: "between", BatchJob(many.run, 3)]
     assert together(store.database, [*jobs, BatchJob(other.run, 4)]) == [10, 20, "between", 30, 40]
@@ -56,7 +56,7 @@ def test_neighbours_that_are_alike_are_one_call_and_each_gets_its_own_result(sto
     assert kept(store) == [1, 2, 3, 4]
 
 
-def test_what_one_of_a_batch_raises_is_its_own_and_undoes_nothing_of_the_others(store: Store) -> None:
+def test_error_in_batch_is_isolated(store: Store) -> None:
     many = Many()
     first, bad, last = together(store.database, [BatchJob(many.run, item) for item in (1, -2, 3)])
     assert (first, last) == (10, 30)
@@ -86,7 +86,7 @@ def test_of_a_batch_nobody_runs_what_was_cancelled(store: Store) -> None:
     assert kept(store) == [1, 3]
 
 
-def test_lines_that_come_together_move_the_head_of_the_audit_log_once(store: Store) -> None:
+def test_lines_that_come_together_move_head_of_audit_log_once(store: Store) -> None:
     told: list[str] = []
 
     class Told:

@@ -204,7 +204,7 @@ def test_an_ibct_is_called_back_by_its_id_or_its_nonce(store: Store) -> None:
     assert not revoked(store, "urn:1", "n-2", EVE)
 
 
-def test_revocations_are_remembered_to_their_latest_end_and_then_forgotten(store: Store) -> None:
+def test_revocations_are_remembered_to_their_latest_end(store: Store) -> None:
     call_back(store, "id", "long", START + 5 * HOUR)
     call_back(store, "id", "long", START + HOUR)
     call_back(store, "id", "short", START + HOUR)

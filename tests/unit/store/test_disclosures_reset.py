@@ -105,7 +105,7 @@ def test_what_new_agents_learn_counts_for_old_ones(store: Store) -> None:
     told(store, story)
 
 
-def test_a_question_that_was_under_way_takes_nothing_out_of_the_new_count(store: Store) -> None:
+def test_pending_question_does_not_use_new_count(store: Store) -> None:
     async def story(store: Store) -> None:
         await use_up(store)
         await reset(store)

@@ -234,7 +234,7 @@ def test_a_caller_that_is_cancelled_takes_no_row_with_it(store: Store) -> None:
     run(scenario())
 
 
-def test_a_version_and_its_line_of_the_audit_log_are_one_job_and_one_transaction(store: Store) -> None:
+def test_version_and_audit_line_are_one_transaction(store: Store) -> None:
     async def scenario() -> None:
         before = store.database.load().jobs
         await store.documents.record([version("a", 1, 1)], event=event_of(LINE))
@@ -263,7 +263,7 @@ def test_a_version_at_a_time_is_searched_by_its_number(store: Store) -> None:
 
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
-def test_the_search_by_time_looks_one_row_up_for_each_step_on_a_server(store: Store) -> None:
+def test_search_by_time_looks_one_row_up_for_each_step_on_server(store: Store) -> None:
     async def scenario() -> None:
         await store.documents.record([version("a", number, number) for number in range(1, 65)])
         await store.database.write(lambda tx: tx.execute("ANALYZE did_versions").rowcount)

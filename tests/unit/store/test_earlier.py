@@ -53,7 +53,7 @@ def test_every_row_is_there_after_it_was_opened(folder: Path) -> None:
         assert {name: found[name] for name in expected} == expected
 
 
-def test_every_version_is_the_same_and_its_place_on_the_ledger_is_its_key(folder: Path) -> None:
+def test_each_version_is_equal_and_keyed_by_place(folder: Path) -> None:
     def asked(sql: str) -> list[tuple[Any, ...]]:
         with closing(sqlite3.connect(folder / "identity.sqlite")) as database:
             return database.execute(sql).fetchall()
@@ -64,7 +64,7 @@ def test_every_version_is_the_same_and_its_place_on_the_ledger_is_its_key(folder
     assert asked("SELECT name FROM pragma_table_info('did_versions') WHERE pk") == [("sequence",)]
 
 
-def test_the_document_of_every_version_is_encoded_as_it_is_stored(folder: Path) -> None:
+def test_document_of_every_version_is_encoded_as_it_is_stored(folder: Path) -> None:
     with closing(sqlite3.connect(folder / "identity.sqlite")) as database:
         stored = [octets for (octets,) in database.execute("SELECT document FROM did_versions")]
     assert len(stored) >= 1000

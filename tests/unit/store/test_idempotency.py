@@ -24,7 +24,7 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
     asyncio.run(scenario)
 
 
-def test_the_first_runs_the_second_sees_it_running_and_the_third_the_answer(store: Store) -> None:
+def test_first_runs_second_sees_it_running_and_third_answer(store: Store) -> None:
     async def scenario() -> None:
         keys = store.idempotency
         assert await keys.begin("k", "f", NOW) is None

@@ -356,7 +356,7 @@ def test_limits_of_any_record_come_before_the_credential(store: Store, limit: st
     told(store, story)
 
 
-def test_questions_that_were_asked_before_are_free_when_the_limit_was_lowered(store: Store) -> None:
+def test_repeated_questions_are_free_after_lower_limit(store: Store) -> None:
     """An installation of before may have let five questions through where three are the limit now."""
 
     async def story(store: Store) -> None:
@@ -405,7 +405,7 @@ class Spied:
     ],
     ids=["pinned", "new", "asked before"],
 )
-def test_both_answers_are_the_same_statements_and_equally_durable(
+def test_both_answers_are_same_statements_and_equally_durable(
     store: Store,
     monkeypatch: pytest.MonkeyPatch,
     first: Disclosure | None,
@@ -471,9 +471,7 @@ def test_commits_wait_only_while_another_proof_is_made(store: Store, monkeypatch
     told(store, story)
 
 
-def test_no_commit_waits_where_all_proofs_that_are_made_are_waiting(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_commit_waits_where_all_proofs_are_made_are_waiting(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(store: Store) -> None:
         write, waited = store.database.write, []
 
@@ -507,7 +505,7 @@ async def _broken(job: Any, **_: Any) -> Any:
     raise DatabaseError("no")
 
 
-def test_parallel_questions_get_no_more_refusals_than_are_allowed(tmp_path: Path, url: str | None) -> None:
+def test_parallel_questions_get_no_more_refusals_than_allowed(tmp_path: Path, url: str | None) -> None:
     """Two processes, 24 tokens: each question is looked at after what the one before has counted."""
 
     async def race(first: Store, second: Store) -> None:
@@ -683,7 +681,7 @@ def test_invocations_that_may_go_go_with_every_16th_request(store: Store) -> Non
     told(store, story)
 
 
-def test_a_proof_and_the_rows_of_its_event_are_kept_together_or_not_at_all(store: Store) -> None:
+def test_proof_and_event_rows_are_atomic(store: Store) -> None:
     async def story(store: Store) -> None:
         event = EVENT._replace(event=ProofMade("proof.generated", parties=Parties("did:ids:hana")))
         counted = "SELECT (SELECT count(*) FROM proofs), (SELECT count(*) FROM timeline)"
@@ -748,7 +746,7 @@ def test_a_limit_of_one_credential_is_none_of_another(store: Store) -> None:
     told(store, story)
 
 
-def test_one_predicate_over_two_credentials_is_two_thresholds_of_a_delegation(store: Store) -> None:
+def test_predicate_on_two_credentials_is_two_thresholds(store: Store) -> None:
     async def story(store: Store) -> None:
         await credential(store, "c-2")
         await execute(store, "UPDATE delegations SET max_thresholds = 2, max_uses = NULL")
@@ -763,7 +761,7 @@ def test_one_predicate_over_two_credentials_is_two_thresholds_of_a_delegation(st
     told(store, story)
 
 
-def test_thresholds_of_before_are_those_of_the_credentials_that_were_asked(store: Store) -> None:
+def test_old_thresholds_belong_to_their_credentials(store: Store) -> None:
     async def story(store: Store) -> None:
         await credential(store, "c-2")
         await execute(store, "UPDATE delegations SET max_thresholds = 1, max_uses = NULL")

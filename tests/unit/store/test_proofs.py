@@ -113,7 +113,7 @@ def test_several_credentials_keep_the_order_of_the_question(store: Store, proof:
     assert records(store, replace(proof, question=asked)).credentials == (ending, None, ACTIVE, ACTIVE)
 
 
-def test_a_chain_is_told_from_its_leaf_on_beside_several_credentials(store: Store, proof: StoredProof) -> None:
+def test_chain_is_listed_from_its_leaf(store: Store, proof: StoredProof) -> None:
     for child, parent in (("e", "d"), ("f", "e")):
         asyncio.run(store.delegations.add(replace(DELEGATION, id=child, parent_id=parent)))
     asked = KeptQuestion(tuple(KeptCredential(name, "did:x:ivo", "s", ()) for name in ("c", "ending")), (), (), None)

@@ -186,7 +186,7 @@ def test_many_at_once_count_ahead_but_once(store: Store) -> None:
     run(scenario())
 
 
-def test_who_comes_while_others_are_counted_ahead_needs_no_statement(store: Store) -> None:
+def test_reserved_counts_need_no_statement(store: Store) -> None:
     async def scenario() -> None:
         both = [charge(name, records=LARGE, most=None) for name in ("did:did:ids:a", "address:192.0.2.1")]
         before = store.database.load().jobs
@@ -198,7 +198,7 @@ def test_who_comes_while_others_are_counted_ahead_needs_no_statement(store: Stor
     run(scenario())
 
 
-def test_who_waits_for_others_to_be_counted_is_counted_where_they_are_not(store: Store) -> None:
+def test_waiting_request_is_counted_after_failure(store: Store) -> None:
     async def scenario() -> None:
         one = charge(records=LARGE, most=None)
         asks = asyncio.ensure_future(admitted(store, one))
@@ -212,7 +212,7 @@ def test_who_waits_for_others_to_be_counted_is_counted_where_they_are_not(store:
     run(scenario())
 
 
-def test_who_waits_for_others_to_be_counted_is_refused_where_there_is_no_room(store: Store) -> None:
+def test_waiting_request_is_refused_at_limit(store: Store) -> None:
     async def scenario() -> None:
         row = {"owner": "did:did:ids:a", "day": TODAY, "records": LARGE - 2}
         sql = "INSERT INTO usage (owner, day, records, octets) VALUES (:owner, :day, :records, 0)"
@@ -240,7 +240,7 @@ def test_what_is_refused_uses_up_nothing_that_was_counted_ahead(store: Store) ->
     run(scenario())
 
 
-def test_a_large_request_is_not_paid_by_what_was_counted_for_small_ones(store: Store) -> None:
+def test_large_request_is_not_paid_by_small_reservation(store: Store) -> None:
     async def scenario() -> None:
         assert await admitted(store, charge(octets=1, records=LARGE, most=LARGE))
         assert await admitted(store, charge(octets=LARGE // 2, records=LARGE, most=LARGE))

@@ -213,7 +213,7 @@ def test_a_fault_of_ours_is_no_outage():
         run(scenario())
 
 
-def test_64_requests_in_flight_when_the_store_freezes_wait_together():
+def test_64_requests_in_flight_when_store_freezes_wait_together():
     async def scenario():
         shared = Shared()
         shared.health = "frozen"
@@ -250,7 +250,7 @@ def test_closing_ends_the_probe():
 
 
 @pytest.mark.parametrize("health", ["well", "down", "frozen"])
-def test_at_the_start_it_is_asked_whether_the_shared_store_is_there(health):
+def test_startup_checks_shared_store(health):
     async def scenario():
         shared = Shared()
         shared.health = health
@@ -291,7 +291,7 @@ def test_what_decides_without_waiting_does_so_through_it():
     run(scenario())
 
 
-def test_without_waiting_too_a_store_that_fails_gives_way_to_a_share_of_the_limit():
+def test_failing_store_falls_back_to_share_of_limit():
     async def scenario():
         shared = SharedHere()
         shared.health = "down"

@@ -58,7 +58,7 @@ def test_the_defaults_are_those_of_the_contract():
     assert (policy().key.rate, policy().address.rate, policy().challenge.rate) == (100, 50, 5)
 
 
-def test_a_dear_request_takes_its_tokens_and_never_more_than_a_full_bucket():
+def test_costly_request_takes_at_most_full_bucket():
     async def scenario():
         made = policy()
         return (
@@ -128,7 +128,7 @@ def test_a_key_with_limits_of_its_own():
     assert run(scenario()) == [7, 9, 4, 1]
 
 
-def test_every_key_has_its_own_bucket_and_a_rotated_one_its_predecessors():
+def test_each_key_has_its_own_bucket():
     async def scenario():
         made = policy(key=Limit("key", 0.001, 3))
         first = await spend(lambda: made.spend_key(api_key("key_1")), 5)
@@ -266,7 +266,7 @@ def test_addresses_and_own_limits_are_worked_out_once():
 
 
 @pytest.mark.parametrize(("rate", "window"), [(100.0, 1), (50.0, 1), (49.0, 2), (1.0, 50), (float("inf"), 1)])
-def test_the_window_is_the_time_that_fills_the_bucket_and_a_second_at_least(rate, window):
+def test_window_fills_bucket_in_at_least_a_second(rate, window):
     assert Limit("key", rate, 50).field == f'"key";q=50;w={window}'
 
 

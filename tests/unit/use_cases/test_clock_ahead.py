@@ -30,7 +30,7 @@ def run(story: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(story())  # type: ignore[arg-type]
 
 
-def test_an_entry_that_was_drafted_ahead_is_not_recorded_when_the_clock_is_right_again(tmp_path: Path) -> None:
+def test_entry_drafted_ahead_is_not_recorded(tmp_path: Path) -> None:
     """The time of the entry counts, and not only that of its recording. What was recorded ahead before can be followed, a tick later."""
 
     async def story() -> None:

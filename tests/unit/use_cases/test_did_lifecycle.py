@@ -142,7 +142,7 @@ async def test_own_keys_and_made_keys_exclude_each_other(rooms: Rooms) -> None:
 
 
 @on_rooms
-async def test_secrets_that_are_neither_stored_nor_returned_are_refused(rooms: Rooms) -> None:
+async def test_secrets_are_neither_stored_nor_returned_are_refused(rooms: Rooms) -> None:
     with pytest.raises(InvalidRequest):
         await rooms.new_did(return_secrets=False)
     created = await rooms.new_did(return_secrets=False, store_secrets=True)
@@ -203,7 +203,7 @@ async def test_the_last_authentication_key_cannot_be_removed(rooms: Rooms) -> No
 
 
 @on_rooms
-async def test_a_key_in_grace_signs_little_and_then_expires_by_definition(rooms: Rooms) -> None:
+async def test_key_in_grace_has_few_rights_and_expires(rooms: Rooms) -> None:
     created = await rooms.new_did()
     did, old = created.version.state.did, secret_of(created)
     rooms.clock.move(seconds=5)
@@ -317,7 +317,7 @@ async def test_the_index_is_rebuilt_from_the_ledger(rooms: Rooms) -> None:
 
 
 @on_rooms
-async def test_what_stays_on_the_ledger_without_a_row_is_repaired_while_the_service_runs(rooms: Rooms) -> None:
+async def test_missing_index_row_is_repaired_at_run_time(rooms: Rooms) -> None:
     created = await rooms.new_did()
     did = created.version.state.did
     index = rooms.writer.index
@@ -344,7 +344,7 @@ async def test_what_stays_on_the_ledger_without_a_row_is_repaired_while_the_serv
 
 
 @on_rooms
-async def test_an_append_that_went_through_after_all_is_found_in_the_background(rooms: Rooms) -> None:
+async def test_late_append_is_found_in_background(rooms: Rooms) -> None:
     ledger = rooms.writer.ledger
 
     class Deaf:
@@ -400,7 +400,7 @@ async def written_elsewhere(rooms: Rooms, folder: Path, count: int) -> Any:
 
 
 @on_rooms
-async def test_a_did_that_another_process_writes_to_all_the_while_is_not_withheld(rooms: Rooms) -> None:
+async def test_did_under_concurrent_writes_is_not_withheld(rooms: Rooms) -> None:
     with TemporaryDirectory() as folder:
         did = await written_elsewhere(rooms, Path(folder), 8)
     growing: Any = Growing(rooms.ledger, 1)

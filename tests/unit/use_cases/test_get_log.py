@@ -124,7 +124,7 @@ def test_a_log_of_many_octets_is_not_short() -> None:
     asyncio.run(scenario())
 
 
-def test_of_a_log_that_is_not_there_or_hidden_or_has_a_gap_no_line_is_shown() -> None:
+def test_missing_hidden_or_gapped_log_shows_no_line() -> None:
     class Gap(GoodLedger):
         async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
             return (await super().entries(did, after=after, limit=limit))[1:]

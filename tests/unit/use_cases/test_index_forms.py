@@ -97,7 +97,7 @@ async def test_a_new_member_is_a_new_form(rooms: Rooms) -> None:
 
 
 @on_rooms
-async def test_a_row_of_an_earlier_form_that_says_the_same_is_rebuilt_with_its_owner(rooms: Rooms) -> None:
+async def test_equal_row_of_earlier_form_is_rebuilt(rooms: Rooms) -> None:
     did = str((await rooms.new_did()).version.state.did)
     await write_back(rooms, did, without_later, owner=OWNER)
     audit = index_audit(rooms)
@@ -130,7 +130,7 @@ def with_a_foreign_member(state: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("edit", [deactivated, without_evidence_alone, without_a_first_member, with_a_foreign_member])
-def test_a_row_with_a_tag_of_ours_that_says_something_else_stays_withheld(edit: Edit, tmp_path: Path) -> None:
+def test_differing_tagged_row_stays_withheld(edit: Edit, tmp_path: Path) -> None:
     """Such as one of another ledger, put in the place of the row: neither a start nor a repair takes it for an earlier form."""
 
     @on_rooms
@@ -149,7 +149,7 @@ def test_a_row_with_a_tag_of_ours_that_says_something_else_stays_withheld(edit: 
 
 
 @on_rooms
-async def test_a_row_of_an_earlier_form_without_a_tag_of_ours_is_tampered_with(rooms: Rooms) -> None:
+async def test_untagged_row_of_earlier_form_is_refused(rooms: Rooms) -> None:
     did = str((await rooms.new_did()).version.state.did)
     await write_back(rooms, did, without_later, is_tagged=False, owner=OWNER)
     audit = index_audit(rooms)

@@ -235,7 +235,7 @@ def test_an_answer_is_made_without_reading_a_document(tmp_path: Path, monkeypatc
     asyncio.run(story())
 
 
-def test_of_what_is_gone_or_not_on_the_ledger_nothing_is_said_from_what_is_stored(tmp_path: Path) -> None:
+def test_missing_entries_are_not_answered_from_store(tmp_path: Path) -> None:
     async def story() -> None:
         rooms = Rooms(tmp_path)
         play, gone, foreign = Play(rooms), Play(rooms), Play(rooms)
@@ -269,7 +269,7 @@ def test_of_what_is_gone_or_not_on_the_ledger_nothing_is_said_from_what_is_store
     asyncio.run(story())
 
 
-def test_a_newest_version_that_is_remembered_counts_until_somebody_writes(tmp_path: Path) -> None:
+def test_cached_version_is_valid_until_write(tmp_path: Path) -> None:
     async def story() -> None:
         rooms = Rooms(tmp_path)
         play = Play(rooms)
@@ -300,7 +300,7 @@ def test_a_newest_version_that_is_remembered_counts_until_somebody_writes(tmp_pa
     asyncio.run(story())
 
 
-def test_the_history_of_what_is_not_as_the_ledger_has_it_is_not_told_from_what_is_stored(tmp_path: Path) -> None:
+def test_history_is_withheld_if_ledger_differs(tmp_path: Path) -> None:
     async def story() -> None:
         rooms = Rooms(tmp_path)
         play, gone = Play(rooms), Play(rooms)
@@ -406,7 +406,7 @@ def test_a_ledger_that_is_waited_for_is_asked_once_of_each_row(
 
 
 @pytest.mark.parametrize("fault", [LedgerUnavailable, PluginTimeout, PluginUnavailable, Overloaded])
-def test_by_a_did_on_a_server_nothing_is_decided_while_the_ledger_cannot_be_asked(
+def test_no_decision_by_did_while_ledger_is_down(
     tmp_path: Path, new_stored_database: Callable[[], str], fault: type[Exception]
 ) -> None:
     async def story() -> None:

@@ -200,7 +200,7 @@ def test_two_consents_have_nothing_in_common():
     assert pieces.isdisjoint({second[at : at + 8] for at in range(len(second) - 7)})
 
 
-def test_a_stuck_source_does_not_repeat_masks_for_another_message():
+def test_stuck_source_does_not_repeat_masks_for_another_message():
     """Two responses with one mask give the secret away."""
     first, second = consented(message=b"one")[0], consented(message=b"two")[0]
     assert first[:48] != second[:48]
@@ -248,7 +248,7 @@ def test_a_commitment_is_no_consent_and_a_consent_no_commitment():
         blind.check_commitment(SUITE, consented(pseudonym="did:ids:ivo")[0], REQUEST)
 
 
-def test_the_secret_comes_out_of_two_answers_to_one_first_message(monkeypatch):
+def test_secret_comes_out_of_two_answers_to_one_first_message(monkeypatch):
     """Knowledge soundness: the extractor of the proof, run."""
     answers = []
     for c in (5, 9):

@@ -66,7 +66,7 @@ def test_there_is_a_point_for_each_scalar(curve):
         curve.point_sums(points_of(curve, 1)).sum([1, 2])
 
 
-def test_the_count_of_additions_depends_on_the_number_of_points_alone():
+def test_count_of_additions_depends_on_number_of_points_alone():
     curve = select("pyblst")
     points = points_of(curve, 3)
     counts = set()

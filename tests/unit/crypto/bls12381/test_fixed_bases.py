@@ -141,7 +141,7 @@ def alone() -> Curve:
 
 
 @pytest.mark.parametrize(("window", "positions"), [(1, 256), (5, 52), (8, 32)])
-def test_a_sum_over_affine_tables_adds_as_many_points_for_every_scalar(
+def test_affine_sum_adds_constant_number_of_points(
     alone: Curve, summed: list[int], window: int, positions: int
 ) -> None:
     curve = alone

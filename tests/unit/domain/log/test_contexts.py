@@ -99,7 +99,7 @@ def test_a_log_of_before_holds_to_the_octet() -> None:
     assert verify(BEFORE).versions == 6
 
 
-def test_what_comes_by_itself_leaves_the_contexts_and_the_next_change_brings_them() -> None:
+def test_expiry_keeps_contexts_until_next_change() -> None:
     life = HanasLife(OLD, HUB)
     assert life.contexts == []
     at = life.later()
@@ -128,7 +128,7 @@ def test_a_version_of_before_that_is_restored_lists_them() -> None:
     assert life.contexts == [DOMAINS]
 
 
-def test_a_context_comes_and_goes_with_the_last_service_of_its_type() -> None:
+def test_context_comes_and_goes_with_last_service_of_its_type() -> None:
     life = HanasLife(NOW, NewService("DIDCommMessaging", "https://hana.example/inbox"))
     assert life.contexts == [DIDCOMM]
     life.update(AddService(WHOIS), AddService(HUB), AddService(NewService("LinkedDomains", "https://b.example/", "b")))

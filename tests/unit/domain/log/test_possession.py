@@ -58,7 +58,7 @@ def born(hana: Controller) -> tuple[Item, DidState, str]:
     return parsed(entry), METHOD.apply(None, entry), key.public
 
 
-def test_the_proof_stands_beside_the_signature_and_not_in_the_document() -> None:
+def test_proof_stands_beside_signature_and_not_in_document() -> None:
     item, state, key = born(Controller("hana"))
     assert set(item["proof"][0]["possession"]) == {key}
     assert len(multibase.base64url_decode(item["proof"][0]["possession"][key])) == 80

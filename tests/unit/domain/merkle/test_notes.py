@@ -168,7 +168,7 @@ def test_what_a_verifier_key_may_be_called_and_of_which_kind(name: str, kind: in
         VerifierKey(name, LOG.public, kind)
 
 
-def test_kinds_are_those_of_signed_note_and_a_plus_in_base64_is_no_separator() -> None:
+def test_kinds_are_those_of_signed_note() -> None:
     keys = [
         VerifierKey("a", ed25519.generate(bytes([seed] * 32)).public, kind) for seed in range(64) for kind in (1, 4)
     ]

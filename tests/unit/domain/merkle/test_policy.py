@@ -246,7 +246,7 @@ def test_a_cosignature_with_ml_dsa_44_counts() -> None:
 
 
 @needs_ml_dsa
-def test_without_ml_dsa_44_such_a_cosignature_is_one_of_an_unknown_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ml_dsa_44_means_unknown_key(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = mldsa.generate(bytes(32))
     key = VerifierKey("pq.example/w1", pair.public, WITNESS_ML_DSA)
     octets = signed(1) + ml_dsa_line(pair, key, int(NOON.timestamp()))

@@ -241,7 +241,7 @@ class Contended(MemoryKeys):
         await super().replace(key, expected=expected)
 
 
-def test_an_update_that_loses_the_race_is_done_on_what_the_winner_left():
+def test_update_that_loses_race_is_done_on_what_winner_left():
     desk = Desk(Contended(3, lambda key: replace(key, burst=(key.burst or 0) + 1)))
     key = desk.create().key
     assert desk.update(key.id, name="new") == replace(key, name="new", burst=12)
@@ -255,7 +255,7 @@ def test_an_update_never_undoes_a_revocation():
     assert desk.update(key.id, name="new").revoked_at == at
 
 
-def test_a_key_that_is_revoked_while_it_is_rotated_leaves_no_successor():
+def test_key_is_revoked_while_it_is_rotated_leaves_no_successor():
     at = MovingClock().now()
     desk = Desk(Contended(1, lambda key: replace(key, revoked_at=at)))
     old = desk.create()
@@ -279,7 +279,7 @@ def test_a_digest_that_is_taken_is_refused():
         asyncio.run(desk.store.create(replace(key, id="key_other")))
 
 
-def test_every_change_is_recorded_by_its_use_case_and_a_refused_one_is_not():
+def test_each_change_is_recorded_by_its_use_case():
     desk = Desk()
     key = desk.create().key
     desk.update(key.id, name="new")

@@ -151,9 +151,7 @@ def test_another_secret_makes_other_tags(keys: TaggedKeys, store: Store, tmp_pat
     asyncio.run(scenario())
 
 
-def test_the_watch_tells_each_fault_once_and_sees_when_it_is_put_right(
-    keys: TaggedKeys, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_watch_reports_each_fault_once(keys: TaggedKeys, caplog: pytest.LogCaptureFixture) -> None:
     async def scenario() -> None:
         await keys.create(key("one"))
         watch = KeyStoreWatch(keys)

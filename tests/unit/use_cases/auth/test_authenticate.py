@@ -106,7 +106,7 @@ def test_answers_are_remembered_for_two_seconds():
     assert world.stores[0].asked == 4
 
 
-def test_a_change_elsewhere_is_seen_after_two_seconds_and_one_of_ours_at_once():
+def test_foreign_change_is_seen_after_two_seconds():
     world = World(store(CI))
     world(TEXT)
     world.stores[0].by_id[CI.id] = replace(CI, revoked_at=CI.created_at)
@@ -137,7 +137,7 @@ def test_an_answer_that_a_write_has_overtaken_is_not_remembered():
         asyncio.run(overtaken(TEXT))
 
 
-def test_a_store_that_fails_is_no_refusal_and_no_later_store_speaks_for_it():
+def test_failing_store_is_not_refusal():
     broken, good = Broken(), store(CI)
     world = World(broken, good)
     for _ in range(2):

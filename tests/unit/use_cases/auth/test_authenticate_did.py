@@ -102,7 +102,7 @@ def payer(address: str, required: list[int] | None = None, paid: list[int] | Non
 
 
 @pytest.mark.parametrize("number", [1, 2, 4, 5, 12, 19])
-def test_failed_signature_costs_at_most_64_verifications_and_pays(
+def test_failed_signature_costs_at_most_64_verifications(
     tmp_path: Path, verifications: list[bytes], number: int
 ) -> None:
     """Challenges of all kinds, of the same address and of others, used and open. The request's own token pays for eight verifications."""
@@ -155,9 +155,7 @@ def test_newest_challenge_is_tried_first(tmp_path: Path, verifications: list[byt
     run(tmp_path, scenario)
 
 
-def test_challenges_of_other_addresses_refuse_the_controller_nothing(
-    tmp_path: Path, verifications: list[bytes]
-) -> None:
+def test_challenges_of_other_addresses_refuse_controller_nothing(tmp_path: Path, verifications: list[bytes]) -> None:
     """64 of the controller, fetched among 10,240 of others, all of which a signature could be over, and used in any order."""
 
     async def scenario(rooms: Rooms) -> None:
@@ -193,7 +191,7 @@ def test_challenge_may_be_used_from_another_address(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("named", [False, True])
-def test_used_challenge_is_refused_with_the_reason_and_the_remedy(tmp_path: Path, named: bool) -> None:
+def test_used_challenge_is_refused_with_reason_and_remedy(tmp_path: Path, named: bool) -> None:
     async def scenario(rooms: Rooms) -> None:
         did, (pair,) = await with_keys(rooms, 1)
         mine = await rooms.challenge(did, purpose=None, body_hash=None)
@@ -227,7 +225,7 @@ def test_replicas_never_hand_out_the_same_challenge(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
-def test_a_signature_that_is_found_at_once_leaves_nothing_to_be_done_later(tmp_path: Path) -> None:
+def test_signature_found_at_once_schedules_nothing(tmp_path: Path) -> None:
     """A generator of ours that is left half-way is closed by a task that the event loop makes for it."""
 
     async def scenario(rooms: Rooms) -> None:
@@ -246,9 +244,7 @@ def test_a_signature_that_is_found_at_once_leaves_nothing_to_be_done_later(tmp_p
 
 
 @pytest.mark.parametrize("hashed", [True, False])
-def test_the_hash_of_a_body_is_made_once_and_is_the_one_that_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashed: bool
-) -> None:
+def test_body_hash_is_computed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashed: bool) -> None:
     """When its signature is checked, where that is known; who reads it from a log makes it anew."""
 
     async def scenario(rooms: Rooms) -> None:
@@ -285,9 +281,7 @@ def test_a_signature_without_a_body_has_no_hash_of_one(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
-def test_a_bad_attempt_that_names_its_challenge_costs_one_verification_a_key(
-    tmp_path: Path, verifications: list[bytes]
-) -> None:
+def test_failed_named_challenge_costs_one_verification_per_key(tmp_path: Path, verifications: list[bytes]) -> None:
     async def scenario(rooms: Rooms) -> None:
         did, _ = await with_keys(rooms, 3)
         mine = await rooms.challenge(did, purpose="update", body_hash=BODY, named=True)
@@ -380,7 +374,7 @@ def test_64_open_challenges_work_and_any_number_by_name(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
-def test_one_signature_serves_once_whether_or_not_it_names_its_challenge(tmp_path: Path) -> None:
+def test_signature_is_used_once_named_or_not(tmp_path: Path) -> None:
     async def scenario(rooms: Rooms) -> None:
         did, (pair,) = await with_keys(rooms, 1)
         for names in ((None, "named"), ("named", None), ("named", "named")):
@@ -464,7 +458,7 @@ def test_a_version_without_targets_finds_another_origin(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
-def test_what_another_installation_of_the_same_origin_handed_out_is_none(tmp_path: Path) -> None:
+def test_challenge_of_other_installation_is_invalid(tmp_path: Path) -> None:
     async def scenario(rooms: Rooms) -> None:
         did, (pair,) = await with_keys(rooms, 1)
         mine = await rooms.challenge(did, purpose="update", body_hash=BODY, named=True)

@@ -28,7 +28,7 @@ def sweep_of(store: Store, clock: MovableClock) -> ForgetExpired:
     )
 
 
-def test_a_spent_challenge_of_a_verifier_outlives_the_proof_that_answered_it_and_no_more(tmp_path: Path) -> None:
+def test_used_challenge_is_kept_until_proof_expires(tmp_path: Path) -> None:
     async def scenario() -> None:
         store, clock = Store.open(tmp_path), MovableClock()
         challenges, end = store.verifier_challenges, START + timedelta(hours=1)

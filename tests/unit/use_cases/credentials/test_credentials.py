@@ -314,7 +314,7 @@ def test_a_holder_knows_of_it_and_may_not_change_it(office: Office) -> None:
         change(office, credential.id, key_caller(targets=frozenset()), REVOCATION, True)
 
 
-def test_two_who_change_at_once_both_get_what_they_asked_for_or_are_told(office: Office) -> None:
+def test_concurrent_changes_succeed_or_are_refused(office: Office) -> None:
     credential = run(office.issued()).credential
     ivo = context(office.as_(office.ivo))
 

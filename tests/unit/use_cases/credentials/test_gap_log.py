@@ -101,7 +101,7 @@ def test_every_edition_is_an_entry_and_proven_to_strangers(room: Room) -> None:
     asyncio.run(story())
 
 
-def test_a_list_is_published_while_the_ledger_is_down_and_recorded_afterwards(room: Room) -> None:
+def test_list_is_published_while_ledger_is_down(room: Room) -> None:
     class Down:
         def __getattr__(self, name: str) -> Any:
             raise LedgerUnavailable
@@ -139,7 +139,7 @@ def test_processes_and_lost_rows_make_no_second_entry(room: Room) -> None:
     asyncio.run(story())
 
 
-def test_a_store_that_was_put_back_records_no_second_list_of_one_edition(room: Room) -> None:
+def test_restored_store_records_no_second_list(room: Room) -> None:
     async def story() -> None:
         await room.begin()
         # What was recorded after the copy was made, of which the store knows nothing.

@@ -316,7 +316,7 @@ async def test_passing_on_needs_a_parent_in_force(desk: Desk) -> None:
 
 
 @on_desk
-async def test_a_wider_parent_that_somebody_wrote_into_the_table_is_no_parent(desk: Desk) -> None:
+async def test_forged_wider_parent_is_refused(desk: Desk) -> None:
     root = await desk.root()
     child = (await desk.child(root, max_uses=1)).delegation.id
     sql = "UPDATE delegations SET expires_at = expires_at + 1 WHERE id = :id"

@@ -75,7 +75,7 @@ def test_the_identical_request_gets_the_identical_answer(tmp_path: Path) -> None
     run(tmp_path, story)
 
 
-def test_a_refusal_is_repeated_too_even_when_it_suspended_the_delegation(tmp_path: Path) -> None:
+def test_refusal_is_repeated_after_suspension(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         rooms.delegation = await rooms.delegate(max_refusals=1)
         body = rooms.body(value=38, token=rooms.token(action=UNPINNED))
@@ -161,7 +161,7 @@ def test_another_holder_may_have_the_same_nonce(tmp_path: Path) -> None:
 # Races
 
 
-def test_twenty_four_parallel_requests_of_one_token_are_one_evaluation(tmp_path: Path) -> None:
+def test_parallel_requests_of_one_token_share_evaluation(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         others_are_answered = asyncio.Event()
 
@@ -233,7 +233,7 @@ def test_a_delegation_answers_three_different_questions(tmp_path: Path) -> None:
     run(tmp_path, story)
 
 
-def test_agents_and_delegations_together_meet_the_limit_of_the_credential(tmp_path: Path) -> None:
+def test_agents_together_meet_limit_of_credential(tmp_path: Path) -> None:
     """Three questions, for as long as the credential lives."""
 
     async def story(rooms: Proving) -> None:
@@ -360,7 +360,7 @@ def test_after_a_crash_only_the_identical_request_goes_on(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("failure", [PluginUnavailable, PluginTimeout])
-def test_a_prover_that_fails_leaves_the_token_to_the_same_request(tmp_path: Path, failure: type[IdentityError]) -> None:
+def test_prover_that_fails_leaves_token_to_same_request(tmp_path: Path, failure: type[IdentityError]) -> None:
     async def story(rooms: Proving) -> None:
         async def fail() -> None:
             raise failure

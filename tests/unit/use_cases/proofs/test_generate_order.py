@@ -232,9 +232,7 @@ async def rows(rooms: Proving) -> int:
 
 
 @pytest.mark.parametrize(("code", "break_"), STEPS[:REPLAYED], ids=[code for code, _ in STEPS[:REPLAYED]])
-def test_what_is_refused_without_a_genuine_token_that_is_good_spends_nothing(
-    tmp_path: Path, code: str, break_: Break
-) -> None:
+def test_refusal_without_valid_token_consumes_nothing(tmp_path: Path, code: str, break_: Break) -> None:
     """An expired one is among them: whatever is asked with it, it has expired."""
 
     async def story(rooms: Proving) -> None:
@@ -321,7 +319,7 @@ UNTOLD = [(code, break_) for code, break_ in [*FREE, *SPENDING] if code != NOT_S
 
 @pytest.mark.parametrize("value", [18, 90], ids=["a yes", "a no"])
 @pytest.mark.parametrize(("code", "break_"), UNTOLD, ids=[code for code, _ in UNTOLD])
-def test_what_refuses_before_the_answer_does_not_open_the_credential(
+def test_early_refusal_does_not_open_credential(
     tmp_path: Path, code: str, break_: Break, value: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []

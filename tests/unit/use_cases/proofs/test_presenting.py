@@ -312,7 +312,7 @@ def test_resumed_credential_proves_at_once(scene: Scene) -> None:
     assert scene.verdict(scene.proof()).verified
 
 
-def test_the_list_of_a_new_epoch_is_made_by_the_first_who_needs_it(scene: Scene) -> None:
+def test_list_of_new_epoch_is_made_by_first_who_needs_it(scene: Scene) -> None:
     (gap_list,) = run(scene.gaps.lists())
     epoch = int(NOON.timestamp()) // gap_list.period
     assert run(scene.gaps.published(gap_list.id, epoch)) is not None, "a credential names a list that is not there"
@@ -322,7 +322,7 @@ def test_the_list_of_a_new_epoch_is_made_by_the_first_who_needs_it(scene: Scene)
     assert run(scene.gaps.published(gap_list.id, epoch + 1)) is not None
 
 
-def test_no_proof_is_made_with_a_list_of_a_key_that_was_taken_back(scene: Scene) -> None:
+def test_no_proof_is_made_with_list_of_key_that_was_taken_back(scene: Scene) -> None:
     """Ivan takes the newest of his two keys out of his document, which signed the list, and the job has not looked yet."""
     rooms, office = scene.office.rooms, scene.office
     wish = AdditionalKey(type="Bls12381G2Key2020", purpose=("assertionMethod",))

@@ -92,7 +92,7 @@ def test_a_no_does_not_say_which(tmp_path: Path, false: int) -> None:
     run(tmp_path, story)
 
 
-def test_each_is_a_question_of_the_delegation_and_all_find_room_or_none(tmp_path: Path) -> None:
+def test_all_questions_of_delegation_fit_or_none(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         rooms.delegation = await rooms.delegate(max_thresholds=2)
         assert await answer(rooms, ADULT, FROM_JAPAN, RICH) == "DISCLOSURE_LIMIT delegation"
@@ -104,7 +104,7 @@ def test_each_is_a_question_of_the_delegation_and_all_find_room_or_none(tmp_path
     run(tmp_path, story)
 
 
-def test_each_counts_against_what_may_be_asked_about_its_attribute(tmp_path: Path) -> None:
+def test_each_predicate_counts_for_its_attribute(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         ages = [{**ADULT, "value": bound} for bound in (18, 19, 20, 21)]
         assert await answer(rooms, *ages) == "DISCLOSURE_LIMIT credential"

@@ -33,7 +33,7 @@ def test_others_go_in_between() -> None:
     assert all("other" in seen[seen.index(one) : seen.index(next_one)] for one, next_one in itertools.pairwise(proofs))
 
 
-def test_the_first_of_a_round_goes_on_at_once_and_the_next_in_the_next_round() -> None:
+def test_first_of_round_goes_on_at_once_and_next_in_next_round() -> None:
     async def scenario() -> None:
         turns = FairQueue()
         for _ in range(2):

@@ -108,7 +108,7 @@ def test_what_the_verifier_did_not_ask_for(tell: Any, asked: Expectation, check:
     tell(story)
 
 
-def test_a_challenge_that_no_proof_can_be_bound_to_is_the_callers_mistake() -> None:
+def test_unbindable_challenge_is_client_error() -> None:
     for text in ("too short", "x" * 257, "é" * 129):
         with pytest.raises(InvalidRequest):
             expectation_of(asking(challenge=text))
@@ -184,9 +184,7 @@ class Reading:
 
 @pytest.mark.parametrize("signals", [None, (), ("bbs-predicates-1",), (SUITE_2,), ("x", SUITE_2)], ids=str)
 @pytest.mark.parametrize("readable", ["read", "read_presentation", "none"])
-def test_the_suite_beside_a_proof_says_what_to_try_first_and_nothing_else(
-    signals: tuple[str, ...] | None, readable: str
-) -> None:
+def test_suite_member_is_only_hint(signals: tuple[str, ...] | None, readable: str) -> None:
     reading: Any = Reading(readable)
     suites = {1: SuiteOne(reading, reading), 2: BoundSuite(*[reading] * 7)}
     check = CheckProof(reading, suites, reading, reading)
