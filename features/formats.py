@@ -49,12 +49,12 @@ def base58btc(octets: bytes) -> str:
 
 
 def raw_key(multikey: str) -> bytes:
-    """The octets behind the two of the prefix."""
+    """The bytes behind the two of the prefix."""
     return base58.b58decode(multikey[1:])[2:]
 
 
 def sign(secret: str, message: bytes) -> bytes:
-    """64 octets, by a secret multikey."""
+    """64 bytes, by a secret multikey."""
     return SigningKey(raw_key(secret)).sign(message).signature
 
 

@@ -93,7 +93,7 @@ def verify_consistency(old: Checkpoint, new: Checkpoint, proof: Sequence[bytes])
 
 
 def leaf_of(transaction: dict[str, Any]) -> bytes:
-    """The octets that the tree has for a transaction, as ``getLedgerTransaction`` answers it."""
+    """The bytes that the tree has for a transaction, as ``getLedgerTransaction`` answers it."""
     return leaf_with(
         receipt_of(transaction), transaction, transaction["sequence"], from_base64url(transaction["entry"])
     )
@@ -121,7 +121,7 @@ def last_tile(size: int) -> str:
 
 
 def unbundled(octets: bytes) -> list[bytes]:
-    """The leaves of a bundle, each behind its length in two octets."""
+    """The leaves of a bundle, each behind its length in two bytes."""
     leaves = []
     while octets:
         end = 2 + int.from_bytes(octets[:2], "big")

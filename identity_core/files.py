@@ -42,7 +42,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_regular(path: Path) -> bytes:
-    """The octets of that file. Raises ``OSError``."""
+    """The bytes of that file. Raises ``OSError``."""
     with open_regular(path) as file:
         octets = file.read(MOST_OCTETS + 1)
     if len(octets) > MOST_OCTETS:
@@ -133,7 +133,7 @@ def new_draft(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
 
 @contextlib.contextmanager
 def durable_draft(path: Path, octets: bytes) -> Iterator[Path]:
-    """A file beside ``path`` (mode 0600) with these octets on disk. The caller gives it its name, by ``replace`` or ``hardlink_to``, does
+    """A file beside ``path`` (mode 0600) with these bytes on disk. The caller gives it its name, by ``replace`` or ``hardlink_to``, does
     so inside; the folder is on disk afterwards, and no draft is left."""
     with new_draft(path) as (draft, file):
         file.write(octets)

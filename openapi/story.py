@@ -29,7 +29,7 @@ Json = dict[str, Any]
 
 
 def dice(seed: str) -> Callable[[int], bytes]:
-    """Octets that are the same every time."""
+    """Bytes that are the same every time."""
     counter = itertools.count()
 
     def random(count: int) -> bytes:

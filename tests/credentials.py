@@ -59,7 +59,7 @@ def a_key(name: str = "ivo") -> Key:
 
 
 def raw(pair: Key) -> bytes:
-    """The 96 octets of a public key."""
+    """The 96 bytes of a public key."""
     return PublicKey.parse(pair.type, pair.public).raw
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-# From the method and the real answer to the octets of the false one; None leaves it as it is.
+# From the method and the real answer to the bytes of the false one; None leaves it as it is.
 Tamper = Callable[[str, Any], bytes | None]
 
 
@@ -73,5 +73,5 @@ def result(method: str, value: Any) -> Tamper:
 
 
 def octets(method: str, answer: bytes) -> Tamper:
-    """Other octets for one method."""
+    """Other bytes for one method."""
     return lambda asked, _: answer if asked == method else None

@@ -1,4 +1,4 @@
-"""Witnesses that do what no witness should: on loopback, octet by octet, so that no library keeps them from it."""
+"""Witnesses that do what no witness should: on loopback, byte by byte, so that no library keeps them from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents at ``/mcp``: by the SDK's own client, and by octets of our own making."""
+"""Agents at ``/mcp``: by the SDK's own client, and by bytes of our own making."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def of_service() -> Iterator[Entry]:
 
 
 def compiled(folder: Path) -> None:
-    """The root is read-only, so that Python could not keep what it compiles. The octets follow from the source alone: its time is not
+    """The root is read-only, so that Python could not keep what it compiles. The bytes follow from the source alone: its time is not
     in them, and neither is the order of a set."""
     words = ("-q", "--invalidation-mode", "unchecked-hash", "-s", str(folder), "-p", f"/{LIBRARIES}", str(folder))
     run(sys.executable, "-m", "compileall", *words, PYTHONHASHSEED="0")

@@ -1,6 +1,6 @@
 """An image as the OCI Image Format Specification 1.1 lays it out in a folder, written without a daemon.
 
-The same files give the same octets, whenever and by whomever they are written: a layer is sorted, belongs to root unless it says
+The same files give the same bytes, whenever and by whomever they are written: a layer is sorted, belongs to root unless it says
 otherwise, has one time, and no file in it is setuid.
 """
 

@@ -120,7 +120,7 @@ def write(answered: AnsweredRequest, more: Mapping[str, Any] = NOTHING) -> None:
 
 
 def write_refused_connection(status: int, code: str, octets: int, request_id: str, free: FreeRefusals) -> None:
-    """A record of a connection that was refused with an answer of so many octets before it had a request."""
+    """A record of a connection that was refused with an answer of so many bytes before it had a request."""
     if log.isEnabledFor(logging.INFO) and free.takes():
         write(AnsweredRequest("-", "-", status, 0.0, 0, octets, "-", request_id, code), free.left_out())
 

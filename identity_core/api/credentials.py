@@ -153,7 +153,7 @@ def schema(registered: RegisteredSchema, reader: Caller | None) -> wire.Credenti
 
 
 def _messages(signed: Schema) -> tuple[wire.CredentialMessage, ...]:
-    """Return the messages of all slots, in their order: the octets of every attribute, then the numbers of the ordered
+    """Return the messages of all slots, in their order: the bytes of every attribute, then the numbers of the ordered
     ones."""
     slots = [("hashed", attribute.name) for attribute in signed.attributes]
     slots += [("numeric", attribute.name) for attribute in signed.attributes if attribute.type.ordered]

@@ -118,7 +118,7 @@ class Query:
 
 
 class RequestBody:
-    """The body that one operation accepts: media types, cap in octets, schema and type."""
+    """The body that one operation accepts: media types, cap in bytes, schema and type."""
 
     def __init__(self, declared: Mapping[str, Any], schemas: Schemas, cap: int) -> None:
         self._media = tuple(media.lower() for media in declared["content"])
@@ -134,7 +134,7 @@ class RequestBody:
         return self._schemas.compile(self._schema)
 
     async def read(self, request: Request, receive: Receive) -> bytes:
-        """The octets. Raises ``UnsupportedMediaType`` and what ``read_body`` raises."""
+        """The bytes. Raises ``UnsupportedMediaType`` and what ``read_body`` raises."""
         content_type = request.header("content-type")
         if content_type not in self._media and (content_type is not None or has_body(request)):
             self._check_media(content_type or "")

@@ -53,7 +53,7 @@ class Wiring:
     handlers of operations that take an Idempotency-Key, ``refusals`` around those that change something, None for none. ``pages``:
     path → handler outside the document, GET only, without authentication. ``people``: the same for pages that know who is signed in,
     ``forms`` what is POSTed to such, ``endpoints`` what is POSTed by programs and stands beside the document, each with a pass of its
-    own. ``max_body`` caps bodies in octets (an operation's own ``x-max-body`` may be lower).
+    own. ``max_body`` caps bodies in bytes (an operation's own ``x-max-body`` may be lower).
     ``origins`` are those whose pages may read what is public. ``apart``, if not None, is the port of a listener of its own for the
     operations whose ``x-listener`` is ``operator``: they are routed there and nowhere else. ``resource_metadata`` is the URL of that of
     the interface, for challenges; empty for none. ``operations`` is filled with the passes of all operations, for one that asks another.

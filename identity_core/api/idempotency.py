@@ -70,8 +70,8 @@ class _Slot:
 
 @value_class
 class Idempotency:
-    """Stands around a handler. ``secret`` is at least 16 octets that all processes share and no one else knows; a new
-    one forgets every stored answer. ``random`` gives octets of the operating system's random source."""
+    """Stands around a handler. ``secret`` is at least 16 bytes that all processes share and no one else knows; a new
+    one forgets every stored answer. ``random`` gives bytes of the operating system's random source."""
 
     keys: IdempotencyKeys
     clock: Clock
@@ -80,7 +80,7 @@ class Idempotency:
 
     def __post_init__(self) -> None:
         if len(self.secret) < 16:
-            raise ValueError("the secret of the stored answers has at least 16 octets")
+            raise ValueError("the secret of the stored answers has at least 16 bytes")
 
     async def __call__(self, request: Request, run: Callable[[], Awaitable[Answer]]) -> Answer:
         """The answer of ``run``, or the one that an earlier request with this key got, marked as replayed.
@@ -273,7 +273,7 @@ def _meaning(request: Request) -> bytes:
     try:
         return jcs.canonicalize(request.json())
     except ValueError:
-        # JCS has no form for an integer beyond 53 bits; then only the very same octets are the same request.
+        # JCS has no form for an integer beyond 53 bits; then only the very same bytes are the same request.
         return request.body_octets
 
 
@@ -284,7 +284,7 @@ def _bound(slot: _Slot, status: int, headers: tuple[tuple[str, str], ...]) -> by
 
 
 def _framed(*texts: str) -> bytes:
-    """The texts with their lengths before them, so that no two lists of texts give the same octets."""
+    """The texts with their lengths before them, so that no two lists of texts give the same bytes."""
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     return b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
 

@@ -263,7 +263,7 @@ Handler = Callable[[Request], Awaitable[Answer]]
 @value_class
 class PageForm:
     """A target of POST outside the document: a page's form, or a request without a body. The address pays for the size of the body.
-    ``operation`` is what it is counted, logged and refused as, None for a page; ``max_body`` caps the form in octets, None for what caps
+    ``operation`` is what it is counted, logged and refused as, None for a page; ``max_body`` caps the form in bytes, None for what caps
     every body. ``media_type`` is what it takes; of a form ``request.body`` has the fields."""
 
     handler: Handler

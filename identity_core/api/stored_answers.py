@@ -1,5 +1,5 @@
-"""The answers of resolveDid, resolveIdentifier and listDidHistory that are put together from stored octets. What ``caching.resolution`` and
-``dids.history_page`` encode of the same versions is the same, octet for octet (`tests/unit/use_cases/test_stored_octets.py`)."""
+"""The answers of resolveDid, resolveIdentifier and listDidHistory that are put together from stored bytes. What ``caching.resolution`` and
+``dids.history_page`` encode of the same versions is the same, byte for byte (`tests/unit/use_cases/test_stored_octets.py`)."""
 
 from __future__ import annotations
 

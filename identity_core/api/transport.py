@@ -1,6 +1,6 @@
-"""Octets in, octets out: the rules for header fields, reading a body under a cap and a deadline, sending an answer.
+"""Bytes in, bytes out: the rules for header fields, reading a body under a cap and a deadline, sending an answer.
 
-The rules hold for every operation (openapi/DECISIONS.md §1.4): which fields the service reads, how many octets and fields there may
+The rules hold for every operation (openapi/DECISIONS.md §1.4): which fields the service reads, how many bytes and fields there may
 be, what a repetition means, and how a body may be coded. ``Origins`` are the headers for pages of other origins.
 """
 

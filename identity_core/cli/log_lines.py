@@ -34,7 +34,7 @@ REPEAT_SECONDS: Final = 60.0
 STORIES: Final = 256
 # The logger of ``api/access_log.py``: its records have fields, and neither arguments nor a failure.
 REQUESTS: Final = "identity.request"
-# Of a process that is killed such lines are lost. What is written in larger pieces than these octets (PIPE_BUF) could be torn by another
+# Of a process that is killed such lines are lost. What is written in larger pieces than these bytes (PIPE_BUF) could be torn by another
 # process that writes to the same pipe.
 WAIT_SECONDS: Final = 0.1
 OCTETS_AT_ONCE: Final = 4096

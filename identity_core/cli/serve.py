@@ -143,7 +143,7 @@ HANDED_OVER: Final = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")
 # Connections that wait before the server takes its own number.
 FEW: Final = 16
 ASKED_SECONDS: Final = 5.0
-# ``sun_path`` has 108 (unix(7)), and in the same folder the name of nine octets that it is bound by first must fit.
+# ``sun_path`` has 108 (unix(7)), and in the same folder the name of nine bytes that it is bound by first must fit.
 MOST_OCTETS: Final = 95
 
 
@@ -227,7 +227,7 @@ def _unix(path: Path, mode: int) -> Iterator[socket.socket]:
     """A Unix socket that listens at ``path``, gone at the end. What a killed process left there is replaced; whatever is in use, or is no
     socket, is left alone."""
     if len(os.fsencode(path)) > MOST_OCTETS:
-        fail(f"cannot listen: the path has more than {MOST_OCTETS} octets", str(path), "choose a shorter one for --uds")
+        fail(f"cannot listen: the path has more than {MOST_OCTETS} bytes", str(path), "choose a shorter one for --uds")
     draft = path.with_name(f".{secrets.token_hex(4)}")
     with contextlib.ExitStack() as stack:
         bound = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))

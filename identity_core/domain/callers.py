@@ -179,9 +179,9 @@ _MINTED: Final = re.compile(r"idk_live_[A-Za-z0-9_-]{49}", re.ASCII)
 
 
 def mint(random_octets: bytes) -> str:
-    """A new key from 32 random octets. Raises ``ValueError`` for fewer or more."""
+    """A new key from 32 random bytes. Raises ``ValueError`` for fewer or more."""
     if len(random_octets) != RANDOM_BYTES:
-        raise ValueError(f"an API key is made of {RANDOM_BYTES} random octets")
+        raise ValueError(f"an API key is made of {RANDOM_BYTES} random bytes")
     text = PREFIX + base64url_encode(random_octets)
     return text + _checksum(text)
 

@@ -59,7 +59,7 @@ class LedgerHead:
 
 @value_class
 class LogSize:
-    """The entries of one DID, and the octets of all of them together."""
+    """The entries of one DID, and the bytes of all of them together."""
 
     entries: int
     octets: int

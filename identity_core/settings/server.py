@@ -163,14 +163,14 @@ class Retention:
 
 @value_class
 class Quota:
-    """How much a DID may write that signs in by itself; API keys have no quota. A record counts its body and 1,024 octets, twice
+    """How much a DID may write that signs in by itself; API keys have no quota. A record counts its body and 1,024 bytes, twice
     where an Idempotency-Key keeps the answer. A day ends at midnight UTC."""
 
     did_records: int = setting(
         100_000, "Delegations, credentials, schemas and changes of one DID in all; 0: no limit.", least=0
     )
-    did_octets: int = setting(268_435_456, "Their octets; 0: no limit.", least=0)
+    did_octets: int = setting(268_435_456, "Their bytes; 0: no limit.", least=0)
     day_records: int = setting(
         100_000, "Writing requests of one DID, and of one address, in a day; 0: no limit.", least=0
     )
-    day_octets: int = setting(268_435_456, "Their octets; 0: no limit.", least=0)
+    day_octets: int = setting(268_435_456, "Their bytes; 0: no limit.", least=0)

@@ -247,7 +247,7 @@ class StoredIndexRows(Repository):
     def _changed(self, row: Row, said: Row) -> list[str]:
         """The columns that say something else; all but the owner, which the ledger does not know. A state of an earlier form says the same
         where the row is ours."""
-        # psycopg may give octets as memoryview, and SQLite whatever somebody put there.
+        # psycopg may give bytes as memoryview, and SQLite whatever somebody put there.
         read = [bytes(value) if isinstance(value, memoryview) else value for value in row[: len(NAMES) - 1]]
         changed = [name for name, stored, expected in zip(NAMES, read, said, strict=False) if stored != expected]
         if changed == ["state"] and is_ours(self._mac, row) and is_earlier_form(read[STATE], said[STATE]):

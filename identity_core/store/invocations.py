@@ -69,7 +69,7 @@ WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome = 'proved'
 
 
 class StoredInvocations(Repository):
-    """See ``Invocations``. ``random`` gives octets for the tokens of leases."""
+    """See ``Invocations``. ``random`` gives bytes for the tokens of leases."""
 
     def __init__(self, database: Database, activity: StoredEvents, random: Callable[[int], bytes]) -> None:
         super().__init__(database)

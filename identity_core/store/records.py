@@ -1,6 +1,6 @@
 """Rows as records: how each field of a frozen dataclass is kept in a column follows from its annotation.
 
-Text, integers and octets as they are; a time as microseconds since 1970, UTC; a truth as 0 or 1; an enumeration as its value; what has
+Text, integers and bytes as they are; a time as microseconds since 1970, UTC; a truth as 0 or 1; an enumeration as its value; what has
 ``parse`` (DIDs, grants) as its text; a tuple, a mapping or a dataclass as JSON with names in camelCase. None is NULL. A dataclass may
 be spread over several columns instead, and several fields may share one JSON column. Statements that guard or search are written by hand;
 ``Repository`` runs them.
@@ -201,7 +201,7 @@ def _fields(record: Any) -> tuple[Field[Any], ...]:
 
 
 def _remembered(read: Convert) -> Convert:
-    """``read``, which remembers what it made of the octets that it was given last: a delegation is read at each of its uses."""
+    """``read``, which remembers what it made of the bytes that it was given last: a delegation is read at each of its uses."""
     known = lru_cache(maxsize=DOCUMENTS_KEPT)(read)
     return lambda octets: (known if len(octets) <= MOST_KEPT_OCTETS else read)(bytes(octets))
 

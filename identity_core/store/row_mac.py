@@ -35,13 +35,13 @@ class RowMac:
         self._keyed = hashlib.blake2b(key=derive_key(secret, info=info), digest_size=TAG_BYTES)
 
     def tag(self, octets: bytes) -> bytes:
-        """32 octets for an unambiguous encoding of a row."""
+        """32 bytes for an unambiguous encoding of a row."""
         keyed = self._keyed.copy()
         keyed.update(octets)
         return keyed.digest()
 
     def holds(self, octets: bytes, tag: object) -> bool:
-        """Whether ``tag`` was made here for the same octets."""
+        """Whether ``tag`` was made here for the same bytes."""
         return isinstance(tag, bytes | memoryview) and hmac.compare_digest(self.tag(octets), bytes(tag))
 
 
@@ -59,7 +59,7 @@ def version_octets(row: Sequence[Any]) -> bytes:
 
 
 def _optional(text: Any) -> tuple[int, bytes]:
-    """The length and octets of a text that may be absent, which is another length than that of an empty one."""
+    """The length and bytes of a text that may be absent, which is another length than that of an empty one."""
     if text is None:
         return _ABSENT, b""
     octets: bytes = text.encode()
@@ -84,7 +84,7 @@ DELETE FROM api_key_tags WHERE key_id = :key_id AND tag <> :tag AND (pending_sin
 
 
 class ApiKeyTags(Repository):
-    """See ``KeyTags``. ``random`` gives octets that tell writers apart."""
+    """See ``KeyTags``. ``random`` gives bytes that tell writers apart."""
 
     def __init__(self, database: Database, secret: bytes, random: Callable[[int], bytes]) -> None:
         super().__init__(database)

@@ -35,13 +35,13 @@ REPORTS = (
 # JSON that is signed, hashed or stored as it is has one form, which the rules of the domain read and write: a type beside it would
 # be a second one. What is shown of it is checked against the type while the service runs (``identity_codec.structs.convert``).
 ONE_FORM = {
-    "IBCT": "the holder signs its octets; identity_client/capability.py reads them",
+    "IBCT": "the holder signs its bytes; identity_client/capability.py reads them",
     "DelegatedProofCheckRequest": "one of two requests, into which it is converted; tests/contract holds that it has their members",
     "HolderProof": "the holder signs the request; domain/delegations/ibct.py reads it",
-    "StatusListCredential": "the service signs its octets; domain/credentials/status_list.py writes them",
+    "StatusListCredential": "the service signs its bytes; domain/credentials/status_list.py writes them",
     "StatusList": "a part of StatusListCredential",
     "StatusListProof": "a part of StatusListCredential",
-    "Service": "a part of the DID document, whose octets are hashed; domain/dids/document.py",
+    "Service": "a part of the DID document, whose bytes are hashed; domain/dids/document.py",
     "VerificationMethod": "a part of the DID document",
     "UpdateDidRequest": "the author signs it, and strict evidence keeps it; domain/dids/requests.py reads it",
     "UpdateOperation": "a part of UpdateDidRequest",

@@ -25,7 +25,7 @@ def address_of(url: str) -> Address:
 
 @contextlib.contextmanager
 def connected(server: Address, source: str = "127.0.0.1", *, received: int | None = None) -> Iterator[socket.socket]:
-    """A connection from ``source``; ``received`` octets are taken from the server before it has to wait."""
+    """A connection from ``source``; ``received`` bytes are taken from the server before it has to wait."""
     with socket.socket() as connection:
         if received is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, received)
@@ -36,7 +36,7 @@ def connected(server: Address, source: str = "127.0.0.1", *, received: int | Non
 
 
 def pour(connection: socket.socket, pieces: Iterable[bytes]) -> int:
-    """Sends until the server has had enough; how many octets went out."""
+    """Sends until the server has had enough; how many bytes went out."""
     sent = 0
     with contextlib.suppress(ConnectionError):
         for piece in pieces:
@@ -75,7 +75,7 @@ def reset(connection: socket.socket) -> None:
 
 
 def is_closed_there(connection: socket.socket) -> bool:
-    """Whether the server has closed its end, which is not seen at ours while octets that no one reads lie between (proc(5), net/tcp: local
+    """Whether the server has closed its end, which is not seen at ours while bytes that no one reads lie between (proc(5), net/tcp: local
     and remote address in hexadecimal, then the state, of which 01 is an open connection)."""
     ours, theirs = (f":{place[1]:04X}" for place in (connection.getsockname(), connection.getpeername()))
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:

@@ -1,4 +1,4 @@
-"""A module of plugins for a service of the tests: its handlers answer every read, and nothing is put together from stored octets."""
+"""A module of plugins for a service of the tests: its handlers answer every read, and nothing is put together from stored bytes."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def wrap(asked, bound, bbs_proof, sub_proofs, shown=None):
 
 
 def parts(proof):
-    """The octets of a proof: that of BBS and the sub-proofs."""
+    """The bytes of a proof: that of BBS and the sub-proofs."""
     envelope = Envelope.decode(proof.proof)
     return envelope.bbs_proof, envelope.predicate_proofs
 
@@ -200,7 +200,7 @@ def ask(*predicates, schema=SCHEMA):
 
 
 def relabelled(proof, asked, bound):
-    """The same proof octets in the envelope of another statement or context."""
+    """The same proof bytes in the envelope of another statement or context."""
     bbs_proof, sub_proofs = parts(proof)
     return wrap(asked, bound, bbs_proof, sub_proofs)
 

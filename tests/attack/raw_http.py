@@ -1,4 +1,4 @@
-"""Octets over a socket, as no HTTP library would send them, and a corpus of requests that are none."""
+"""Bytes over a socket, as no HTTP library would send them, and a corpus of requests that are none."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ PATHS: list[Row] = [
     ("10,000 characters", b"/api/v1/dids/did:ids:" + b"a" * 10_000, BAD_REQUEST),
     ("a bare CR", b"/api/v1/dids/a\rb", PARSER),
     ("a tab", b"/api/v1/dids/a\tb", PARSER),
-    ("octets past ASCII", b"/api/v1/dids/\xc3\xa9", PARSER),
+    ("bytes past ASCII", b"/api/v1/dids/\xc3\xa9", PARSER),
     *(
         (f"%{octet:02X} before a rest", b"/api/v1/ledger/tile/%%%02X/x" % octet, BAD_REQUEST)
         for octet in (*range(32), 127)
@@ -355,6 +355,6 @@ def _coded(key: bytes, coding: bytes, body: bytes) -> bytes:
 
 
 def _chunks(body: bytes) -> bytes:
-    """``body`` in chunks of seven octets."""
+    """``body`` in chunks of seven bytes."""
     parts = [body[start : start + 7] for start in range(0, len(body), 7)]
     return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in [*parts, b""])

@@ -1,4 +1,4 @@
-"""A stranger's own client: requests as octets and plain JSON, with nacl and the standard library alone.
+"""A stranger's own client: requests as bytes and plain JSON, with nacl and the standard library alone.
 
 An adversary does not use our library, so nothing of it is imported here; what these tests build, anybody could.
 """
@@ -136,7 +136,7 @@ class Wire:
     def call(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None, *, fresh: bool = False
     ) -> Answer:
-        """``body``: octets go out as they are, anything else as JSON; None sends none. ``fresh`` takes a new connection,
+        """``body``: bytes go out as they are, anything else as JSON; None sends none. ``fresh`` takes a new connection,
         which with several workers may be another process."""
         octets = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         sent = ({"Content-Type": "application/json"} if octets is not None else {}) | dict(headers or {})

@@ -51,7 +51,7 @@ class Target:
         return b"Authorization: " + header(self.did, forged, scheme).encode()
 
     def request(self, method: str, path: str, operation: Json, body: bytes) -> bytes:
-        """The octets of one request."""
+        """The bytes of one request."""
         place = PREFIX + path.replace("{did}", quote(self.did, safe=""))
         for name in ("keyId", "delegationId", "credentialId", "proofId"):
             place = place.replace(f"{{{name}}}", "none-of-ours")

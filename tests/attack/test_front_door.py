@@ -1,4 +1,4 @@
-"""Who sends no request, or none that ends: octets without a bound and silence without one, one connection at a time.
+"""Who sends no request, or none that ends: bytes without a bound and silence without one, one connection at a time.
 
 The server has deadlines of tenths of a second; nothing here measures a time, but a wait of ``SECONDS`` that does not end
 fails. Limits are written as numbers, not taken from the code.
@@ -170,7 +170,7 @@ def test_who_does_not_end_his_head_is_told_and_cut_off(hasty: LocalServer, sent:
 
 
 def dribble(octets: Iterable[bytes]) -> Iterator[bytes]:
-    """One after the other, each before a deadline that began anew with every octet would have passed."""
+    """One after the other, each before a deadline that began anew with every byte would have passed."""
     for octet in octets:
         yield octet
         time.sleep(0.1)
@@ -178,7 +178,7 @@ def dribble(octets: Iterable[bytes]) -> Iterator[bytes]:
 
 @pytest.mark.parametrize("begin", [b"", HEAD], ids=["lines", "header"])
 def test_octet_after_octet_is_no_way_to_stay(hastiest: LocalServer, begin: bytes) -> None:
-    """Slowloris: each octet comes in time and the head never ends."""
+    """Slowloris: each byte comes in time and the head never ends."""
     endless = itertools.repeat(b"\r\n" if not begin else b"a", 200)
     with connected(address_of(hastiest.url)) as connection:
         connection.sendall(begin)
@@ -250,7 +250,7 @@ def test_thousands_of_requests_in_one_go_are_not_all_worked_on(door: Address, nu
     seen = statuses(answers)
     assert set(seen) <= {404, 429}
     assert 1 <= len(seen) <= 40
-    # A connection that is closed over unread octets is reset, which may take the last answer of the 10,000 away with it.
+    # A connection that is closed over unread bytes is reset, which may take the last answer of the 10,000 away with it.
     if number == 100:
         assert seen[-1] == 429
         assert code_of(answers) == "RATE_LIMITED"
@@ -281,7 +281,7 @@ def test_an_offer_to_upgrade_does_not_swallow_the_next_request(door: Address) ->
 
 
 def test_a_refusal_waits_for_the_answers_before_it(door: Address) -> None:
-    """Also that of octets that are no request: what was asked before them gets its own answer, whole."""
+    """Also that of bytes that are no request: what was asked before them gets its own answer, whole."""
     with connected(door) as connection:
         connection.sendall(request("GET", "/openapi.json") + request("GET", "/health") + b"nonsense\r\n\r\n")
         answers = read_to_the_end(connection)

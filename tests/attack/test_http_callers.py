@@ -1,6 +1,6 @@
 """Who is a caller, and what he may pile up: strangers with keys of their own making, DIDs that write without end, names of others.
 
-Requests are octets and plain JSON; nothing of the service's own code signs, names or counts here. The limits are written as
+Requests are bytes and plain JSON; nothing of the service's own code signs, names or counts here. The limits are written as
 numbers.
 """
 

@@ -80,7 +80,7 @@ class Office:
         return self.wire.call(method, PREFIX + path, body, {"X-API-Key": self.stranger.api_key} | headers)
 
     def claims(self, **changed: Any) -> dict[str, Any]:
-        """What Ivo says of Hana. The octets of the attributes go in later, as they are."""
+        """What Ivo says of Hana. The bytes of the attributes go in later, as they are."""
         said = {"issuerDid": self.ivo.did, "holderDid": self.hana.did, "schemaId": self.schema_id}
         return said | {"attributes": {"age": 24, "name": "Hana", "income": "41250.50"}} | changed
 
@@ -98,7 +98,7 @@ class Office:
         return shown
 
     def raw(self, attributes: bytes, **more: Any) -> Answer:
-        """A request to issue whose attributes are exactly these octets."""
+        """A request to issue whose attributes are exactly these bytes."""
         said = json.dumps(self.claims(attributes="HERE", **more)).encode().replace(b'"HERE"', attributes)
         return self.operate("POST", "/credentials", said)
 

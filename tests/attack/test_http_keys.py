@@ -209,7 +209,7 @@ def test_x25519_keys_with_which_every_secret_is_zero(target: Target, hana: Holde
 
 
 def bls_points() -> dict[str, bytes]:
-    """Octets that are no public key in G2: built from the curve's arithmetic, not by the code under test."""
+    """Bytes that are no public key in G2: built from the curve's arithmetic, not by the code under test."""
     limit = sys.getrecursionlimit()
     from py_ecc.bls.point_compression import compress_G2
     from py_ecc.fields import optimized_bls12_381_FQ2 as FQ2

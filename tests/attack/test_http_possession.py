@@ -1,7 +1,7 @@
 """Issuer substitution: Mallory lists Ivo's key, which every log shows, and Ivo's credentials verify as hers.
 
 At every entry where a key joins a document, with no proof of possession, with those that are to be had without the key (copied from
-Ivo's log, made for her own keys, a signature of Ivo's on a credential), and with octets that are none.
+Ivo's log, made for her own keys, a signature of Ivo's on a credential), and with bytes that are none.
 """
 
 from __future__ import annotations

@@ -205,7 +205,7 @@ def spellings(token: str) -> list[str]:
     ]
     stem = token.rstrip("=")
     if stem != token:
-        # The last letter holds bits that belong to no octet; lenient decoders do not look at them.
+        # The last letter holds bits that belong to no byte; lenient decoders do not look at them.
         found.append(stem[:-1] + next_letter(stem[-1]) + token[len(stem) :])
     return [each for each in found if each != token and each.rstrip(" \t") != token]
 
@@ -216,7 +216,7 @@ def next_letter(letter: str) -> str:
 
 
 def test_trailing_bits_of_the_signature_are_no_second_signature(target: Target) -> None:
-    """64 octets leave four bits of the last base64url letter unused: sixteen spellings, of which one is taken."""
+    """64 bytes leave four bits of the last base64url letter unused: sixteen spellings, of which one is taken."""
     hana = target.stranger.holder(strictEvidence=False)
     signature = hana.key.sign(hana.challenge().encode()).signature
     right = base64url(signature)

@@ -53,9 +53,9 @@ class Story:
     errors: list[Answer] = field(default_factory=list)
 
     def keep(self, name: str, private: str) -> None:
-        """A private key in multibase: its text and the octets in it."""
+        """A private key in multibase: its text and the bytes in it."""
         self.secrets[f"{name}, text"] = private.encode()
-        self.secrets[f"{name}, octets"] = from_base58(private[1:])[2:]
+        self.secrets[f"{name}, bytes"] = from_base58(private[1:])[2:]
 
     def refused(self, answer: Answer) -> Answer:
         assert answer.status >= 400, answer.body

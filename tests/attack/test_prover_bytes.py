@@ -1,4 +1,4 @@
-"""Every octet of a proof: bits, points, scalars, lengths. The same verdict on every backend."""
+"""Every byte of a proof: bits, points, scalars, lengths. The same verdict on every backend."""
 
 import os
 import random

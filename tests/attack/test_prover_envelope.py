@@ -187,7 +187,7 @@ def test_the_longest_envelope_that_is_made_and_read(cheap, proof):
     """131,072 characters, as verifyProof takes: what is made can be verified everywhere."""
     envelope = Envelope.decode(proof.proof)
     longer = 131_072 * 3 // 4 - len(unb64(proof.proof))
-    # Octets of the proof are base64url within the text that is base64url itself.
+    # Bytes of the proof are base64url within the text that is base64url itself.
     texts = {}
     for octets in range(longer * 3 // 4 - 8, longer * 3 // 4 + 2_000):
         try:

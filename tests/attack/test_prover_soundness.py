@@ -537,7 +537,7 @@ def other_statements():
 
 @pytest.mark.parametrize(("asked", "other"), list(other_statements()))
 def test_a_proof_in_the_envelope_of_another_statement(asked, other):
-    """The forger writes a perfect envelope around the old octets; only the challenges stand in his way."""
+    """The forger writes a perfect envelope around the old bytes; only the challenges stand in his way."""
     proof = honest(asked)
     assert verdict(asked, proof) is True
     bound = Forger(asked).context

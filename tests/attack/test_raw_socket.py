@@ -72,7 +72,7 @@ def test_bad_requests_are_refused(target: Target, case: Case) -> None:
 
 
 def accepted() -> list[tuple[str, bytes, int]]:
-    """What looks odd and is right: (name, octets, status)."""
+    """What looks odd and is right: (name, bytes, status)."""
     resolve = f"{DIDS}/{DID}"
     key = f"X-API-Key: {KEY}".encode()
     create = request("POST", DIDS, key, JSON, body=VALID)
@@ -182,7 +182,7 @@ def told(response: Response) -> tuple[object, ...]:
 
 
 def answers(target: Target, pieces: list[bytes], number: int) -> list[Response]:
-    """What is answered to octets that come piece by piece."""
+    """What is answered to bytes that come piece by piece."""
     with socket.create_connection(target.address, timeout=SECONDS) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for place, piece in enumerate(pieces):

@@ -65,7 +65,7 @@ def begun(target: Target, source: str, stack: contextlib.ExitStack, path: str) -
 
 @contextlib.contextmanager
 def readers(target: Target, path: str = PATH) -> Iterator[None]:
-    """So many who have asked for the log, or what else ``path`` names, and taken its first octets; from four addresses."""
+    """So many who have asked for the log, or what else ``path`` names, and taken its first bytes; from four addresses."""
     with contextlib.ExitStack() as stack:
         for number in range(READERS):
             until(60, "a reader is not served", lambda: begun(target, f"127.0.0.{number % 4 + 1}", stack, path))  # noqa: B023

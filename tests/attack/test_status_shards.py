@@ -1,4 +1,4 @@
-"""A server of status lists that lies, dribbles or never ends, and the holder who asks it for one gap. What it sends are raw octets."""
+"""A server of status lists that lies, dribbles or never ends, and the holder who asks it for one gap. What it sends are raw bytes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ Answer = Callable[[str], bytes | Iterator[bytes]]
 
 
 class Server:
-    """Answers each request with the octets that ``answer`` gives for its path; pieces are sent until the other side has gone."""
+    """Answers each request with the bytes that ``answer`` gives for its path; pieces are sent until the other side has gone."""
 
     def __init__(self, answer: Answer) -> None:
         self.asked: list[str] = []

@@ -1,5 +1,5 @@
-"""Reads that are answered from stored octets, against the same ones by handlers, which decode documents. What both say is the same,
-octet by octet, of every DID, in every media type, tampered rows too.
+"""Reads that are answered from stored bytes, against the same ones by handlers, which decode documents. What both say is the same,
+byte by byte, of every DID, in every media type, tampered rows too.
 
 A second replica, which reads nothing from stored bytes (``decoding_replica``), is asked for the same.
 """

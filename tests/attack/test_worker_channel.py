@@ -1,4 +1,4 @@
-"""A worker process that was taken over writes any octets into its channel: the server takes messages of the declared types, or nothing."""
+"""A worker process that was taken over writes any bytes into its channel: the server takes messages of the declared types, or nothing."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_what_is_no_message_is_refused(name: str) -> None:
 
 
 def test_a_message_that_is_too_long_is_refused_before_it_arrives() -> None:
-    with pytest.raises(Unreadable, match="announced 4194305 octets"):
+    with pytest.raises(Unreadable, match="announced 4194305 bytes"):
         list(FrameReader().feed(struct.pack(">I", channel.MAX_MESSAGE_OCTETS + 1)))
 
 

@@ -145,7 +145,7 @@ def fullest(schema: Json, item: bytes, cap: int) -> bytes:
 
 
 def bodies(operation: Json) -> Iterator[tuple[str, bytes]]:
-    """(name, octets) of the worst bodies of an operation, none above its cap."""
+    """(name, bytes) of the worst bodies of an operation, none above its cap."""
     cap = operation.get("x-max-body", CAP)
     yield from texts(cap).items()
     (content,) = resolved(operation["requestBody"])["content"].values()

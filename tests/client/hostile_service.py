@@ -1,4 +1,4 @@
-"""A server that answers as no good one does, with raw octets, and what a client in any language must make of each answer.
+"""A server that answers as no good one does, with raw bytes, and what a client in any language must make of each answer.
 
 Below ``/<case>/`` lies a service of its own; every request to it is kept.
 """
@@ -91,8 +91,8 @@ CASES = {
     "not UTF-8": Case("getHealth", (answer("200 OK", b'{"status":"\xff"}'),), "UNREADABLE", 1),
     "an error of another shape": Case("getHealth", (answer("400 Bad Request", b'{"error":[1]}'),), "UNREADABLE", 1),
     "an error that is null": Case("getHealth", (answer("400 Bad Request", b"null"),), "UNREADABLE", 1),
-    "too many octets": Case("getHealth", (ENDLESS,), "UNREADABLE", 1),
-    "too many octets of an error": Case("getHealth", (ENDLESS.replace(b"200 OK", b"400 Bad", 1),), "UNREADABLE", 1),
+    "too many bytes": Case("getHealth", (ENDLESS,), "UNREADABLE", 1),
+    "too many bytes of an error": Case("getHealth", (ENDLESS.replace(b"200 OK", b"400 Bad", 1),), "UNREADABLE", 1),
     "pages in a circle": Case("listCredentialSchemas", (PAGE,), "UNREADABLE", 2, paged=True),
     "pages without end": Case("listCredentialSchemas", (PAGE.replace(b"next\"", b"NNNN\""),), "UNREADABLE", 5, paged=True),
     "a page of no items": Case("listCredentialSchemas", (ALIVE,), "UNREADABLE", 1, paged=True),
@@ -113,7 +113,7 @@ CASES = {
 }  # fmt: skip
 ELSEWHERE = "led elsewhere"
 PATIENT = "asked to be patient"
-DRIPPING = "an octet now and then"
+DRIPPING = "an byte now and then"
 MOST_OCTETS = 100_000
 MOST_PAGES = 5
 

@@ -158,7 +158,7 @@ def resealed(life: RandomLife, place: int, change: Callable[[Json, Json], object
 
 
 def with_a_note(count: int) -> Callable[[Json, Json], object]:
-    """A signed body that has a text of so many characters, each three octets of UTF-8."""
+    """A signed body that has a text of so many characters, each three bytes of UTF-8."""
     return lambda body, proof: body["parameters"]["change"]["authorization"]["body"]["service"].update(note="☂" * count)
 
 

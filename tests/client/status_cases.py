@@ -89,7 +89,7 @@ def status_cases() -> Mapping[str, Case]:
         "of a bit less": made(packed(bits[1:])),
         "of a bit more": made(packed(bits + b"\0")),
         "of a bomb": made(packed(bytes(16 << 20))),
-        "with octets behind the bits": made(packed(bits, b"behind")),
+        "with bytes behind the bits": made(packed(bits, b"behind")),
         "with more bits behind the bits": made(packed(bits, zlib.compress(bits, wbits=GZIP))),
     }  # fmt: skip
     entries: dict[str, Json] = {

@@ -1,4 +1,4 @@
-"""What ``/docs`` serves of Swagger UI is the package that the lock file pins, octet for octet, with its licences."""
+"""What ``/docs`` serves of Swagger UI is the package that the lock file pins, byte for byte, with its licences."""
 
 import json
 from pathlib import Path

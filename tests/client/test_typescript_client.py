@@ -129,7 +129,7 @@ def test_what_has_no_name_is_not_asked_for(do: Run, given: dict[str, Any]) -> No
 
 
 def test_a_did_lives_in_chromium(application: Path, served: LocalServer) -> None:
-    """The same octets of the package, on a page of the service's origin."""
+    """The same bytes of the package, on a page of the service's origin."""
     program = shutil.which("chromium")
     if program is None:
         give_up = pytest.fail if os.environ.get("CI") else pytest.skip
@@ -169,7 +169,7 @@ class TestPackage(PackageCases):
 
 
 def test_the_verify_page_imports_these_modules(application: Path) -> None:
-    """Octet for octet; ``python -m openapi.clients`` writes them."""
+    """Byte for byte; ``python -m openapi.clients`` writes them."""
     package = application / "node_modules" / "identity-service-client" / "dist"
     served = {path.name: path.read_text("utf-8") for path in clients.PAGE_MODULES.glob("*.js")}
     assert {"log.js", "codec.js"} <= set(served)

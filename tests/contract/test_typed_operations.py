@@ -17,7 +17,7 @@ from identity_core import wire
 from identity_core.api.contract import operations
 from tests.reference import DOCUMENT, handlers_modules, use_cases_packages
 
-# It answers with the octets that are signed.
+# It answers with the bytes that are signed.
 SIGNED = {"getStatusList", "getStatusGaps"}
 # What several tags answer with.
 SHARED = ("api_keys", "caching")

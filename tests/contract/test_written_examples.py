@@ -1,4 +1,4 @@
-"""The examples that commands write are what those commands write: their files are the same, to the octet."""
+"""The examples that commands write are what those commands write: their files are the same, to the byte."""
 
 from __future__ import annotations
 

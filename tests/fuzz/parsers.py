@@ -1,4 +1,4 @@
-"""Every parser that takes octets or text of strangers: how it is called, what it may raise, and valid inputs to start from."""
+"""Every parser that takes bytes or text of strangers: how it is called, what it may raise, and valid inputs to start from."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ Refusals = tuple[type[Exception], ...]
 
 @dataclass(frozen=True)
 class Parser:
-    """``call`` gets octets. ``write`` gives the octets that the value stands for, where there is only one way to write it."""
+    """``call`` gets bytes. ``write`` gives the bytes that the value stands for, where there is only one way to write it."""
 
     call: Callable[[bytes], Any]
     raises: Refusals
@@ -83,7 +83,7 @@ class Parser:
 def of_text(
     call: Callable[[str], Any], raises: Refusals, *seeds: str, write: Callable[[Any], str] | None = None
 ) -> Parser:
-    """A parser of text: it gets octets as Latin-1, the way header fields and paths come, or as UTF-8 where they are that."""
+    """A parser of text: it gets bytes as Latin-1, the way header fields and paths come, or as UTF-8 where they are that."""
 
     def decoded(octets: bytes) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Edited, spliced and random octets for every parser of ``parsers.py``."""
+"""Edited, spliced and random bytes for every parser of ``parsers.py``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.fuzz.parsers import PARSERS, Parser
 
 ROUNDS: Final = int(os.environ.get("IDENTITY_ROUNDS", "50"))
 SEEDS: Final = Path(__file__).with_name("seeds")
-# A stranger's octets come in headers of 32 KiB and bodies of 256 KiB; a parser that needs longer than this for less is a lever.
+# A stranger's bytes come in headers of 32 KiB and bodies of 256 KiB; a parser that needs longer than this for less is a lever.
 CPU_SECONDS: Final = 0.25
 PIECES: Final = (
     *(
@@ -119,7 +119,7 @@ def check(parser: Parser, octets: bytes) -> None:
     finally:
         seconds = time.thread_time() - began
         gc.enable()
-        assert seconds < CPU_SECONDS, f"{len(octets)} octets took too long"
+        assert seconds < CPU_SECONDS, f"{len(octets)} bytes took too long"
     if parser.write is not None and value is not None:
         assert parser.write(value) == octets, "another text means the same"
 

@@ -61,7 +61,7 @@ def test_it_is_frozen_and_has_slots(value: type) -> None:
 
 
 def test_no_value_shows_a_secret_when_it_is_printed() -> None:
-    """What stands in a traceback or a line of a log: a field named ``secret`` of octets is in no representation."""
+    """What stands in a traceback or a line of a log: a field named ``secret`` of bytes is in no representation."""
     asked = []
     for module in modules_of("identity_core"):
         for each in vars(module).values():

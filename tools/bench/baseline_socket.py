@@ -1,6 +1,6 @@
-"""The floor of everything that is served: a socket on uvloop that answers each request with the same octets, and looks for its end only.
+"""The floor of everything that is served: a socket on uvloop that answers each request with the same bytes, and looks for its end only.
 
-``BASELINE`` names the file of the octets, ``BASELINE_PORT`` the port. A request ends with an empty line, or with a body whose
+``BASELINE`` names the file of the bytes, ``BASELINE_PORT`` the port. A request ends with an empty line, or with a body whose
 Content-Length its head names. Run by ``floor.py``.
 """
 

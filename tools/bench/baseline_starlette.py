@@ -1,4 +1,4 @@
-"""The yardstick: a bare Starlette application with one route that returns the octets of one answer of ours.
+"""The yardstick: a bare Starlette application with one route that returns the bytes of one answer of ours.
 
 It validates nothing, asks no bucket and reads no database. ``BASELINE`` names a JSON file {method, path, status,
 media_type, body, headers}. Run by ``bench_http.py``.

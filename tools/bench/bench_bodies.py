@@ -45,7 +45,7 @@ def measure(target: Target, method: str, path: str, operation: Json, times: int,
     rows.sort(reverse=True)
     print(f"{operation['operationId']}: {len(rows)} bodies, median {rows[len(rows) // 2][0]:.2f} ms", flush=True)
     for milliseconds, name, status, size in rows[:3]:
-        print(f"  {milliseconds:6.2f} ms  {status}  {size:7} octets  {name}", flush=True)
+        print(f"  {milliseconds:6.2f} ms  {status}  {size:7} bytes  {name}", flush=True)
 
 
 if __name__ == "__main__":

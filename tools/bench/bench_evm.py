@@ -3,7 +3,7 @@
     python -m tools.bench.bench_evm [--rounds 3] [--appends 512] [--seconds 20] [--folder .]
 
 Appends: one caller after the other, then many at once, on a chain that makes a block for every transaction; entries are 445
-octets. Anchors: ``--rate`` digests a second arrive evenly, a root is submitted for what arrived within ``--seal`` seconds, and
+bytes. Anchors: ``--rate`` digests a second arrive evenly, a root is submitted for what arrived within ``--seal`` seconds, and
 each digest waits until its root is confirmed. Gas is what the receipts say. The chain runs on the same machine.
 """
 

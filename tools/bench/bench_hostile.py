@@ -88,7 +88,7 @@ class Honest:
 
 
 def resident(server: Server) -> int:
-    """Memory of the server's processes that is their own, in octets."""
+    """Memory of the server's processes that is their own, in bytes."""
     lines = [(folder / "status").read_text() for folder in server.family().values()]
     return sum(int(text.partition("RssAnon:")[2].split()[0]) * 1024 for text in lines)
 

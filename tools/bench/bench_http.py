@@ -1,4 +1,4 @@
-"""Requests a second and CPU a request of the running service, beside a bare Starlette with the same octets and a bare socket.
+"""Requests a second and CPU a request of the running service, beside a bare Starlette with the same bytes and a bare socket.
 
     python -m tools.bench.bench_http [--seconds 3] [--rounds 5] [--connections 32] [--workers 1] [--dids 20000] [target ...]
 

@@ -1,4 +1,4 @@
-"""CPU a request of /1.0/identifiers beside resolveDid, for the same DID and the same octets.
+"""CPU a request of /1.0/identifiers beside resolveDid, for the same DID and the same bytes.
 
     python -m tools.bench.bench_identifiers [--rounds 40] [--requests 400]
 

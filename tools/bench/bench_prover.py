@@ -104,7 +104,7 @@ class Bench:
         self.prover.verify(asked, proof, context=context(), now=NOW)
 
     def case(self, name: str, runs: int) -> tuple[float, float, int, int]:
-        """Prove and verify in milliseconds, octets of the proofs, characters of the envelope."""
+        """Prove and verify in milliseconds, bytes of the proofs, characters of the envelope."""
         asked = statement(self.issuer.key, *CASES[name], schema=SCHEMA)
         proof = self.prove(asked)
         self.verify(asked, proof)
@@ -252,7 +252,7 @@ def anoncreds_figures(runs: int) -> None:
         check = partial(made.verify, asked, schemas, definitions, [], [], None)
         assert check()
         octets = len(jcs.canonicalize(made.to_dict()))
-        print(f"{title:34}{median(make, runs):10.2f}{median(check, runs):11.2f}{octets:9,} octets of JSON")
+        print(f"{title:34}{median(make, runs):10.2f}{median(check, runs):11.2f}{octets:9,} bytes of JSON")
 
 
 def main() -> None:

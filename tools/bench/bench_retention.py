@@ -82,7 +82,7 @@ def verifications(number: int) -> Row:
 
 
 def proofs(number: int) -> Row:
-    """One of 3,700 octets, which no ledger waits for."""
+    """One of 3,700 bytes, which no ledger waits for."""
     names = dict.fromkeys(("delegation_id", "schema_id", "ibct_id", "nonce", "caller"), f"urn:x:{number}")
     who = {"holder": CHOICE.choice(DIDS), "agent": CHOICE.choice(DIDS), "issuer": DIDS[0]}
     times = {"created_at": micros(_past(number)), "expires_at": micros(_past(number + 60))}
@@ -128,7 +128,7 @@ def consent_replies(number: int) -> Row:
 
 
 def idempotency_keys(number: int) -> Row:
-    """An answer of 900 octets."""
+    """An answer of 900 bytes."""
     names = {"key_hash": _octets(32).hex(), "fingerprint": _octets(32).hex()}
     return names | {"begun_at": micros(_past(number)), "status": 201, "headers": b"[]", "body": _octets(900)}
 

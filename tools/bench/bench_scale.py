@@ -15,7 +15,7 @@ one for the next run), serves both, and drives them in turn. Every request draws
 
 The files are read once before, so that the kernel has them where memory allows: what is compared is the service, not the disk.
 
-``socket`` is what a bare socket spends on the octets of a resolve.
+``socket`` is what a bare socket spends on the bytes of a resolve.
 
 The promise is a ratio of at most 1.2 for resolve and create. ``--few 20000`` shows ``any`` against a database that is small, but
 larger than the caches. ``--count 1000000 --versions 1`` is the largest that is promised; its seeding may take ten minutes. Resident

@@ -41,7 +41,7 @@ CHANGES_OF_ONE = 20
 
 @dataclass(frozen=True)
 class Sample:
-    """The server's processes together at one second; sizes in octets."""
+    """The server's processes together at one second; sizes in bytes."""
 
     second: float
     anonymous: int

@@ -2,7 +2,7 @@
 
     python -m tools.bench.bench_transparency [--entries 1000000] [--proofs 300] [--folder .]
 
-Entries of 700 octets, one DID for three of them. The tree is filled through the store as the projector does it; the projector's own rate is
+Entries of 700 bytes, one DID for three of them. The tree is filled through the store as the projector does it; the projector's own rate is
 measured over the SQL ledger with a part of them, since filling that takes the time of so many appends. The audit reads a
 directory, as `identity ledger audit --dir` does.
 """
@@ -97,7 +97,7 @@ async def proofs(store: Store, count: int, rounds: int, target: Path) -> None:
         ordered = sorted(times)
         p50, p99 = statistics.median(ordered) * 1e3, ordered[int(len(ordered) * 0.99)] * 1e3
         print(f"{label + f' at {count:,}':36} p50 {p50:7.3f} ms  p99 {p99:7.3f} ms")
-    print(f"offline proof, without cosignatures  {max(sizes):10,} octets")
+    print(f"offline proof, without cosignatures  {max(sizes):10,} bytes")
     for level in range(levels_of(count)):
         for tile in tiles_of(count, level):
             path = target / "tile" / tile.path
@@ -106,7 +106,7 @@ async def proofs(store: Store, count: int, rounds: int, target: Path) -> None:
 
 
 def disk(folder: Path, count: int) -> None:
-    """Octets of each table a million entries, by SQLite's own count."""
+    """Bytes of each table a million entries, by SQLite's own count."""
     import sqlite3
 
     with sqlite3.connect(folder / "identity.sqlite") as connection:

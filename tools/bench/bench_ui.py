@@ -4,7 +4,7 @@
 
 One server process, not pinned, on SQLite; one client that asks for a page after another on one connection, so a time is that of the
 service and of loopback. The DIDs are those of ``seeding``; rows of the timeline are written with SQL, half of them about the holder
-whose pages are asked for, one in a hundred of them about proofs. Octets are of the page and of all that it loads, packed by the
+whose pages are asked for, one in a hundred of them about proofs. Bytes are of the page and of all that it loads, packed by the
 browser's encodings where the service does so. The paint is that of Chromium, headless: from the click to first-contentful-paint.
 """
 

@@ -3,7 +3,7 @@
     python -m tools.bench.bench_witness verify [--entries 1000000] [--rounds 300]
     python -m tools.bench.bench_witness lag [--seconds 60] [--rate 20]
 
-`verify`: one entry of 700 octets in a tree of so many, a policy of four witnesses of whom three must have cosigned, as `identity ledger
+`verify`: one entry of 700 bytes in a tree of so many, a policy of four witnesses of whom three must have cosigned, as `identity ledger
 verify --policy` checks it once both files are read. The tree has its real height; entries other than the one are hashes of their numbers.
 
 `lag`: a ledger on disk that takes ``rate`` entries a second, its feeder, and four witnesses on loopback: two honest ones, which make the
@@ -83,7 +83,7 @@ def verify(entries: int, rounds: int) -> None:
         verify_entry(TlogProof.parse(file), policy)
         took.append((time.process_time() - started) * 1000)
     print(f"one entry of {entries:,}, CPU               {quantiles(took)}")
-    print(f"its file, an entry of {len(ENTRY)} octets      {len(file):8,} octets")
+    print(f"its file, an entry of {len(ENTRY)} bytes      {len(file):8,} bytes")
 
 
 def lie(it: socket.socket, _: bytes) -> None:

@@ -22,7 +22,7 @@ OWNER: Final = "key:seeding"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One entry and the state that it leads to, as octets, because they come from another process."""
+    """One entry and the state that it leads to, as bytes, because they come from another process."""
 
     did: str
     version: int

@@ -11,7 +11,7 @@ from tools.bench.servers import Reply, running
 
 
 def socket_floor_us(target: Target, ours: Reply, options: Namespace) -> float:
-    """CPU of an answer with the same octets from a bare socket; the median of ``options.rounds`` rounds."""
+    """CPU of an answer with the same bytes from a bare socket; the median of ``options.rounds`` rounds."""
     head = "".join(f"{name}: {value}\r\n" for name, value in ours.headers.items())
     with tempfile.NamedTemporaryFile() as canned:
         canned.write(f"HTTP/1.1 {ours.status} X\r\n{head}\r\n".encode() + ours.body)

@@ -1,7 +1,7 @@
 """The attackers of ``bench_hostile``, a process of their own: ``python -m tools.bench.hostile KIND PORT SECONDS ADDRESSES``.
 
 They come from 127.0.0.1 and as many addresses after it as are asked for, bounded in number and time. One that is refused or cut off
-comes again: after a second, or after a quarter where octets are poured.
+comes again: after a second, or after a quarter where bytes are poured.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ async def silent(loop: asyncio.AbstractEventLoop, connection: socket.socket) -> 
 
 
 async def dribble(loop: asyncio.AbstractEventLoop, connection: socket.socket) -> None:
-    """A header of one octet a second."""
+    """A header of one byte a second."""
     await loop.sock_sendall(connection, HEAD + b"X-A: ")
     while True:
         await loop.sock_sendall(connection, b"a")

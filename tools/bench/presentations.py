@@ -1,7 +1,7 @@
 """Suite 2 for ``bench_prover.py``: presentations, consent and blind issue of credentials of twelve slots, all hidden.
 
-The target is "holder-bound, valid now, not revoked, one 64-bit interval". CPU time of one process; octets are those of the proofs, without
-headers and question. Targets: 7.5 / 7.7 ms and 3,760 octets with consent, 0.3 ms for a consent, 2.5 ms for a blind issue of both sides,
+The target is "holder-bound, valid now, not revoked, one 64-bit interval". CPU time of one process; bytes are those of the proofs, without
+headers and question. Targets: 7.5 / 7.7 ms and 3,760 bytes with consent, 0.3 ms for a consent, 2.5 ms for a blind issue of both sides,
 1.5 ms more for a second credential.
 """
 
@@ -152,11 +152,11 @@ def _holder_figures(curve: Curve, runs: int) -> None:
     }
     figures = {name: median(step, runs) for name, step in steps.items()}
     print("blind issue: " + ", ".join(f"{name} {ms:.2f}" for name, ms in figures.items()), end="")
-    print(f"; {sum(figures.values()):.2f} ms in all, {len(commitment)} octets")
+    print(f"; {sum(figures.values()):.2f} ms in all, {len(commitment)} bytes")
     agreed, _ = consent.consent(suite, secret, [own_blind], b"M", os.urandom)
     making = median(lambda: consent.consent(suite, secret, [own_blind], b"M", os.urandom), runs)
     checking = median(lambda: consent.check_consent(suite, agreed, 1, b"M"), runs)
-    print(f"consent: made {making:.2f}, checked {checking:.2f} ms, {len(agreed)} octets")
+    print(f"consent: made {making:.2f}, checked {checking:.2f} ms, {len(agreed)} bytes")
 
 
 def welch(name: str, count: int) -> None:

@@ -166,8 +166,8 @@ def octets_per_version(folder: Path, entries: int, url: str | None) -> str:
     if url is not None:
         with psycopg.connect(url) as database:
             (size,) = database.execute("SELECT pg_database_size(current_database())").fetchone() or (0,)
-        return f"the database {size / entries:.0f} octets a version"
+        return f"the database {size / entries:.0f} bytes a version"
     sizes = {
         name: sum(file.stat().st_size for file in folder.glob(f"{name}.sqlite*")) for name in ("ledger", "identity")
     }
-    return ", ".join(f"{name} {size / entries:.0f} octets a version" for name, size in sizes.items())
+    return ", ".join(f"{name} {size / entries:.0f} bytes a version" for name, size in sizes.items())

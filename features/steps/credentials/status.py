@@ -181,7 +181,7 @@ def gaps_are_signed(world: World) -> None:
     assert (manifest["gaps"], len(manifest["shards"]), manifest["edition"]) == (1, 1, 1)
 
 
-@then("its octets have the digest that the list says, and never change")
+@then("its bytes have the digest that the list says, and never change")
 def shard_is_named(world: World) -> None:
     octets = world.answer.content
     assert hashlib.sha256(octets).digest() == from_base64url(world.notes["digest"])

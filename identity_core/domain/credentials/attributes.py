@@ -1,6 +1,6 @@
 """Typed attributes of a credential, and the messages and header that its issuer signs (PROTOCOL.md §2).
 
-A schema fixes order, type, scale and domain of the attributes. Each attribute has a *hashed slot* (the octets of its
+A schema fixes order, type, scale and domain of the attributes. Each attribute has a *hashed slot* (the bytes of its
 value, mapped to a scalar as the BBS draft maps any message); each ordered one (integer, decimal, date, datetime) has in
 addition a *numeric slot* whose scalar is the value itself, so that it can be compared in zero knowledge. Both slots follow
 from the typed value, and an importer recomputes both. Every attribute of the schema is always present, null included,
@@ -88,7 +88,7 @@ class TypedValue:
 
     @property
     def octets(self) -> bytes:
-        """The message of the hashed slot. The first octet tells a value from a null, whatever its text is."""
+        """The message of the hashed slot. The first byte tells a value from a null, whatever its text is."""
         return b"\x01" + self.text.encode()
 
     @property
@@ -235,14 +235,14 @@ def _read_string(value: JsonValue, scale: int) -> TypedValue:
     if not isinstance(value, str):
         raise ValueRefused("not a string")
     if len(value) > MAX_STRING_OCTETS:
-        raise ValueRefused(f"a string is at most {MAX_STRING_OCTETS} octets of UTF-8")
+        raise ValueRefused(f"a string is at most {MAX_STRING_OCTETS} bytes of UTF-8")
     text = unicodedata.normalize("NFC", value)
     try:
         octets = text.encode()
     except UnicodeEncodeError:
         raise ValueRefused("the string is not Unicode text") from None
     if len(octets) > MAX_STRING_OCTETS:
-        raise ValueRefused(f"a string is at most {MAX_STRING_OCTETS} octets of UTF-8")
+        raise ValueRefused(f"a string is at most {MAX_STRING_OCTETS} bytes of UTF-8")
     return TypedValue(AttributeType.STRING, text, None)
 
 

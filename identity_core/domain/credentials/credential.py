@@ -49,8 +49,8 @@ class StatusPurpose(StrEnum):
 
 @value_class
 class Binding:
-    """The additional data of a credential of suite 2 (PROTOCOL-2.md §2, §3): the octets of the signed header, the 48
-    octets K of the holder's commitment, the handle in the status list (0 without one), and the name of the holder's
+    """The additional data of a credential of suite 2 (PROTOCOL-2.md §2, §3): the bytes of the signed header, the 48
+    bytes K of the holder's commitment, the handle in the status list (0 without one), and the name of the holder's
     secret at its custodian (``NO_SECRET`` where a wallet keeps it). ``secret_replaced``: the holder had another secret
     at this issuer before, and the issuer accepted that."""
 
@@ -63,7 +63,7 @@ class Binding:
 
 @value_class
 class Credential:
-    """One credential. ``issuer_public_key`` are the 96 octets of the key that ``verification_method`` named when the
+    """One credential. ``issuer_public_key`` are the 96 bytes of the key that ``verification_method`` named when the
     credential came in; ``status_index`` counts through all status lists of the issuer (``domain/credentials/status_list.py``);
     ``created_by`` is ``Caller.author``. It is valid from ``valid_from`` until just before ``valid_until``. One of suite 1 has no
     ``binding``. ``forgotten_at`` is when the holder had the former secret forgotten that it is bound to."""
@@ -157,18 +157,18 @@ def canonical_values(schema: Schema, values: Mapping[str, Any]) -> dict[str, Jso
 
 
 def parse_signature(text: str) -> bytes:
-    """The 80 octets of ``signature``: base64url, bare or as multibase ``u…``. Raises ``InvalidCredential``."""
+    """The 80 bytes of ``signature``: base64url, bare or as multibase ``u…``. Raises ``InvalidCredential``."""
     try:
         octets = multibase.base64url_decode(text.removeprefix("u") if len(text) == 108 else text)
     except ValueError:
         octets = b""
     if len(octets) != SIGNATURE_OCTETS:
-        raise InvalidCredential(details={"reason": "the signature is not 80 octets in base64url"})
+        raise InvalidCredential(details={"reason": "the signature is not 80 bytes in base64url"})
     return octets
 
 
 def check_signature(public_key: bytes, signature: bytes, schema: Schema, canonical: Mapping[str, JsonValue]) -> None:
-    """Raises ``InvalidCredential`` unless this key (96 octets) signed exactly this schema and these values."""
+    """Raises ``InvalidCredential`` unless this key (96 bytes) signed exactly this schema and these values."""
     # The curve backends are slow to load, and most processes of the command line never need them.
     from identity_bbs import interface
     from identity_bbs.bls12381 import select

@@ -28,7 +28,7 @@ MAX_ATTRIBUTES = 64
 MAX_SCHEMA_ID = 512
 
 Message = bytes | int
-"""What is signed in a slot: octets, which BBS maps to a scalar, or the scalar itself in a numeric slot."""
+"""What is signed in a slot: bytes, which BBS maps to a scalar, or the scalar itself in a numeric slot."""
 
 
 @value_class
@@ -51,7 +51,7 @@ class Schema:
         return next((attribute for attribute in self.attributes if attribute.name == name), None)
 
     def hashed_slot(self, name: str) -> int:
-        """The slot of the attribute's octets. Raises ``KeyError``."""
+        """The slot of the attribute's bytes. Raises ``KeyError``."""
         return _slots(self)[name][0]
 
     def numeric_slot(self, name: str) -> int:
@@ -75,7 +75,7 @@ class Schema:
 
     @property
     def header(self) -> bytes:
-        """The canonical octets of the signed header."""
+        """The canonical bytes of the signed header."""
         return _header(self)
 
     @classmethod
@@ -137,7 +137,7 @@ def read_schema(value: Mapping[str, Any]) -> Schema:
 def _header(schema: Schema) -> bytes:
     octets = HEADER_TAG + jcs.canonicalize({"attributes": attribute_members(schema), "schema": schema.id})
     if len(octets) > MAX_HEADER_OCTETS:
-        raise ValueRefused(f"the header is longer than {MAX_HEADER_OCTETS} octets")
+        raise ValueRefused(f"the header is longer than {MAX_HEADER_OCTETS} bytes")
     return octets
 
 

@@ -98,4 +98,4 @@ def unsigned(
 
 
 class StatusListRefused(ValueError):
-    """The octets, handles or times are not those of a list of signed gaps; the text says why, and is safe to show."""
+    """The bytes, handles or times are not those of a list of signed gaps; the text says why, and is safe to show."""

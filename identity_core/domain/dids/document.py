@@ -65,7 +65,7 @@ class DidDocument:
 
     ``octets`` are the document as JSON, members in the order in which people read them: what is stored and what is answered. They are
     made of the fields, but where they are there already: ``written`` by a store of ours, or found as somebody else wrote them. A document
-    that is ``load``ed is read when one of its fields is asked for, because most answers need its octets alone.
+    that is ``load``ed is read when one of its fields is asked for, because most answers need its bytes alone.
     """
 
     did: str

@@ -177,7 +177,7 @@ MOST_BBS_KEYS_AT_ONCE: Final = 3
 """So many keys may join in one version. A pairing is dear, and no one needs more: what a single request costs stays small."""
 
 Possession = bytes | Key
-"""The 80 octets of a proof, or the key that makes them when the DID is known, which is after its first entry is drafted."""
+"""The 80 bytes of a proof, or the key that makes them when the DID is known, which is after its first entry is drafted."""
 
 
 def require_possession(

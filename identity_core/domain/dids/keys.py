@@ -155,7 +155,7 @@ class Key:
     """A key that a DID is to have. ``type`` is a verification method type, ``public`` and ``secret`` are multikeys (CID 1.0 §2.2.2);
     ``purposes`` are verification relationships, or ``RECOVERY`` alone.
 
-    ``secret`` is there where the key was made here, ``possession`` (80 octets) where somebody else proves to have that of a BBS key.
+    ``secret`` is there where the key was made here, ``possession`` (80 bytes) where somebody else proves to have that of a BBS key.
     Neither is part of what is changed: an entry has the proofs beside the change.
     """
 
@@ -167,7 +167,7 @@ class Key:
 
     @property
     def secret_raw(self) -> bytes:
-        """The 32 octets within ``secret``. Raises ``ValueError`` where there is none."""
+        """The 32 bytes within ``secret``. Raises ``ValueError`` where there is none."""
         return multikey.decode_secret(self.secret or "")[1]
 
 

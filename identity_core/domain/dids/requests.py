@@ -70,7 +70,7 @@ def possession(text: str | None) -> bytes | None:
         return multibase.base64url_decode(text)
     except ValueError as error:
         raise InvalidDocument(
-            "proofOfPossession is base64url without padding, of 80 octets.", details={"member": "proofOfPossession"}
+            "proofOfPossession is base64url without padding, of 80 bytes.", details={"member": "proofOfPossession"}
         ) from error
 
 

@@ -137,7 +137,7 @@ def digest(text: str) -> str:
 
 def due(state: DidState) -> datetime | None:
     """When the next grace period ends, or None."""
-    # Most documents have no key in grace, and their octets, which are of our making, tell it without being read.
+    # Most documents have no key in grace, and their bytes, which are of our making, tell it without being read.
     if b'"revoked"' not in state.document.octets:
         return None
     return min([method.revoked for method in state.document.methods if method.revoked is not None], default=None)
@@ -251,12 +251,12 @@ def counted(metadata: dict[str, Any]) -> int | None:
 
 
 def has_present_form(metadata: bytes) -> bool:
-    """Return whether the octets, which are ours, are of form ``FORM``."""
+    """Return whether the bytes, which are ours, are of form ``FORM``."""
     return _MARK in metadata
 
 
 def is_earlier_form(metadata: bytes, present: bytes) -> bool:
-    """Return whether the octets, which are ours, are what an earlier version made of the entries of which this one makes ``present``: no
+    """Return whether the bytes, which are ours, are what an earlier version made of the entries of which this one makes ``present``: no
     member says anything else, and none is missing but those that were added later."""
     earlier: dict[str, Any] = orjson.loads(metadata)
     whole: dict[str, Any] = orjson.loads(present)

@@ -7,7 +7,7 @@ from identity_codec.values import value_class
 
 @value_class
 class StoredVersion:
-    """A version as the index has it, and as it is answered. ``changes``: octets of a JSON array. Times: microseconds since 1970."""
+    """A version as the index has it, and as it is answered. ``changes``: bytes of a JSON array. Times: microseconds since 1970."""
 
     version_id: int
     created: int

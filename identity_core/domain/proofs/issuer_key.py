@@ -30,7 +30,7 @@ def controller_of(method_id: str) -> Did:
 
 
 def assertion_key(document: Mapping[str, JsonValue], method_id: str, now: datetime) -> bytes:
-    """The 96 octets of the key. Raises ``ValueError`` when the document has no such key in force at ``now`` (aware UTC)."""
+    """The 96 bytes of the key. Raises ``ValueError`` when the document has no such key in force at ``now`` (aware UTC)."""
     key_type, raw = multikey.decode_public(assertion_multikey(document, method_id, now))
     if key_type != multikey.BLS12381G2:
         raise ValueError("the issuer's key is not one that signs credentials")
@@ -97,7 +97,7 @@ def absolute(did: str, reference: JsonValue) -> str | None:
 
 
 def agent_key_of(text: str) -> bytes:
-    """The 32 octets of an agent's key of its Ed25519 multikey. Raises ``ValueError`` for any other one, and for a key that is not safe."""
+    """The 32 bytes of an agent's key of its Ed25519 multikey. Raises ``ValueError`` for any other one, and for a key that is not safe."""
     kind, raw = multikey.decode_public(text)
     if kind != multikey.ED25519:
         raise ValueError("an agent's key is an Ed25519 multikey")

@@ -127,7 +127,7 @@ class InRange:
 
 @value_class
 class Equals:
-    """The slot holds this message: a scalar in a numeric slot, octets (which are then disclosed) in a hashed one."""
+    """The slot holds this message: a scalar in a numeric slot, bytes (which are then disclosed) in a hashed one."""
 
     slot: int
     message: Message
@@ -139,7 +139,7 @@ class Equals:
 
 @value_class
 class MemberOf:
-    """The slot holds one of these messages; at least two, all scalars or all octets, in ascending order."""
+    """The slot holds one of these messages; at least two, all scalars or all bytes, in ascending order."""
 
     slot: int
     messages: tuple[Message, ...]

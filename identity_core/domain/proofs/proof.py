@@ -42,7 +42,7 @@ class WitnessInvalid(InternalError):
 
 @value_class
 class IssuerKey:
-    """The key of an assertion method, resolved by the verifier: never taken from a proof. ``public_key`` has 96 octets."""
+    """The key of an assertion method, resolved by the verifier: never taken from a proof. ``public_key`` has 96 bytes."""
 
     verification_method: str
     public_key: bytes
@@ -81,7 +81,7 @@ def nonce_of(challenge: str) -> bytes:
     nonce = challenge.encode()
     if not MIN_NONCE_OCTETS <= len(nonce) <= MAX_NONCE_OCTETS:
         raise InvalidRequest(
-            f"A challenge has {MIN_NONCE_OCTETS} to {MAX_NONCE_OCTETS} octets of UTF-8.",
+            f"A challenge has {MIN_NONCE_OCTETS} to {MAX_NONCE_OCTETS} bytes of UTF-8.",
             details={"member": "challenge"},
         )
     return nonce
@@ -91,7 +91,7 @@ def nonce_of(challenge: str) -> bytes:
 class Context:
     """For whom and when a proof is made. Every field is said explicitly; None means that there is none.
 
-    ``nonce`` is the verifier's, 16 to 256 octets; ``capability`` is ``capability_digest`` or None; ``agent`` is a DID, only there
+    ``nonce`` is the verifier's, 16 to 256 bytes; ``capability`` is ``capability_digest`` or None; ``agent`` is a DID, only there
     when the verifier asks for it, because it links all proofs of one agent. Times are whole seconds, aware UTC.
     """
 
@@ -108,9 +108,9 @@ class Context:
             if not 1 <= len(text) <= MAX_TEXT or not text.isprintable():
                 raise ValueError(f"audience, proof id and agent are 1 to {MAX_TEXT} printable characters")
         if not MIN_NONCE_OCTETS <= len(self.nonce) <= MAX_NONCE_OCTETS:
-            raise ValueError(f"a nonce has {MIN_NONCE_OCTETS} to {MAX_NONCE_OCTETS} octets")
+            raise ValueError(f"a nonce has {MIN_NONCE_OCTETS} to {MAX_NONCE_OCTETS} bytes")
         if self.capability is not None and len(self.capability) != 32:
-            raise ValueError("a capability digest has 32 octets")
+            raise ValueError("a capability digest has 32 bytes")
         for time in (self.issued_at, self.expires_at):
             if time.tzinfo is None or time.microsecond:
                 raise ValueError("the times of a context are aware and in whole seconds")
@@ -119,7 +119,7 @@ class Context:
 
     @property
     def json(self) -> dict[str, JsonValue]:
-        """Its one JSON form; times are seconds since 1970, octets base64url, what is None is left out."""
+        """Its one JSON form; times are seconds since 1970, bytes base64url, what is None is left out."""
         value: dict[str, JsonValue] = {
             "audience": self.audience,
             "expiresAt": int(self.expires_at.timestamp()),

@@ -68,7 +68,7 @@ class StoredProof:
 
     ``predicate`` is the canonical ``ZKPredicate``, of several the first; ``question`` what was asked with ``credentials``, as
     ``ProofRecord`` has it, where ``predicate`` is empty and ``credential_id``, ``issuer`` and ``schema_id`` are those of the first;
-    ``salt`` (32 octets) hides the proof in its anchor's commitment and is shown to those alone who may see the proof; ``caller`` is
+    ``salt`` (32 bytes) hides the proof in its anchor's commitment and is shown to those alone who may see the proof; ``caller`` is
     ``Caller.identity``; ``challenge`` and ``domain`` are the verifier's, None where the request had none (the proof is then bound to
     ``nonce``, the IBCT's). ``anchor`` is None for a proof that was never to be anchored; ``anchor_details`` is the JSON of its
     ``AnchorPath`` (identity_tlog), None while it is in no batch.

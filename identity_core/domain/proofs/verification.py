@@ -81,7 +81,7 @@ class Expectation:
     method; ``max_age`` how long ago the proof may have been made, by its own word; ``status_max_age`` how long ago the
     epoch of its status list may have ended. ``requires`` names what of ``NEVER_PROVEN`` the proof must itself say.
     ``question`` stands instead of predicates, issuer and schema, for a proof about several credentials, or of
-    alternatives, equal attributes or a pseudonym. ``agent_key``, 32 octets of Ed25519, is whose signature hands the
+    alternatives, equal attributes or a pseudonym. ``agent_key``, 32 bytes of Ed25519, is whose signature hands the
     proof over; ``consent_cover`` what the holder's consent must be about at least, without it audience, challenge and
     question."""
 

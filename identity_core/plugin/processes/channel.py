@@ -1,4 +1,4 @@
-"""How server and worker talk: octets of a known length, each a message as JSON.
+"""How server and worker talk: bytes of a known length, each a message as JSON.
 
 Down goes what the server asks, in the port's own dataclasses. Up comes what a plugin made of it, so it is read as a stranger's request
 is: the bounds of ``strict_json``, then the declared types, then the domain's own parsers where a type alone is no evidence.
@@ -236,12 +236,12 @@ class FrameReader:
         self._seen = bytearray()
 
     def feed(self, octets: bytes) -> Iterator[Message]:
-        """The messages that are complete with these octets. Raises ``Unreadable``."""
+        """The messages that are complete with these bytes. Raises ``Unreadable``."""
         self._seen += octets
         while len(self._seen) >= _HEAD.size:
             (length,) = _HEAD.unpack_from(self._seen)
             if length > MAX_MESSAGE_OCTETS:
-                raise Unreadable(f"announced {length} octets, more than is taken")
+                raise Unreadable(f"announced {length} bytes, more than is taken")
             end = _HEAD.size + length
             if len(self._seen) < end:
                 return

@@ -1,7 +1,7 @@
 """The tables of the store, as SQLModel classes: what the steps of ``migrations/`` are written from and checked against.
 
 Statements are written by hand beside this, or made by ``records.py``; nothing imports the package but the author of a step,
-``identity doctor`` and tests. Times are microseconds since 1970 (UTC) unless a name says seconds; hashes and documents are raw octets.
+``identity doctor`` and tests. Times are microseconds since 1970 (UTC) unless a name says seconds; hashes and documents are raw bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAMING = {
 
 metadata_of_store = MetaData(naming_convention=NAMING)
 
-# Compared octet by octet everywhere, whatever the server's locale.
+# Compared byte by byte everywhere, whatever the server's locale.
 Name = Text().with_variant(Text(collation="C"), "postgresql")
 # In SQLite only a key of exactly this type is the row's own number.
 RowNumber = BigInteger().with_variant(Integer(), "sqlite")

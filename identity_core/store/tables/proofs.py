@@ -13,7 +13,7 @@ _ANCHOR_REVOKED = text("anchor_revoked_block IS NOT NULL")
 class InvocationRow(StoreModel, table=True):
     """One use of an IBCT; see ``ports/proofs.py``. Nonce and id are there as their SHA-256.
 
-    ``outcome`` is NULL while the proof is being made, under a ``lease`` (16 random octets) that ends at ``lease_until``; then ``proved``
+    ``outcome`` is NULL while the proof is being made, under a ``lease`` (16 random bytes) that ends at ``lease_until``; then ``proved``
     with ``proof_id``, ``refused`` where the predicate does not hold, or the code of another refusal. ``details`` is the JSON of the anchor,
     of the details of a refused predicate, or of message and details of another refusal, as they were answered.
     """
@@ -142,7 +142,7 @@ class AnchorBatch(StoreModel, table=True):
 
 
 class AnchorLease(StoreModel, table=True):
-    """One row: the worker that may change batches, by its 16 octets, until when."""
+    """One row: the worker that may change batches, by its 16 bytes, until when."""
 
     __tablename__ = "anchor_lease"
 

@@ -89,7 +89,7 @@ class MintedKey:
 
 @value_class
 class CreateApiKey:
-    """``random`` gives octets of the operating system's random source."""
+    """``random`` gives bytes of the operating system's random source."""
 
     store: WritableKeyStore
     record: RecordKeyChange
@@ -194,7 +194,7 @@ class RotatedKey:
 
 @value_class
 class RotateApiKey:
-    """Makes a successor with the same rights and limits; the old key works until the end of the grace period. ``random`` gives octets
+    """Makes a successor with the same rights and limits; the old key works until the end of the grace period. ``random`` gives bytes
     of the operating system's random source."""
 
     change: ChangeStored

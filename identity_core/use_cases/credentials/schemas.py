@@ -2,7 +2,7 @@
 
 getCredentialSchema: what the issuers who use a schema sign. Public, because verifiers need it.
 
-listCredentialSchemas: all that are registered, in order of id. Everybody may ask, so a page is bounded in octets too.
+listCredentialSchemas: all that are registered, in order of id. Everybody may ask, so a page is bounded in bytes too.
 """
 
 from __future__ import annotations

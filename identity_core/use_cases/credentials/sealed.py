@@ -25,7 +25,7 @@ from identity_core.ports.credentials import Credentials, CredentialSchemas
 
 @value_class
 class CredentialSeal:
-    """``key`` has 32 octets and is never printed; ``random`` is the operating system's random source."""
+    """``key`` has 32 bytes and is never printed; ``random`` is the operating system's random source."""
 
     key: bytes
     random: Callable[[int], bytes]
@@ -50,7 +50,7 @@ class CredentialSeal:
 
 
 def _bound(credential: Credential) -> bytes:
-    """The texts with their lengths before them, so that no two lists of texts give the same octets."""
+    """The texts with their lengths before them, so that no two lists of texts give the same bytes."""
     binding = credential.binding
     texts = (
         "identity credential v1" if binding is None else "identity credential v2",

@@ -4,7 +4,7 @@ getStatusList: an issuer's list as a verifiable credential, signed by the servic
 
 The service keeps the lists, also of issuers whose keys it does not hold, so it is the service that signs them: with its log
 key, which every DID log made here names in ``updateKeys``, as ``did:key``, under ``eddsa-jcs-2022``. The same bits are the same
-octets, no matter who asks and which process answers, so that caches can hold them.
+bytes, no matter who asks and which process answers, so that caches can hold them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ KEPT: Final = 256
 
 @value_class
 class SignedStatusList:
-    """The list as the octets that are served; ``version`` changes whenever they do."""
+    """The list as the bytes that are served; ``version`` changes whenever they do."""
 
     version: int
     octets: bytes

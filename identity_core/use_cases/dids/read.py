@@ -227,7 +227,7 @@ OCTETS_AT_ONCE: Final = ENTRIES_OF_A_PAGE * 16 * 1024
 
 @value_class
 class DidLog:
-    """A log as JSON lines, each closed by a newline: its length in octets, its pages, and how many versions it has."""
+    """A log as JSON lines, each closed by a newline: its length in bytes, its pages, and how many versions it has."""
 
     octets: int
     pages: AsyncIterator[bytes]

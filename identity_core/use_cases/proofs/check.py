@@ -55,7 +55,7 @@ class VerifiedProof:
 def check(
     received: ReceivedProof, prover: Prover, *, issuer_key: bytes, expectation: Expectation, now: datetime
 ) -> VerifiedProof:
-    """The proof checked by ``prover``, which is of its suite. ``issuer_key`` is the raw public key (96 octets); ``now`` aware UTC. Raises
+    """The proof checked by ``prover``, which is of its suite. ``issuer_key`` is the raw public key (96 bytes); ``now`` aware UTC. Raises
     ``ProofInvalid``."""
     presented = prover.read(received.proof)
     unchecked = expectation.compare(presented, now)
@@ -70,7 +70,7 @@ NAME = "issuerKey"
 
 @value_class
 class FoundKey:
-    """The check, the raw key (96 octets) where it is right, and what is strange about the document that has it."""
+    """The check, the raw key (96 bytes) where it is right, and what is strange about the document that has it."""
 
     check: Check
     raw: bytes | None = None

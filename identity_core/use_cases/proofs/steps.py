@@ -102,7 +102,7 @@ class ProofAttempt:
         holder, agent = reader.parse(request.holder_did), reader.parse(request.agent_did)
         if len(given(request.challenge, "").encode()) > MAX_NONCE_OCTETS:
             raise InvalidRequest(
-                f"challenge has at most {MAX_NONCE_OCTETS} octets in UTF-8.", details={"member": "challenge"}
+                f"challenge has at most {MAX_NONCE_OCTETS} bytes in UTF-8.", details={"member": "challenge"}
             )
         if not given(request.domain, "").isprintable():
             raise InvalidRequest("domain is of printable characters.", details={"member": "domain"})

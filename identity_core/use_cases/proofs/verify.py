@@ -231,7 +231,7 @@ class VerifyProof:
         return verdict
 
     async def _kept(self, received: ReceivedProof, verdict: ProofVerification) -> StoredProof | None:
-        """The stored proof that this is, octet by octet but for the signature of the agent who hands it over. An id alone is what anybody
+        """The stored proof that this is, byte by byte but for the signature of the agent who hands it over. An id alone is what anybody
         can write into a proof."""
         if verdict.presented is None:
             return None

@@ -20,7 +20,7 @@ Claim = tuple[BbsPublicKey, Proof]
 
 
 def wrong_groups(suite: Ciphersuite, groups: Sequence[Sequence[Claim]], random: Callable[[int], bytes]) -> set[int]:
-    """The numbers of the groups of claims that do not hold, each group as a whole. ``random`` gives octets that no prover can foretell.
+    """The numbers of the groups of claims that do not hold, each group as a whole. ``random`` gives bytes that no prover can foretell.
 
     One product where all hold; each wrong group costs two more for every halving, and all wrong twice as many as there are groups.
     """
@@ -42,5 +42,5 @@ def wrong_groups(suite: Ciphersuite, groups: Sequence[Sequence[Claim]], random: 
 def _weight(random: Callable[[int], bytes]) -> int:
     octets = random(_WEIGHT_OCTETS)
     if len(octets) != _WEIGHT_OCTETS:
-        raise ValueError(f"the source of randomness gave {len(octets)} of {_WEIGHT_OCTETS} octets")
+        raise ValueError(f"the source of randomness gave {len(octets)} of {_WEIGHT_OCTETS} bytes")
     return int.from_bytes(octets, "big")

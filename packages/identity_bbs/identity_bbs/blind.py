@@ -42,7 +42,7 @@ BLIND_DST: Final = b"IDENTITY-SERVICE-ZKPRED-V2_XMD:SHA-256_H2S_BLIND_"
 
 
 class CommitmentInvalid(ValueError):
-    """The octets are no commitment for this credential, nonce and holder."""
+    """The bytes are no commitment for this credential, nonce and holder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +67,14 @@ class IssueRequest:
 
 
 class Commitment(NamedTuple):
-    """A checked commitment: K, which goes under the issuer's signature, and T as octets, for the issuer's record of who is who."""
+    """A checked commitment: K, which goes under the issuer's signature, and T as bytes, for the issuer's record of who is who."""
 
     octets: bytes
     point: G1
 
     @property
     def point_octets(self) -> bytes:
-        """K, 48 octets; whoever keeps the credential keeps it too."""
+        """K, 48 bytes; whoever keeps the credential keeps it too."""
         return self.octets[:G1_OCTETS]
 
     @property
@@ -98,7 +98,7 @@ def holder_message(request: IssueRequest, authentication_method: str, commitment
 def commit(
     suite: Ciphersuite, secret: HolderSecret, request: IssueRequest, random: Callable[[int], bytes]
 ) -> tuple[bytes, int]:
-    """The 192 octets for the issuer, K ‖ T ‖ z_0 ‖ z_1 ‖ c, and b, which the keeper keeps. Equation (3.2)."""
+    """The 192 bytes for the issuer, K ‖ T ‖ z_0 ‖ z_1 ‖ c, and b, which the keeper keeps. Equation (3.2)."""
     masks = _masks(secret, request, random)
     (blind,) = masks.scalars(1)
     return _committed(suite, secret, blind, request, masks), blind
@@ -113,9 +113,9 @@ def commit_to(
 
 
 def derived_blind(material: bytes) -> int:
-    """The blind that follows from at least 32 octets of secret entropy, other ones for each credential. Raises ``ValueError``."""
+    """The blind that follows from at least 32 bytes of secret entropy, other ones for each credential. Raises ``ValueError``."""
     if len(material) < SCALAR_OCTETS:
-        raise ValueError(f"a blind is made of at least {SCALAR_OCTETS} octets")
+        raise ValueError(f"a blind is made of at least {SCALAR_OCTETS} bytes")
     return hash_to_scalar(material, BLIND_DST)
 
 
@@ -134,7 +134,7 @@ def _committed(
 
 
 def check_commitment(suite: Ciphersuite, octets: bytes, request: IssueRequest) -> Commitment:
-    """Raises ``CommitmentInvalid`` unless who made these octets can open K, and T belongs to it."""
+    """Raises ``CommitmentInvalid`` unless who made these bytes can open K, and T belongs to it."""
     base = suite.curve.hash_to_g1(issuer_pseudonym_message(request.issuer), PSEUDONYM_DST)
     try:
         points = check_points(suite, octets, 1, base, _commitment_challenge(request))
@@ -174,7 +174,7 @@ def verify_blind(
     commitment_point: bytes,
     signature: Signature,
 ) -> None:
-    """Needs K (48 octets) and neither s nor b. Raises ``BbsSignatureInvalid``, ``InvalidPoint``, ``InvalidBlsKey``."""
+    """Needs K (48 bytes) and neither s nor b. Raises ``BbsSignatureInvalid``, ``InvalidPoint``, ``InvalidBlsKey``."""
     b, _ = _signed_point(suite, public_key, header, known, suite.curve.octets_to_g1(commitment_point))
     core.verify_point(suite, octets_to_public_key(suite, public_key), signature, b)
 

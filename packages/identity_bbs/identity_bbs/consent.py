@@ -30,7 +30,7 @@ CONSENT_DST: Final = b"IDENTITY-SERVICE-ZKPRED-V2_XMD:SHA-256_H2S_CONSENT_"
 
 
 class ConsentInvalid(ValueError):
-    """The octets are no consent to this message by one holder of all the credentials."""
+    """The bytes are no consent to this message by one holder of all the credentials."""
 
 
 def pseudonym_message(context: str) -> bytes:
@@ -56,7 +56,7 @@ def consent(
 
 
 class CheckedConsent(NamedTuple):
-    """K' of each credential, and P as octets where there is a pseudonym."""
+    """K' of each credential, and P as bytes where there is a pseudonym."""
 
     points: tuple[G1, ...]
     pseudonym: bytes | None
@@ -84,7 +84,7 @@ def check_agreed(
     pseudonym: str | None = None,
 ) -> None:
     """For whoever proves with a consent from elsewhere: it is to ``message``, and with ρ to just the credentials of these commitments K (48
-    octets each), K = K' + ρ·H_1. Raises ``ConsentInvalid``."""
+    bytes each), K = K' + ρ·H_1. Raises ``ConsentInvalid``."""
     curve = suite.curve
     points = check_consent(suite, octets, len(commitments), message, pseudonym).points
     if len(rhos) != len(points):

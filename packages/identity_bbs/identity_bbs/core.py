@@ -1,4 +1,4 @@
-"""The draft's core operations, on scalars instead of octet messages: CoreSign, CoreVerify and the parts of a proof.
+"""The draft's core operations, on scalars instead of byte messages: CoreSign, CoreVerify and the parts of a proof.
 
 A prover that shows more than disclosure chooses the masks (``RandomScalars.m_tildes``), calls ``proof_init``, hashes
 what it likes of the result into its presentation header, and takes the challenge for its own arguments too; the proof

@@ -1,4 +1,4 @@
-"""ProofGen and ProofVerify of the draft, octets in and octets out: proofs that disclose messages and prove nothing more."""
+"""ProofGen and ProofVerify of the draft, bytes in and bytes out: proofs that disclose messages and prove nothing more."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def proof_gen(
     disclosed_indexes: Sequence[int],
     random_scalars: Callable[[int], Sequence[int]] = calculate_random_scalars,
 ) -> bytes:
-    """A proof of 272 + 32·U octets that shows the messages at ``disclosed_indexes`` (0-based, strictly ascending).
+    """A proof of 272 + 32·U bytes that shows the messages at ``disclosed_indexes`` (0-based, strictly ascending).
 
     ``random_scalars`` is another source only where vectors are made again. The signature is not verified, as in the draft.
-    Raises ``InvalidBlsKey``, ``BbsSignatureInvalid`` for octets that are no signature, ``ValueError`` for the rest.
+    Raises ``InvalidBlsKey``, ``BbsSignatureInvalid`` for bytes that are no signature, ``ValueError`` for the rest.
     """
     check_octets("header", header)
     check_octets("presentation header", presentation_header)

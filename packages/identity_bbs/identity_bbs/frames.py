@@ -1,6 +1,6 @@
-"""Unambiguous octets of a list of fields, for what is hashed.
+"""Unambiguous bytes of a list of fields, for what is hashed.
 
-A frame is tag, number of fields and fields, each length-prefixed with 8 octets, so that two different lists of fields never give one
+A frame is tag, number of fields and fields, each length-prefixed with 8 bytes, so that two different lists of fields never give one
 string. Frames are fields of frames.
 """
 
@@ -10,12 +10,12 @@ from collections.abc import Iterable
 
 
 def number(value: int) -> bytes:
-    """A count, index or time in 8 octets."""
+    """A count, index or time in 8 bytes."""
     return value.to_bytes(8, "big")
 
 
 def scalar(value: int) -> bytes:
-    """A scalar in 32 octets."""
+    """A scalar in 32 bytes."""
     return value.to_bytes(32, "big")
 
 
@@ -29,5 +29,5 @@ def frame(tag: bytes, fields: Iterable[bytes]) -> bytes:
 
 
 def optional(octets: bytes | None) -> bytes:
-    """A field that may be missing: nothing, or an octet and the value, so that missing and empty differ."""
+    """A field that may be missing: nothing, or an byte and the value, so that missing and empty differ."""
     return b"" if octets is None else b"\x01" + octets

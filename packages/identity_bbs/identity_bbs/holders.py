@@ -37,7 +37,7 @@ class NameRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class HolderConsent:
-    """The output of the keeper for the prover: the consent's octets, and ρ for each credential, which is no part of a
+    """The output of the keeper for the prover: the consent's bytes, and ρ for each credential, which is no part of a
     proof."""
 
     octets: bytes = field(repr=False)
@@ -46,7 +46,7 @@ class HolderConsent:
 
 @dataclass(frozen=True, slots=True)
 class HolderSecrets:
-    """``derive`` gives at least 32 octets of secret entropy that follow from the keeper's own key and the octets it is given, each
+    """``derive`` gives at least 32 bytes of secret entropy that follow from the keeper's own key and the bytes it is given, each
     time the same; ``random`` is the operating system's random source."""
 
     derive: Callable[[bytes], bytes] = field(repr=False)

@@ -1,4 +1,4 @@
-"""The draft's interface operations, octets in and octets out: Sign and Verify; ProofGen and ProofVerify are in ``disclosure``.
+"""The draft's interface operations, bytes in and bytes out: Sign and Verify; ProofGen and ProofVerify are in ``disclosure``.
 
 ``BbsSignatureInvalid`` is for what is wrong, ``InvalidKey`` for a key against which nothing can be checked. The caps of ``suite`` come
 before any work on the curve. A message that is an integer is the scalar itself. Who proves more than

@@ -1,4 +1,4 @@
-"""The draft's utility operations: hashing to scalars, domain and challenge, octets in and out.
+"""The draft's utility operations: hashing to scalars, domain and challenge, bytes in and out.
 
 Decoding is strict: exact lengths, canonical points that are not the identity, scalars from 1 to r - 1.
 """
@@ -46,7 +46,7 @@ __all__ = [
 SIGNATURE_OCTETS: Final = G1_OCTETS + SCALAR_OCTETS
 _POINTS_OCTETS: Final = 3 * G1_OCTETS
 PROOF_FLOOR_OCTETS: Final = _POINTS_OCTETS + 4 * SCALAR_OCTETS
-"""A proof has this many octets and 32 for each undisclosed message."""
+"""A proof has this many bytes and 32 for each undisclosed message."""
 
 
 def messages_to_scalars(messages: Sequence[bytes]) -> list[int]:
@@ -59,7 +59,7 @@ def messages_to_scalars(messages: Sequence[bytes]) -> list[int]:
 
 
 def mixed_messages_to_scalars(messages: Sequence[bytes | int]) -> list[int]:
-    """For ``core``, which checks their range: integers are scalars as they are, octets are hashed. See above."""
+    """For ``core``, which checks their range: integers are scalars as they are, bytes are hashed. See above."""
     hashed = iter(messages_to_scalars([message for message in messages if not isinstance(message, int)]))
     return [message if isinstance(message, int) else next(hashed) for message in messages]
 
@@ -90,11 +90,11 @@ def calculate_challenge(init: InitResult, disclosed: Mapping[int, int], presenta
 def check_octets(what: str, octets: bytes) -> None:
     """Raises ``ValueError`` for what is longer than ``MAX_OCTETS``."""
     if len(octets) > MAX_OCTETS:
-        raise ValueError(f"a {what} has at most {MAX_OCTETS} octets")
+        raise ValueError(f"a {what} has at most {MAX_OCTETS} bytes")
 
 
 def scalar_to_octets(scalar: int) -> bytes:
-    """32 octets, big-endian."""
+    """32 bytes, big-endian."""
     return scalar.to_bytes(SCALAR_OCTETS, "big")
 
 
@@ -104,7 +104,7 @@ def octets_to_public_key(suite: Ciphersuite, octets: bytes) -> BbsPublicKey:
     try:
         return BbsPublicKey(octets, suite.curve.octets_to_g2(octets))
     except InvalidPoint as fault:
-        raise InvalidBlsKey("the octets are no public key") from fault
+        raise InvalidBlsKey("the bytes are no public key") from fault
 
 
 def signature_to_octets(suite: Ciphersuite, signature: Signature) -> bytes:
@@ -115,7 +115,7 @@ def signature_to_octets(suite: Ciphersuite, signature: Signature) -> bytes:
 def octets_to_signature(suite: Ciphersuite, octets: bytes) -> Signature:
     """Raises ``BbsSignatureInvalid``."""
     if len(octets) != SIGNATURE_OCTETS:
-        raise BbsSignatureInvalid(f"a signature has {SIGNATURE_OCTETS} octets")
+        raise BbsSignatureInvalid(f"a signature has {SIGNATURE_OCTETS} bytes")
     e = int.from_bytes(octets[G1_OCTETS:], "big")
     if not 1 <= e < ORDER:
         raise BbsSignatureInvalid("e is not from 1 to r - 1")

@@ -36,15 +36,15 @@ class HolderSecret:
 
     @classmethod
     def of(cls, suite: Ciphersuite, octets: bytes) -> HolderSecret:
-        """The secret of 32 octets, big-endian. Raises ``InvalidBlsKey``."""
+        """The secret of 32 bytes, big-endian. Raises ``InvalidBlsKey``."""
         secret = secret_scalar(octets)
         return cls(secret, suite.curve.g1_mul(suite.generator(HOLDER_SLOT), secret))
 
     @classmethod
     def derived(cls, suite: Ciphersuite, material: bytes) -> HolderSecret:
-        """The secret that follows from at least 32 octets of secret entropy. Raises ``ValueError``."""
+        """The secret that follows from at least 32 bytes of secret entropy. Raises ``ValueError``."""
         if len(material) < SCALAR_OCTETS:
-            raise ValueError(f"a holder's secret is made of at least {SCALAR_OCTETS} octets")
+            raise ValueError(f"a holder's secret is made of at least {SCALAR_OCTETS} bytes")
         return cls.of(suite, scalar(hash_to_scalar(material, SECRET_DST)))
 
 

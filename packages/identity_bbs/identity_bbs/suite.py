@@ -37,7 +37,7 @@ _GENERATOR_DST: Final = API_ID + b"SIG_GENERATOR_DST_"
 
 
 class _Chain(NamedTuple):
-    """Q1, H1, H2 … so far: points, their octets, and the chain value that the next one is hashed from."""
+    """Q1, H1, H2 … so far: points, their bytes, and the chain value that the next one is hashed from."""
 
     points: tuple[G1, ...]
     octets: tuple[bytes, ...]
@@ -105,15 +105,15 @@ def ciphersuite(curve: Curve) -> Ciphersuite:
 
 
 class BbsSignatureInvalid(Exception):
-    """The octets are no signature, or it does not sign this header and these messages under this key."""
+    """The bytes are no signature, or it does not sign this header and these messages under this key."""
 
 
 class BbsProofInvalid(Exception):
-    """The octets are no proof, or it does not prove this statement under this key."""
+    """The bytes are no proof, or it does not prove this statement under this key."""
 
 
 class BbsPublicKey(NamedTuple):
-    """A checked public key: its 96 octets and its point W."""
+    """A checked public key: its 96 bytes and its point W."""
 
     octets: bytes
     point: G2
@@ -150,7 +150,7 @@ class InitResult(NamedTuple):
     """The output of ProofInit and ProofVerifyInit: all that the challenge depends on but messages and presentation
     header.
 
-    ``points_octets`` is Abar || Bbar || D || T1 || T2, 48 octets each.
+    ``points_octets`` is Abar || Bbar || D || T1 || T2, 48 bytes each.
     """
 
     a_bar: G1
@@ -163,7 +163,7 @@ class InitResult(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """(Abar, Bbar, D, e^, r1^, r3^, (m^_j), c). ``points_octets`` is Abar || Bbar || D, 48 octets each."""
+    """(Abar, Bbar, D, e^, r1^, r3^, (m^_j), c). ``points_octets`` is Abar || Bbar || D, 48 bytes each."""
 
     a_bar: G1
     b_bar: G1

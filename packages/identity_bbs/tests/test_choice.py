@@ -179,7 +179,7 @@ def test_a_broken_backend_is_never_taken(fresh, question, methods, caplog):
 
 
 def wrong_point(group, right, is_smaller):
-    """A method that answers with the first other multiple of the generator whose octets come before, or after, the right ones."""
+    """A method that answers with the first other multiple of the generator whose bytes come before, or after, the right ones."""
 
     def answer(self, *_):
         curve = original(self)

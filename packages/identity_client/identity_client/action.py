@@ -7,8 +7,8 @@
     pin    = decimal without leading zeros, 0 .. 10^19 - 1 | "h" 22 base64url characters
     ibct   = action *63( " " action ), one for each of several predicates, in their order
 
-An attribute is written in ``A-Za-z0-9_-/``, every other octet of its UTF-8 as ``%XX`` in upper case: one name, one form. A
-pin fixes the value: a non-negative integer is its own pin, everything else the first 16 octets of SHA-256 of its JCS. Matching
+An attribute is written in ``A-Za-z0-9_-/``, every other byte of its UTF-8 as ``%XX`` in upper case: one name, one form. A
+pin fixes the value: a non-negative integer is its own pin, everything else the first 16 bytes of SHA-256 of its JCS. Matching
 is by whole segments, never by prefix. Left out on purpose: negation, ranges and paths.
 
 ``*`` as a type stands for the six types of the specification. What came later is granted by its name alone, so that what a holder once
@@ -73,7 +73,7 @@ _WHOLE: Final = (CREDENTIAL, PSEUDONYM)
 _SEGMENT: Final = re.compile(r"(?:[A-Za-z0-9_/-]|%[0-9A-F]{2})+", re.ASCII)
 _PLAIN: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-/")
 _LITERAL: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
-# 16 octets are 21 characters and two bits: the last character has four forms.
+# 16 bytes are 21 characters and two bits: the last character has four forms.
 _DIGEST: Final = re.compile(r"h[A-Za-z0-9_-]{21}[AQgw]", re.ASCII)
 _DIGEST_OCTETS: Final = 16
 _SAFE: Final = (1 << 53) - 1

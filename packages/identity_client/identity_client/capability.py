@@ -168,7 +168,7 @@ def signatures_of(proof_value: str) -> tuple[bytes, ...]:
         if len(signature) == _SIGNATURE_BYTES:
             found.append(signature)
     if not found:
-        raise CapabilityInvalid("proofValue is not a signature of 64 octets in base58btc")
+        raise CapabilityInvalid("proofValue is not a signature of 64 bytes in base58btc")
     return tuple(found)
 
 
@@ -190,6 +190,6 @@ def _check_form(token: Mapping[str, str]) -> None:
         if not 1 <= len(text) <= MAX_TEXT:
             raise CapabilityInvalid(f"{name} has 1 to {MAX_TEXT} characters")
     least, most = NONCE_LENGTHS
-    # In octets at the upper end, because the nonce becomes the proof's.
+    # In bytes at the upper end, because the nonce becomes the proof's.
     if len(token["nonce"]) < least or len(token["nonce"].encode("utf-8", "surrogatepass")) > most:
-        raise CapabilityInvalid(f"nonce has {least} characters to {most} octets")
+        raise CapabilityInvalid(f"nonce has {least} characters to {most} bytes")

@@ -42,7 +42,7 @@ _FIRST_WAIT_SECONDS: Final = 0.25
 
 @value_class
 class CallLimits:
-    """How often an operation is tried again, how long an attempt and a wait before one may last (seconds), the longest answer (octets),
+    """How often an operation is tried again, how long an attempt and a wait before one may last (seconds), the longest answer (bytes),
     and how many pages are asked for."""
 
     retries: int = 2
@@ -84,7 +84,7 @@ class Identity:
         return replace(self, signer=signer)
 
     def call(self, operation_id: str, body: Any = None, **parameters: Any) -> Any:
-        """The answer: parsed JSON, text, octets, or None where there is none. ``parameters`` are those of path, query and header in snake
+        """The answer: parsed JSON, text, bytes, or None where there is none. ``parameters`` are those of path, query and header in snake
         case: ``did``, ``version_id``, ``if_match``. Raises ``KeyError`` for an operation that there is not, ``TypeError`` for such a
         parameter. createDid asks for ``strictEvidence`` as ``session.create_strictly`` does."""
         send = functools.partial(self._called, operation_id, **parameters)

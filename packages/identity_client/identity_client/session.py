@@ -73,7 +73,7 @@ def read_whole(answer: httpx.Response, most: int, *, ends: float = math.inf) -> 
     for part in answer.iter_raw():
         octets += part
         if len(octets) > most:
-            raise UnreadableAnswer(answer.status_code, f"the answer has more than {most} octets")
+            raise UnreadableAnswer(answer.status_code, f"the answer has more than {most} bytes")
         if monotonic() > ends:
             raise ServiceUnreachable(f"{answer.url} does not answer in time")
     return bytes(octets)

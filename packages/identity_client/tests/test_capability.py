@@ -222,7 +222,7 @@ def test_bare_signature_beginning_with_z_is_decoded() -> None:
 
 
 def test_a_text_with_two_readings_is_tried_both_ways() -> None:
-    # z1 and 85 digits: with its z 64 octets as a bare text, without it a zero octet and 63 more.
+    # z1 and 85 digits: with its z 64 bytes as a bare text, without it a zero byte and 63 more.
     text = "z1" + multibase.base58_encode(b"\x7f" * 62 + b"\x01")[:85].ljust(85, "2")
     as_multibase, as_bare = signatures_of(text)
     assert (as_multibase, as_bare) == (multibase.base58_decode(text[1:]), multibase.base58_decode(text))
@@ -250,7 +250,7 @@ def test_a_proof_value_that_is_no_signature(text: str) -> None:
 
 @pytest.mark.parametrize(("length", "read"), [(63, False), (65, True), (90, True), (91, False)])
 def test_how_long_a_proof_value_may_be(length: int, read: bool) -> None:
-    told = "proofValue is not a signature of 64 octets in base58btc" if read else "proofValue has 64 to 90 characters"
+    told = "proofValue is not a signature of 64 bytes in base58btc" if read else "proofValue has 64 to 90 characters"
     assert reason(signed() | {"proofValue": "1" * length}) == told
 
 

@@ -61,7 +61,7 @@ def test_an_answer_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     with (
         answering(bytes(1001)) as (url, _),
         Client(url) as client,
-        pytest.raises(UnreadableAnswer, match="more than 1000 octets"),
+        pytest.raises(UnreadableAnswer, match="more than 1000 bytes"),
     ):
         client.octets("/ledger/checkpoint")
     with answering(bytes(1000)) as (url, _), Client(url) as client:

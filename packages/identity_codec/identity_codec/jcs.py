@@ -26,7 +26,7 @@ _SORTED: Final = _OPTIONS | orjson.OPT_SORT_KEYS
 _SCALAR: Final = partial(orjson.dumps, option=_OPTIONS)
 # A fraction, an exponent, or the null that orjson also writes for NaN.
 _UNSURE: Final = re.compile(rb"[0-9][.eE]|null")
-# Of a short text its octets tell sooner than its value that nothing is to be done.
+# Of a short text its bytes tell sooner than its value that nothing is to be done.
 _SHORT: Final = 4_096
 _CONTAINERS: Final = frozenset((dict, list, tuple))
 _REWRITTEN: Final = _CONTAINERS | {float}
@@ -61,7 +61,7 @@ def canonicalize_plain(value: Any) -> bytes:
 
 
 def canonicalize_each(values: Iterable[str | int]) -> list[bytes]:
-    """The canonical octets of each text, integer or boolean, for a fraction of the price of so many calls. Raises ``ValueError``."""
+    """The canonical bytes of each text, integer or boolean, for a fraction of the price of so many calls. Raises ``ValueError``."""
     try:
         return [*map(_SCALAR, values)]
     except TypeError as error:

@@ -167,5 +167,5 @@ class JoseKey:
 
 
 def signing_input(header: Mapping[str, JsonValue], claims: Mapping[str, JsonValue]) -> str:
-    """The text whose ASCII octets are signed (RFC 7515 §5.1)."""
+    """The text whose ASCII bytes are signed (RFC 7515 §5.1)."""
     return ".".join(multibase.base64url_encode(jcs.canonicalize(dict(part))) for part in (header, claims))

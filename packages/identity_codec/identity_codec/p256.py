@@ -1,7 +1,7 @@
 """Keys on P-256 (FIPS 186-5, SEC 1) and ECDSA with SHA-256 in the form of JOSE (RFC 7518 §3.4), by ``cryptography``.
 
-A secret has 32 octets, highest first; a public key is the compressed point of 33 octets, as a multikey has it; a signature is ``r || s``
-of 64 octets. Errors are ``ValueError``, and ``P256SignatureInvalid`` for a signature.
+A secret has 32 bytes, highest first; a public key is the compressed point of 33 bytes, as a multikey has it; a signature is ``r || s``
+of 64 bytes. Errors are ``ValueError``, and ``P256SignatureInvalid`` for a signature.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class P256SignatureInvalid(Exception):
 
 
 def check_public_key(x: bytes, y: bytes) -> None:
-    """Raises ``ValueError`` unless ``x`` and ``y``, 32 octets each with the highest first, are a point of the curve."""
+    """Raises ``ValueError`` unless ``x`` and ``y``, 32 bytes each with the highest first, are a point of the curve."""
     compress(x, y)
 
 
 def compress(x: bytes, y: bytes) -> bytes:
     """The compressed point of two coordinates. Raises ``ValueError`` for what is no point of the curve."""
     if (len(x), len(y)) != (COORDINATE_BYTES, COORDINATE_BYTES):
-        raise ValueError("a coordinate of P-256 has 32 octets")
+        raise ValueError("a coordinate of P-256 has 32 bytes")
     key = ec.EllipticCurvePublicNumbers(int.from_bytes(x), int.from_bytes(y), ec.SECP256R1()).public_key()
     return key.public_bytes(Encoding.X962, PublicFormat.CompressedPoint)
 
@@ -51,9 +51,9 @@ def check_compressed_key(compressed: bytes) -> None:
 
 
 def generate_secret(material: bytes) -> bytes:
-    """A secret from 32 random octets, stretched to 48 so that reducing them to 1 to n - 1 leaves no bias (FIPS 186-5 §A.2.1)."""
+    """A secret from 32 random bytes, stretched to 48 so that reducing them to 1 to n - 1 leaves no bias (FIPS 186-5 §A.2.1)."""
     if len(material) != COORDINATE_BYTES:
-        raise ValueError("a secret of P-256 is made of 32 octets")
+        raise ValueError("a secret of P-256 is made of 32 bytes")
     wide = hashlib.sha512(b"identity: P-256 secret, v1\n" + material).digest()[:48]
     return (1 + int.from_bytes(wide) % (_ORDER - 1)).to_bytes(COORDINATE_BYTES)
 
@@ -83,11 +83,11 @@ def verify(compressed: bytes, message: bytes, signature: bytes) -> None:
 @lru_cache(maxsize=256)
 def _public(compressed: bytes) -> ec.EllipticCurvePublicKey:
     if len(compressed) != 1 + COORDINATE_BYTES or compressed[0] not in (2, 3):
-        raise ValueError("a key on P-256 is a compressed point of 33 octets")
+        raise ValueError("a key on P-256 is a compressed point of 33 bytes")
     return ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), compressed)
 
 
 def _private(secret: bytes) -> ec.EllipticCurvePrivateKey:
     if len(secret) != COORDINATE_BYTES:
-        raise ValueError("a secret of P-256 has 32 octets")
+        raise ValueError("a secret of P-256 has 32 bytes")
     return ec.derive_private_key(int.from_bytes(secret), ec.SECP256R1())

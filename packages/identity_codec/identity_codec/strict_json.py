@@ -3,7 +3,7 @@
 Python keeps the last of two members of one name, reads NaN, and takes any depth; two readers of one text may thus see two
 values. Refused here: duplicate names, NaN and infinities, numbers that overflow, integers beyond 64 bits, lone
 surrogates, a byte order mark, anything but UTF-8, more than 32 levels. What a text costs goes by its values more than by its
-octets, so these are counted, most of them before the text is read.
+bytes, so these are counted, most of them before the text is read.
 
 orjson decides the grammar. It cannot see duplicate names and turns long integers into fractions without a word; but there are
 then fewer members and more fractions in the value than stand between the strings of the text, which can be counted.

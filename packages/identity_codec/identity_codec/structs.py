@@ -49,11 +49,11 @@ T = TypeVar("T")
 
 convert = msgspec.convert
 encode = msgspec.json.Encoder().encode
-"""A JSON value, with Structs in it, as octets."""
+"""A JSON value, with Structs in it, as bytes."""
 
 
 def raw(octets: bytes) -> Any:
-    """JSON octets, to stand in an answer as they are."""
+    """JSON bytes, to stand in an answer as they are."""
     return msgspec.Raw(octets)
 
 

@@ -15,7 +15,7 @@ from identity_tlog.tree import Malformed, Refuted, leaf_hash
 
 TAG: Final = b"identity-ledger-leaf/v1"
 MAX_LEAF: Final = 65_535
-"""Octets: an entry of a bundle has its length in two octets (C2SP tlog-tiles)."""
+"""Octets: an entry of a bundle has its length in two bytes (C2SP tlog-tiles)."""
 
 _HEAD: Final = re.compile(
     rb"identity-ledger-leaf/v1\n"
@@ -94,7 +94,7 @@ class LogLeaf:
         return f"transaction {self.transaction_hash}\nblock {self.block_number}\nrecorded {recorded}\n".encode()
 
     def encode(self) -> bytes:
-        """The octets that are hashed. Raises ``Malformed`` for a DID of two lines and for an entry that no bundle holds."""
+        """The bytes that are hashed. Raises ``Malformed`` for a DID of two lines and for an entry that no bundle holds."""
         head = b"%s\nsequence %d\n%sversion %d\ndid %s\n\n"
         octets = head % (TAG, self.sequence, self.receipt, self.version, self.did.encode()) + self.entry
         if "\n" in self.did or len(octets) > MAX_LEAF:
@@ -103,7 +103,7 @@ class LogLeaf:
 
     @classmethod
     def parse(cls, octets: bytes) -> LogLeaf:
-        """From its octets, of which there is one form. Raises ``Malformed``."""
+        """From its bytes, of which there is one form. Raises ``Malformed``."""
         head = read_head(octets)
         try:
             recorded_at, did = _parse(head.recorded.decode()), head.did.decode()

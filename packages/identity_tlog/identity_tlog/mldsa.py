@@ -45,7 +45,7 @@ class MlDsaKeyPair:
     public: bytes
 
     def sign(self, message: bytes) -> bytes:
-        """A signature of ``message``: 2,420 octets, others each time."""
+        """A signature of ``message``: 2,420 bytes, others each time."""
         signature: bytes = _implementation().MLDSA44PrivateKey.from_seed_bytes(self.seed).sign(message)
         return signature
 

@@ -74,7 +74,7 @@ class VerifierKey:
 
     @property
     def id(self) -> bytes:
-        """The four octets that, with the name, tell keys apart."""
+        """The four bytes that, with the name, tell keys apart."""
         return hashlib.sha256(self.name.encode() + b"\n" + bytes([self.kind]) + self.public).digest()[:4]
 
     def __str__(self) -> str:
@@ -136,7 +136,7 @@ def base64_encode(octets: bytes) -> str:
 
 
 def base64_decode(text: str) -> bytes:
-    """The octets of base64 text in its one canonical form. Raises ``Malformed``."""
+    """The bytes of base64 text in its one canonical form. Raises ``Malformed``."""
     try:
         octets = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
@@ -176,7 +176,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class SignedCheckpoint:
-    """A checkpoint whose signature by the log was verified, the octets that hold it, and by whom it was cosigned when."""
+    """A checkpoint whose signature by the log was verified, the bytes that hold it, and by whom it was cosigned when."""
 
     checkpoint: Checkpoint
     octets: bytes = field(repr=False)
@@ -216,10 +216,10 @@ def cosignature_message(text: str, seconds: int) -> bytes:
 
 def subtree_message(name: str, seconds: int, checkpoint: Checkpoint) -> bytes:
     """Return the message that the witness ``name`` signs with ML-DSA-44 at a POSIX time: the whole tree of the
-    checkpoint as a subtree. Raises ``Malformed`` for a name or an origin of more than 255 octets."""
+    checkpoint as a subtree. Raises ``Malformed`` for a name or an origin of more than 255 bytes."""
     signer, origin = name.encode(), checkpoint.origin.encode()
     if max(len(signer), len(origin)) > 255:
-        raise Malformed("a name in an ML-DSA-44 cosignature has at most 255 octets")
+        raise Malformed("a name in an ML-DSA-44 cosignature has at most 255 bytes")
     numbers = (seconds, 0, checkpoint.size)
     time, start, end = (number.to_bytes(8, "big") for number in numbers)
     head = b"subtree/v1\n\0" + bytes([len(signer)]) + signer + time + bytes([len(origin)]) + origin

@@ -133,7 +133,7 @@ def _place(height: int, number: int) -> tuple[TileKey, int]:
 
 
 def bundled(entries: Sequence[bytes]) -> bytes:
-    """A bundle: each entry behind its length in two octets."""
+    """A bundle: each entry behind its length in two bytes."""
     return b"".join([len(entry).to_bytes(2, "big") + entry for entry in entries])
 
 

@@ -1,4 +1,4 @@
-"""Tasks at /a2a by octets of our own making: what a stranger finds in the card, what an agent gets, and what somebody else tries."""
+"""Tasks at /a2a by bytes of our own making: what a stranger finds in the card, what an agent gets, and what somebody else tries."""
 
 from __future__ import annotations
 

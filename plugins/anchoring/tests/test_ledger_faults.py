@@ -216,7 +216,7 @@ def test_nothing_unconfirmed_was_reported(patient_site: Site, tmp_path: Path, ca
         assert (await rooms.anchor(proof)).status is S.PENDING
         site.server.call("evm_setAutomine", True)
         receipt = await mined(rooms, site, proof, S.CONFIRMED)
-        assert receipt.tx_hash == first.tx_hash, "the same octets were sent again"
+        assert receipt.tx_hash == first.tx_hash, "the same bytes were sent again"
         assert receipt.block_number == transaction_block(site, receipt)
         assert not [record for record in caplog.records if "ALARM" in record.message]
 

@@ -5,7 +5,7 @@ Feature: Get a shard of signed gaps
     Given Ivo has issued a bound credential to Hana
     When Vera reads the shard of the list of today
     Then the answer is 200
-    And its octets have the digest that the list says, and never change
+    And its bytes have the digest that the list says, and never change
 
   @getStatusGapShard @404:STATUS_LIST_NOT_FOUND
   Scenario Outline: A shard that there is not

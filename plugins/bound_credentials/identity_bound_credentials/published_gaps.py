@@ -40,7 +40,7 @@ class PublishedGaps:
     The manifest of an epoch is ``status-gaps/{list}/{epoch}``, a shard ``status-gaps/{list}/shards/{SHA-256, base64url}``,
     the proof that a log has the manifest ``status-gaps/{list}/proofs/{SHA-256 of the manifest}``.
 
-    ``timeout_seconds`` is for each file as a whole: a server that sends an octet now and then is given up when it is over.
+    ``timeout_seconds`` is for each file as a whole: a server that sends an byte now and then is given up when it is over.
     """
 
     def __init__(self, url: str, *, timeout_seconds: float = 10.0) -> None:

@@ -327,7 +327,7 @@ def test_what_a_verifier_takes():
     ):
         with pytest.raises(ProofInvalid):
             acceptance.check(changed, where)
-    with pytest.raises(ValueError, match="32 octets"):
+    with pytest.raises(ValueError, match="32 bytes"):
         PresentationContext(CONTEXT, b"short")
 
 

@@ -82,7 +82,7 @@ def sign(wallet: Path, schema_file: Any, method: str | None, values: Any, single
 
 
 def sign_values(definition: CredentialSchema, values: dict[str, Any], secret: bytes) -> tuple[dict[str, Any], bytes]:
-    """The values in canonical form, and the signature (80 octets) by the raw ``secret``. Raises ``InvalidCredential``."""
+    """The values in canonical form, and the signature (80 bytes) by the raw ``secret``. Raises ``InvalidCredential``."""
     from identity_bbs import interface
     from identity_bbs.bls12381 import keys as bls
     from identity_bbs.bls12381 import select

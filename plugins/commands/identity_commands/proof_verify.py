@@ -104,7 +104,7 @@ def _presentation(prover: Prover, text: str) -> PresentedPresentation | None:
 
 def _read(octets: bytes) -> JsonValue:
     if len(octets) > MAX_FILE_OCTETS:
-        raise ProofInvalid(details={"reason": f"the file has more than {MAX_FILE_OCTETS} octets"})
+        raise ProofInvalid(details={"reason": f"the file has more than {MAX_FILE_OCTETS} bytes"})
     text = octets.strip()
     if not text.startswith(b"{"):
         return text.decode("ascii", "replace")
@@ -132,7 +132,7 @@ def installed_prover(settings: Settings) -> Prover:
 @question_option
 @click.option("--audience", help="Whom the proof must be for: the domain of the request.")
 @click.option("--challenge", metavar="TEXT", help="The challenge that you gave.")
-@click.option("--nonce", metavar="BASE64URL", help="The same as octets.")
+@click.option("--nonce", metavar="BASE64URL", help="The same as bytes.")
 @click.option("--proof-id", help="The proof's id.")
 @click.option(
     "--require",

@@ -25,7 +25,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def read_private(path: Path, what: str) -> bytes:
-    """The octets of a file with secrets. Ends the command where it is missing, or where others than its owner can read it."""
+    """The bytes of a file with secrets. Ends the command where it is missing, or where others than its owner can read it."""
     try:
         # A pipe (`<(pass show …)`) belongs to the one who made it, whatever its mode says.
         if stat.S_ISFIFO(path.stat().st_mode):

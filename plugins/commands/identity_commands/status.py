@@ -212,7 +212,7 @@ def _epoch(issuer: str, method: str, list_id: str, period: str, epoch: str) -> S
 def _handles(file: Any) -> list[int]:
     octets = file.read(_MAX_LIST_OCTETS + 1)
     if len(octets) > _MAX_LIST_OCTETS:
-        fail(f"the list has more than {_MAX_LIST_OCTETS} octets", name_of(file), "split it into two lists", status=2)
+        fail(f"the list has more than {_MAX_LIST_OCTETS} bytes", name_of(file), "split it into two lists", status=2)
     lines = octets.split()
     for line in lines:
         if _NUMBER.fullmatch(line) is None:

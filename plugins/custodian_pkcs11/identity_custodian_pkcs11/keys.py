@@ -26,7 +26,7 @@ CURVES: Final = {"name": b"\x13\x0cedwards25519", "oid": b"\x06\x03\x2b\x65\x70"
 # The object identifier of P-256 (RFC 5480 §2.1.1.1), in DER.
 _P256: Final = b"\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07"
 _KINDS: Final = {multikey.ED25519: KeyType.EC_EDWARDS, multikey.P256: KeyType.EC}
-# An OCTET STRING of a point: 32 octets on the Edwards curve; 65 on P-256, not compressed.
+# An OCTET STRING of a point: 32 bytes on the Edwards curve; 65 on P-256, not compressed.
 _POINTS: Final = {multikey.ED25519: (b"\x04\x20", 32), multikey.P256: (b"\x04\x41", 65)}
 _PROBE: Final = b"identity-service: is this the private key of this public key?"
 

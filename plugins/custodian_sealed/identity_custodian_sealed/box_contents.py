@@ -13,7 +13,7 @@ _ROOTS_PURPOSE = b"identity-service custodian data key v3, generation "
 
 @dataclass(frozen=True, slots=True)
 class DataKey:
-    """``key`` seals, the secrets of holders follow from the ``roots``, new ones from the last; each has 32 octets. ``generation`` counts
+    """``key`` seals, the secrets of holders follow from the ``roots``, new ones from the last; each has 32 bytes. ``generation`` counts
     from 1."""
 
     generation: int

@@ -45,7 +45,7 @@ _DELETE = "DELETE FROM custodian_keys WHERE name = :name"
 
 
 def holder_secrets(root: bytes, random: Callable[[int], bytes]) -> HolderSecrets:
-    """The secrets that follow from ``root``, of 32 octets."""
+    """The secrets that follow from ``root``, of 32 bytes."""
     return HolderSecrets(lambda info: sealing.derive_key(root, info=info, length=_MATERIAL_OCTETS), random)
 
 

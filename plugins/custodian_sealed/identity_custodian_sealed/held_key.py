@@ -45,7 +45,7 @@ class Label:
         check_texts((self.name, MAX_NAME), (self.did, MAX_DID), (self.purpose, 64))
 
     def octets(self, public_key: str) -> bytes:
-        """The associated data of the box. No part holds a NUL, so no two labels have the same octets."""
+        """The associated data of the box. No part holds a NUL, so no two labels have the same bytes."""
         parts = ("identity-service custodian key v1", self.name, self.key_type, self.did, self.purpose, public_key)
         return "\0".join(parts).encode("ascii")
 

@@ -279,7 +279,7 @@ def test_nothing_that_was_deleted_or_written_over_stays_in_file(
     monkeypatch.setattr(sqlite_connection, "_connect", forgetful)
 
     def left(boxes: list[bytes]) -> list[str]:
-        # The first octets of a free place are SQLite's own.
+        # The first bytes of a free place are SQLite's own.
         return [path.name for path in tmp_path.iterdir() if any(box[25:] in path.read_bytes() for box in boxes)]
 
     async def scenario() -> None:

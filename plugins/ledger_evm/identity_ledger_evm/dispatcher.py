@@ -1,7 +1,7 @@
 """Gets transactions into blocks: signs what waits, stores it, sends it, and sends it again until the chain has it.
 
 Nothing is sent that is not stored, so a process that dies at any point leaves behind all that the next one needs. Sending
-the same octets twice is harmless, and so is a second transaction for the same entries or root, because the contract records
+the same bytes twice is harmless, and so is a second transaction for the same entries or root, because the contract records
 nothing twice; that is why this file never has to know whether something was sent.
 """
 

@@ -96,12 +96,12 @@ def quantity(value: object, bits: int = 63) -> int:
 
 
 def octets(value: object, size: int | None = None) -> bytes:
-    """Octets in hex, of this size."""
+    """Bytes in hex, of this size."""
     if not isinstance(value, str) or _OCTETS.fullmatch(value) is None:
         raise NodeAway("the node gives something that is no hex")
     raw = bytes.fromhex(value[2:])
     if size is not None and len(raw) != size:
-        raise NodeAway(f"the node gives {len(raw)} octets for {size}")
+        raise NodeAway(f"the node gives {len(raw)} bytes for {size}")
     return raw
 
 
@@ -120,5 +120,5 @@ def listed(value: object) -> list[object]:
 
 
 def hexed(raw: bytes) -> str:
-    """Octets as the node reads them."""
+    """Bytes as the node reads them."""
     return "0x" + raw.hex()

@@ -152,7 +152,7 @@ def block_below(transaction: Transaction, number: int) -> tuple[int, bytes] | No
 
 
 def back(transaction: Transaction, number: int, head: int) -> None:
-    """Its block was undone: the same octets are sent again, and no higher fee is due for the time before."""
+    """Its block was undone: the same bytes are sent again, and no higher fee is due for the time before."""
     transaction.execute(_BACK_ONE, {"id": number, "head": head})
 
 

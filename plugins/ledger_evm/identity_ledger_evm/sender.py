@@ -21,7 +21,7 @@ class KeyUnusable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """The octets to send, and the hash by which the chain will know them."""
+    """The bytes to send, and the hash by which the chain will know them."""
 
     raw: bytes
     hash: bytes

@@ -269,4 +269,4 @@ def _item_of(event: Event, items: Sequence[Item]) -> Item:
     for item in items:
         if item.key == event.words[0] and item.expected + 1 == event.number(2) and item.digest == event.words[3]:
             return item
-    raise ChainUnreadable(f"transaction 0x{event.transaction_hash.hex()} has no octets for one of its events")
+    raise ChainUnreadable(f"transaction 0x{event.transaction_hash.hex()} has no bytes for one of its events")

@@ -79,7 +79,7 @@ def test_a_dropped_transaction_is_sent_again(still_chain: Any) -> None:
         (first,) = (await pooled(site, 1)).values()
         site.server.call("anvil_dropTransaction", first["hash"])
         (again,) = (await pooled(site, 1)).values()
-        assert again["hash"] == first["hash"], "the same octets"
+        assert again["hash"] == first["hash"], "the same bytes"
         site.server.mine()
         found = await until(lambda: ledger.anchor_status(ROOT), is_("confirmed"))
         assert found is not None
@@ -177,7 +177,7 @@ def test_reorganisation_below_confirmations_is_only_delay(still_chain: Any) -> N
         found = await until(lambda: ledger.anchor_status(ROOT), is_("confirmed"))
         receipt = await append
         assert found is not None
-        assert found.transaction_hash == mined.transaction_hash, "the same octets were sent again"
+        assert found.transaction_hash == mined.transaction_hash, "the same bytes were sent again"
         assert found.block_number == receipt.block_number == anchored_in(site)
         check_lines(await whole(ledger), shared_chain=True)
         await ledger.close()
@@ -205,7 +205,7 @@ def test_reorganisation_above_confirmations_is_repaired_and_told(
         lines = await whole(ledger)
         assert [line.entry for line in lines] == [b"0", b"1", b"2", b"3"], "no entry was lost"
         hashes = [line.receipt.transaction_hash for line in lines]
-        assert hashes == [receipt.transaction_hash for receipt in receipts], "the same octets"
+        assert hashes == [receipt.transaction_hash for receipt in receipts], "the same bytes"
         assert found is not None
         assert found.block_number == anchored_in(site)
         check_lines(lines, shared_chain=True)

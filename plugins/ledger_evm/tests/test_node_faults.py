@@ -161,7 +161,7 @@ def _with_other_octets(method: str, answer: Any) -> bytes | None:
     if method != "eth_getTransactionByHash":
         return None
     data = answer["result"]["input"]
-    # The last octet of the last entry, before the eight of the sender's mark.
+    # The last byte of the last entry, before the eight of the sender's mark.
     forged = f"{data[:-18]}{int(data[-18:-16], 16) ^ 1:02x}{data[-16:]}"
     return json.dumps({**answer, "result": {**answer["result"], "input": forged}}).encode()
 

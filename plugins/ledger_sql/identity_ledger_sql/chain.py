@@ -18,7 +18,7 @@ _ANCHOR_LINK = b"identity-ledger-sql anchor link v1\n"
 
 
 def transaction_hash(did: str, version: int, entry: bytes) -> bytes:
-    """SHA-256 over the domain tag, the length of the DID (4 octets), the DID, the version (8 octets) and the entry."""
+    """SHA-256 over the domain tag, the length of the DID (4 bytes), the DID, the version (8 bytes) and the entry."""
     name = did.encode()
     return hashlib.sha256(
         b"".join((_TRANSACTION, len(name).to_bytes(4, "big"), name, version.to_bytes(8, "big"), entry))
@@ -26,7 +26,7 @@ def transaction_hash(did: str, version: int, entry: bytes) -> bytes:
 
 
 def link(previous: bytes, sequence: int, block_number: int, recorded_at: int, transaction: bytes) -> bytes:
-    """SHA-256 over the domain tag, the link before, three integers of 8 octets and the transaction hash."""
+    """SHA-256 over the domain tag, the link before, three integers of 8 bytes and the transaction hash."""
     return hashlib.sha256(
         b"".join(
             (
@@ -42,7 +42,7 @@ def link(previous: bytes, sequence: int, block_number: int, recorded_at: int, tr
 
 
 def anchor_hash(kind: str, digest: bytes, size: int) -> bytes:
-    """SHA-256 over the domain tag, ``anchor`` or ``revocation``, a zero octet, the size (8 octets) and the digest."""
+    """SHA-256 over the domain tag, ``anchor`` or ``revocation``, a zero byte, the size (8 bytes) and the digest."""
     return hashlib.sha256(b"".join((_ANCHOR, kind.encode(), b"\0", size.to_bytes(8, "big"), digest))).digest()
 
 
@@ -50,7 +50,7 @@ def anchor_link(
     previous: bytes, entry_link: bytes, position: int, block_number: int, recorded_at: int, transaction: bytes
 ) -> bytes:
     """SHA-256 over the domain tag, the anchor's link before, the link of the newest entry (zero when there is none), three
-    integers of 8 octets and the anchor's transaction hash."""
+    integers of 8 bytes and the anchor's transaction hash."""
     return hashlib.sha256(
         b"".join(
             (

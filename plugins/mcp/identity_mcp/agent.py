@@ -59,7 +59,7 @@ class NotSetUp(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AgentKey:
-    """A DID and the 32 raw octets of one of its authentication keys."""
+    """A DID and the 32 raw bytes of one of its authentication keys."""
 
     did: str
     secret: bytes = field(repr=False)

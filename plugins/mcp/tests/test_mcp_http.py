@@ -1,5 +1,5 @@
 """A stock MCP client over HTTP: it finds the token endpoint by the challenge, signs in as an agent, and gets a proof that a verifier
-accepts. And what a stranger tries at the same place, by raw octets."""
+accepts. And what a stranger tries at the same place, by raw bytes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """JSON Web Signatures with Ed25519 (RFC 7515, RFC 8037, RFC 9864) by joserfc.
 
-Verification only: the private key stays with the custodian, who signs the octets of a signing input. Which header
+Verification only: the private key stays with the custodian, who signs the bytes of a signing input. Which header
 members and claims a token must have is for ``domain/tokens.py`` to say; here it is decided whether a key made the
 signature. Left out: detached and unencoded payloads, every algorithm but Ed25519.
 """

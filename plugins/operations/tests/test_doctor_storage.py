@@ -1,4 +1,4 @@
-"""The doctor looks at databases: deeply, and without changing one octet or row, whatever it finds."""
+"""The doctor looks at databases: deeply, and without changing one byte or row, whatever it finds."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ version BIGINT NOT NULL, changed_at BIGINT NOT NULL)
     ("harm", "says"),
     [
         ("ALTER TABLE delegations DROP COLUMN max_refusals", "delegations.max_refusals is missing"),
-        (OTHER_TYPE, "quarantined_dids.reason is {octets} NOT NULL, not TEXT NOT NULL"),
+        (OTHER_TYPE, "quarantined_dids.reason is {bytes} NOT NULL, not TEXT NOT NULL"),
         (NULLABLE, "quarantined_dids.since is BIGINT, not BIGINT NOT NULL"),
         ("DROP INDEX ix_timeline_agent_id", "the index ix_timeline_agent_id of timeline is missing"),
         (
@@ -129,7 +129,7 @@ def test_what_differs_is_named(installation: tuple[Settings, Change], harm: str 
 def test_an_order_that_is_not_by_octets_is_named(installation: tuple[Settings, Change]) -> None:
     settings, change = installation
     if settings.database_url is None:
-        pytest.skip("SQLite compares octets")
+        pytest.skip("SQLite compares bytes")
     change('ALTER TABLE usage ALTER COLUMN owner TYPE text COLLATE "und-x-icu"')
     (one,) = check_tables(settings)
     assert 'usage.owner is TEXT COLLATE "und-x-icu" NOT NULL, not TEXT COLLATE "C" NOT NULL' in one.says

@@ -25,8 +25,8 @@ CANARIES = {
     "a token": "eyJhbGciOiJFZERTQSJ9."
     + base64.urlsafe_b64encode(b'{"sub":"did:ids:hana"}').decode().rstrip("=")
     + ".c2ln",
-    "octets in hexadecimal": secrets.token_hex(32),
-    "octets in base64": base64.b64encode(b"\xff\xfe" * 20).decode(),
+    "bytes in hexadecimal": secrets.token_hex(32),
+    "bytes in base64": base64.b64encode(b"\xff\xfe" * 20).decode(),
     "a short cookie": "sid=abc",
     "a DID": DID,
     "a DID in a path": quote(DID, safe=""),

@@ -73,7 +73,7 @@ def frozen(url: str) -> Iterator[None]:
 
 @dataclass
 class Proxy:
-    """Lets so many octets of a new connection pass, in both directions, and cuts it then."""
+    """Lets so many bytes of a new connection pass, in both directions, and cuts it then."""
 
     port: int
     octets: int

@@ -73,7 +73,7 @@ class VerifierVector:
 
     @classmethod
     def decode(cls, generators: CommitmentGenerators, octets: bytes, *, points: int, responses: int) -> VerifierVector:
-        """Raises ``ProofInvalid`` unless the octets are exactly these points and responses, each canonical."""
+        """Raises ``ProofInvalid`` unless the bytes are exactly these points and responses, each canonical."""
         if len(octets) != octets_of_vector_proof(points, responses):
             raise ProofInvalid(details={"reason": "a sub-proof has the wrong length"})
         end = G1_OCTETS * points

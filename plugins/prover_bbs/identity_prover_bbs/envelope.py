@@ -39,7 +39,7 @@ _MEMBERS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """A parsed envelope. ``disclosed`` maps hashed slots to octets."""
+    """A parsed envelope. ``disclosed`` maps hashed slots to bytes."""
 
     presented: PresentedProof
     disclosed: Mapping[int, bytes]

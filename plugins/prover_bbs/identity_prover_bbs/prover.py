@@ -1,6 +1,6 @@
 """Proving: one BBS proof, its challenge shared by the arguments about hidden messages (PROTOCOL.md §6.3).
 
-The BBS part is the draft's to the octet. The arguments' commitments stand in its presentation header, and their link to the
+The BBS part is the draft's to the byte. The arguments' commitments stand in its presentation header, and their link to the
 signed messages is the BBS responses themselves.
 """
 

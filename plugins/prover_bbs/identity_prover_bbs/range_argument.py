@@ -106,7 +106,7 @@ class RangeProver:
 class RangeVerifier:
     """The verifier's side of one received proof; ``c`` and ``message_responses`` are the BBS challenge and the slots' m^.
 
-    Raises ``ProofInvalid`` where the octets cannot be a proof.
+    Raises ``ProofInvalid`` where the bytes cannot be a proof.
     """
 
     def __init__(

@@ -33,7 +33,7 @@ from identity_prover_bbs.transcript import (
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """``equal`` are numeric slots whose scalar is public but stays undisclosed; ``shown`` hashed slots with their octets."""
+    """``equal`` are numeric slots whose scalar is public but stays undisclosed; ``shown`` hashed slots with their bytes."""
 
     statement: Statement
     header: bytes

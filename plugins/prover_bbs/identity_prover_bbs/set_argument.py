@@ -79,7 +79,7 @@ class SetProver:
 class SetVerifier:
     """The verifier's side of one received proof; ``c`` and ``message_response`` are the BBS challenge and the slot's m^.
 
-    Raises ``ProofInvalid`` where the octets cannot be a proof.
+    Raises ``ProofInvalid`` where the bytes cannot be a proof.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Unambiguous octets of everything that the challenges hash, in frames (PROTOCOL.md §6)."""
+"""Unambiguous bytes of everything that the challenges hash, in frames (PROTOCOL.md §6)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def set_digest(kind: bytes, scalars: tuple[int, ...]) -> bytes:
 
 
 def predicate_octets(predicate: Predicate, operand: bytes) -> bytes:
-    """A predicate as it was asked. ``operand`` is the value's octets, or the digest of the set."""
+    """A predicate as it was asked. ``operand`` is the value's bytes, or the digest of the set."""
     return frame(
         labels.PREDICATE,
         [

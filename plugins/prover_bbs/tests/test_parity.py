@@ -130,7 +130,7 @@ FRAMES = {
 
 @pytest.mark.parametrize(("tag", "index"), [(tag, index) for tag, indexes in FRAMES.items() for index in indexes])
 def test_a_build_that_forgets_a_field_is_noticed(tag, index, monkeypatch):
-    """Prover and verifier of such a build agree with each other, so only frozen octets can tell."""
+    """Prover and verifier of such a build agree with each other, so only frozen bytes can tell."""
     frame = transcript.frame
 
     def forgetful(of, items):

@@ -226,7 +226,7 @@ def test_the_simulator_needs_no_witness(name, monkeypatch):
 
 
 def test_responses_do_not_tell_witnesses_apart():
-    """Chi-square of the lowest octet of all responses of two extreme witnesses."""
+    """Chi-square of the lowest byte of all responses of two extreme witnesses."""
     counts = []
     for n in (5, 2**53 - 1):
         asked = scene(("n", "gte", 5), values=VALUES | {"n": n})

@@ -1,4 +1,4 @@
-"""Frozen octets of suite 2: the vectors of PROTOCOL-2.md §10 on every backend, and a transcript that forgets nothing."""
+"""Frozen bytes of suite 2: the vectors of PROTOCOL-2.md §10 on every backend, and a transcript that forgets nothing."""
 
 import json
 from hashlib import sha256
@@ -100,7 +100,7 @@ FRAMES = {
 
 @pytest.mark.parametrize(("tag", "index"), [(tag, index) for tag, indexes in FRAMES.items() for index in indexes])
 def test_a_build_that_forgets_a_field_is_noticed(tag, index, monkeypatch):
-    """Prover and verifier of such a build agree with each other, so only frozen octets can tell."""
+    """Prover and verifier of such a build agree with each other, so only frozen bytes can tell."""
     honest = relation.frame
 
     def forgetful(of, items):

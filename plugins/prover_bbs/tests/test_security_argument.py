@@ -264,7 +264,7 @@ def test_equations_hold_for_real_transcripts_of_any_challenge():
 
 
 def low_bytes(values, rounds):
-    """The low octet of every response of many proofs."""
+    """The low byte of every response of many proofs."""
     counts = [0] * 16
     source = random.Random(6)
     for _ in range(rounds):

@@ -56,7 +56,7 @@ _TAG: Final = b"identity audit line v1\n"
 
 @value_class
 class ChainedLine:
-    """One line as it is stored: its number from 1, its JSON as it was hashed, and the link (32 octets)."""
+    """One line as it is stored: its number from 1, its JSON as it was hashed, and the link (32 bytes)."""
 
     sequence: int
     line: bytes

@@ -33,7 +33,7 @@ def decode(octets: bytes) -> Any:
     """The value. Raises ``ValueError`` for anything else than ``encode`` writes."""
     value, end = _read(octets, 0, _MOST_DEPTH)
     if end != len(octets):
-        raise ValueError("octets after the value")
+        raise ValueError("bytes after the value")
     return value
 
 
@@ -50,9 +50,9 @@ def _read(octets: bytes, at: int, depth: int) -> tuple[Any, int]:
     kind, number, at = _read_head(octets, at)
     if kind == _UNSIGNED:
         return number, at
-    # Each part takes an octet at least, so no count makes more work than there are octets.
+    # Each part takes an byte at least, so no count makes more work than there are bytes.
     if number > len(octets) - at:
-        raise ValueError("longer than the octets")
+        raise ValueError("longer than the bytes")
     if kind == _OCTETS:
         return octets[at : at + number], at + number
     if kind == _TEXT:

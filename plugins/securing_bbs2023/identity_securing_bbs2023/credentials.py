@@ -76,7 +76,7 @@ def check_size(value: Any) -> None:
     except (orjson.JSONEncodeError, RecursionError):
         malformed("it is no JSON")
     if len(octets) > MAX_OCTETS:
-        malformed(f"it has more than {MAX_OCTETS} octets")
+        malformed(f"it has more than {MAX_OCTETS} bytes")
 
 
 def check_document(document: Mapping[str, Any]) -> None:

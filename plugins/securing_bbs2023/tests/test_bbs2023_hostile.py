@@ -84,7 +84,7 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "more values than may be": lambda: claims({"of": [*range(2_000)]}),
     "more statements than may be": lambda: claims({f"of{n}": [*range(120 * n, 120 * n + 120)] for n in range(5)}),
     "more items than may be": lambda: claims({"of": [f"{number:04}" for number in range(129)]}),
-    "more octets than may be": lambda: claims({"of": "x" * 17_000}),
+    "more bytes than may be": lambda: claims({"of": "x" * 17_000}),
     "deeper than may be": lambda: claims(deep(40)),
     "very much deeper": lambda: claims(deep(900)),
     "a context of the network": lambda: claims({"a": 1}, "https://attacker.example/context"),
@@ -233,7 +233,7 @@ def test_indexes_and_labels_of_a_proof_are_its_own(bbs: Bbs2023, derived: dict[s
     [
         b"",
         b"\xff",
-        b"\x18\x01",  # 1 in two octets
+        b"\x18\x01",  # 1 in two bytes
         b"\x19\x00\xff",
         b"\x1b" + b"\xff" * 7,
         b"\x5f\x41a\xff",  # indefinite

@@ -1,4 +1,4 @@
-"""SD-JWTs by an adversary who writes octets with a library of his own: each text differs from a good one in one thing."""
+"""SD-JWTs by an adversary who writes bytes with a library of his own: each text differs from a good one in one thing."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class HttpWitness:
         return octets if status == 200 else None
 
     async def _answer(self, method: str, path: str, most: int, body: bytes | None = None) -> tuple[int, str, bytes]:
-        """Status, media type and at most ``most`` octets, within the deadline. Raises ``WitnessFailed``."""
+        """Status, media type and at most ``most`` bytes, within the deadline. Raises ``WitnessFailed``."""
         try:
             async with asyncio.timeout(self._deadline):
                 return await self._received(method, f"{self._prefix}/{path}", most, body)
@@ -70,7 +70,7 @@ class HttpWitness:
             async for part in answer.aiter_raw():
                 octets += part
                 if len(octets) > most:
-                    raise WitnessFailed(f"its answer has more than {most} octets")
+                    raise WitnessFailed(f"its answer has more than {most} bytes")
             media = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
             return answer.status_code, media, octets
 

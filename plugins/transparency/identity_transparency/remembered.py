@@ -28,7 +28,7 @@ class _File(Struct, rename="camel", omit_defaults=True):
 @value_class
 class Remembered:
     """``note`` is the signed checkpoint; ``audit_lines`` is the number of the last audit line, 0 when there was none, and
-    ``audit_link`` its place in the chain, 32 octets. ``is_published``: others hold the checkpoint, as an operator said who put a backup
+    ``audit_link`` its place in the chain, 32 bytes. ``is_published``: others hold the checkpoint, as an operator said who put a backup
     back; a shorter log goes on under a new name or not at all."""
 
     note: bytes

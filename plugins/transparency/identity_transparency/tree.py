@@ -1,7 +1,7 @@
 """The tree over the ledger in tiles: one row a tile, one row for the head.
 
-34 octets a leaf for the tiles and some 20 for the place of its transaction. Not durable but for the name of the log, because the ledger
-is: what a loss of power takes is made again, octet by octet the same. One transaction an append; a reader that sees a head sees its tiles.
+34 bytes a leaf for the tiles and some 20 for the place of its transaction. Not durable but for the name of the log, because the ledger
+is: what a loss of power takes is made again, byte by byte the same. One transaction an append; a reader that sees a head sees its tiles.
 """
 
 from __future__ import annotations

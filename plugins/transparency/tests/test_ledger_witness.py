@@ -71,7 +71,7 @@ def test_process_serves_both_prefixes_and_goes_on_after_restart(here: Path, with
 
 
 def raw_status(url: str, head: bytes) -> bytes:
-    """The status of the answer to a submission with this header, octet by octet."""
+    """The status of the answer to a submission with this header, byte by byte."""
     place = urlsplit(url)
     with socket.create_connection((place.hostname, place.port), timeout=60) as raw:
         raw.sendall(b"POST /add-checkpoint HTTP/1.1\r\nHost: w\r\n" + head + b"\r\n\r\n")

@@ -48,7 +48,7 @@ class Opened(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CookieSessions(ABC):
-    """``secret``: 32 octets that all processes derive. ``origin`` is where browsers reach the service. ``mismatch`` as the gate's.
+    """``secret``: 32 bytes that all processes derive. ``origin`` is where browsers reach the service. ``mismatch`` as the gate's.
 
     ``NAME`` is that of the cookie, and ``LABEL`` keeps the MAC of one kind of session from being good for another.
     """

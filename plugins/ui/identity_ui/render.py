@@ -107,7 +107,7 @@ def with_visible_directions(value: Any) -> Any:
 
 
 def readable(value: Mapping[str, Any]) -> str:
-    """JSON for people: indented, with the characters that it holds. Not for octets that somebody signs."""
+    """JSON for people: indented, with the characters that it holds. Not for bytes that somebody signs."""
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 

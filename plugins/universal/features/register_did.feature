@@ -31,7 +31,7 @@ Feature: Create a DID, as a registrar does
   @400:INVALID_REQUEST
   Scenario: A key in no form
     Given a client that keeps its keys has begun to create a DID
-    When it brings a key without its octets
+    When it brings a key without its bytes
     Then the answer is 400 INVALID_REQUEST
 
   @422:INVALID_DOCUMENT

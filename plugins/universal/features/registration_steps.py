@@ -108,7 +108,7 @@ def brings_private(world: World) -> None:
     world.send(creation(world, {"jobId": world.notes["job"], "options": OWN, "secret": secret}))
 
 
-@when("it brings a key without its octets")
+@when("it brings a key without its bytes")
 def brings_nothing(world: World) -> None:
     secret = {"verificationMethod": [{"type": new_key().type}]}
     world.send(creation(world, {"jobId": world.notes["job"], "options": OWN, "secret": secret}))

@@ -82,9 +82,9 @@ def digest(documents: Mapping[str, Any]) -> str:
 
 
 def signature(text: str) -> bytes:
-    """The 64 octets of a signature in base64 of either alphabet. Raises ``InvalidRequest``."""
+    """The 64 bytes of a signature in base64 of either alphabet. Raises ``InvalidRequest``."""
     if _SIGNATURE.fullmatch(text) is None:
-        raise InvalidRequest("A signature is base64 of 64 octets.", details={"member": "signature"})
+        raise InvalidRequest("A signature is base64 of 64 bytes.", details={"member": "signature"})
     return base64.b64decode(text.translate(_STANDARD).rstrip("=") + "==")
 
 

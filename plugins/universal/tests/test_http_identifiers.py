@@ -117,7 +117,7 @@ def test_each_form_has_an_entity_tag_of_its_own(target: Target, hana: Holder) ->
         "application/did-url-dereferencing",
     )
     tags = [get(target, hana.did, media).headers["etag"] for media in (*forms, PROFILED)]
-    # The profile is another name of the same octets.
+    # The profile is another name of the same bytes.
     assert len(set(tags)) == len(forms)
     assert tags[-1] == tags[0]
     again = b"If-None-Match: " + tags[1].encode()

@@ -101,7 +101,7 @@ class PresentationChallengeKey:
     secret: bytes = field(repr=False)
 
     def make(self, nonce: bytes, now: datetime) -> str:
-        """A challenge of 16 random octets that ends ``CHALLENGE_LIFETIME`` after ``now``."""
+        """A challenge of 16 random bytes that ends ``CHALLENGE_LIFETIME`` after ``now``."""
         said = times.micros(now + CHALLENGE_LIFETIME).to_bytes(_TIME_OCTETS) + nonce
         return CHALLENGE_PREFIX + multibase.base64url_encode(said + self._mac(said))
 

@@ -191,7 +191,7 @@ def test_sixteen_kilobytes_and_64_blank_nodes_are_taken(target: Target) -> None:
 
     whole = disclose(issuer, {"text": "x" * 12_000})
     assert verified(target, padded(16_384))
-    assert problem(target, padded(16_385)) == ("PARSING_ERROR", "it has more than 16384 octets")
+    assert problem(target, padded(16_385)) == ("PARSING_ERROR", "it has more than 16384 bytes")
     # The subject and the credential are blank nodes, too.
     nodes = [{"n": number} for number in range(62)]
     full = disclose(issuer, {"of": nodes})

@@ -33,7 +33,7 @@ _REGISTRY: Final = _JweRegistry(algorithms=[ALGORITHM, *ENCODINGS])
 
 
 def public_members(secret: bytes) -> dict[str, str]:
-    """``kty``, ``crv``, ``x``, ``y`` of the public JWK of a secret of 32 octets."""
+    """``kty``, ``crv``, ``x``, ``y`` of the public JWK of a secret of 32 bytes."""
     x, y = p256.coordinates(p256.public_key(secret))
     return {"kty": "EC", "crv": "P-256", "x": _text(x), "y": _text(y)}
 

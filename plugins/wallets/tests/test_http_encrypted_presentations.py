@@ -1,4 +1,4 @@
-"""A wallet encrypts what it presents to the key of the request, by raw octets; what is not encrypted so is refused.
+"""A wallet encrypts what it presents to the key of the request, by raw bytes; what is not encrypted so is refused.
 
 OpenID4VP 1.0 §8.3, RFC 7516, RFC 7518 §4.6 and §5.3. The wallet encrypts with ``cryptography`` alone.
 """
@@ -53,7 +53,7 @@ def counted(octets: bytes) -> bytes:
 
 
 def encrypted(to: dict[str, str], said: Any, *, enc: str = "A256GCM", **head: Any) -> str:
-    """A compact JWE to the key; ``said`` is JSON, or octets as they are. ``head`` changes the header, ``DROP`` leaves out."""
+    """A compact JWE to the key; ``said`` is JSON, or bytes as they are. ``head`` changes the header, ``DROP`` leaves out."""
     mine = ec.generate_private_key(ec.SECP256R1())
     header = {"alg": "ECDH-ES", "enc": enc, "kid": to["kid"], "epk": point(mine)} | head
     header = {name: value for name, value in header.items() if value is not DROP}
@@ -144,7 +144,7 @@ HOSTILE: dict[str, Made] = {
     "a header of no object": lambda story, asked: member([]) + "." + headed()(story, asked).partition(".")[2],
     "another header": lambda story, asked: changed(headed()(story, asked), 0),
     "another nonce": lambda story, asked: changed(headed()(story, asked), 2),
-    "other octets": lambda story, asked: changed(headed()(story, asked), 3),
+    "other bytes": lambda story, asked: changed(headed()(story, asked), 3),
     "another tag": lambda story, asked: changed(headed()(story, asked), 4),
     "a short tag": lambda story, asked: headed()(story, asked)[:-8],
     "an encrypted key": lambda story, asked: headed()(story, asked).replace("..", ".AAAA.", 1),

@@ -1,4 +1,4 @@
-"""A verifier asks a wallet by raw octets; whoever presents something else than what was asked for, or to somebody else, is refused.
+"""A verifier asks a wallet by raw bytes; whoever presents something else than what was asked for, or to somebody else, is refused.
 
 OpenID4VP 1.0 §5 to §8, RFC 9101, RFC 9901. Wallet and verifier follow them with ``cryptography`` and nacl alone.
 """

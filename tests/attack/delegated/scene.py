@@ -1,6 +1,6 @@
 """What an attack on delegated proofs starts from: Hana's credential from Ivo, her delegation to Aki, and tokens that anybody could sign.
 
-An adversary does not run our minting code: tokens and requests are plain dicts and octets, canonical by the standard library,
+An adversary does not run our minting code: tokens and requests are plain dicts and bytes, canonical by the standard library,
 signed by nacl. Mallory has a DID, the same API as everybody, and whatever the test gives her.
 """
 

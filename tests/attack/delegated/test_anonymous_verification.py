@@ -111,7 +111,7 @@ def test_a_large_proof_empties_the_bucket_of_its_sender() -> None:
         wire = Wire(server.url)
 
         def taken(size: int, address: str) -> int:
-            """How many bodies of so many octets are let in."""
+            """How many bodies of so many bytes are let in."""
             body = b'{"proof":"' + b"A" * (size - 12) + b'"}'
             assert len(body) == size
             codes = [wire.call("POST", PATH, body, {"X-Forwarded-For": address}).outcome for _ in range(102)]

@@ -1,4 +1,4 @@
-"""Octets, JSON and members: what a parser might read in two ways, what no honest signer writes (openapi/DECISIONS.md §4.4)."""
+"""Bytes, JSON and members: what a parser might read in two ways, what no honest signer writes (openapi/DECISIONS.md §4.4)."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def test_a_signature_that_is_none(scene: Scene) -> None:
 
 
 def test_a_signature_bare_and_as_multibase(scene: Scene) -> None:
-    """Also where a bare one begins with z, as one in 300 does, or with zero octets."""
+    """Also where a bare one begins with z, as one in 300 does, or with zero bytes."""
     for form in ("{}", "z{}"):
         token = scene.token()
         assert scene.ask(scene.body(ibct=token | {"proofValue": form.format(token["proofValue"])})).status == 201
@@ -314,7 +314,7 @@ def test_whether_to_anchor(scene: Scene, flag: str) -> None:
 
 
 def test_random_edits_of_a_good_request(scene: Scene) -> None:
-    """Whatever single octet is changed: a refusal in the one shape, or exactly the request that was meant."""
+    """Whatever single byte is changed: a refusal in the one shape, or exactly the request that was meant."""
     dice = random.Random(20260105)
     good = octets_of(scene.body())
     for _ in range(max(60, rounds(60))):

@@ -121,7 +121,7 @@ def test_answers_until_credential_is_revoked(stranger: Stranger, scene: service.
     folders = [
         sent(proof, today),
         sent(proof, today, audience="https://bank.example"),
-        sent(proof, today, challenge="the challenge of a bank, 30 octets"),
+        sent(proof, today, challenge="the challenge of a bank, 30 bytes"),
         sent(proof, today, credentials=[{"issuer": str(credential.issuer), "schema": SCHEMA, "predicates": []}]),
         sent(proof, today, credentials=[{"issuer": str(scene.office.hana), "schema": SCHEMA, "predicates": [ADULT]}]),
     ]

@@ -24,7 +24,7 @@ from tests.unit.cli.conftest import Commands
 
 @pytest.fixture
 def path() -> Iterator[Path]:
-    """A short one: a Unix socket has 108 octets for its name."""
+    """A short one: a Unix socket has 108 bytes for its name."""
     with tempfile.TemporaryDirectory(prefix="uds-") as folder:
         yield Path(folder) / "identity.sock"
 

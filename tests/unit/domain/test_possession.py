@@ -1,4 +1,4 @@
-"""Proofs of possession: the octets that are signed, and that nothing else passes for one."""
+"""Proofs of possession: the bytes that are signed, and that nothing else passes for one."""
 
 from __future__ import annotations
 

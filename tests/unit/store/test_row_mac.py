@@ -34,7 +34,7 @@ def test_a_tag_holds_for_its_row_and_its_key_only() -> None:
 )
 def test_rows_that_earlier_versions_wrote_stay_ours(row: tuple[object, ...], tag: str) -> None:
     assert MAC.tag(version_octets(row)).hex() == tag
-    # Some drivers give octets so.
+    # Some drivers give bytes so.
     assert version_octets([memoryview(one) if isinstance(one, bytes) else one for one in row]) == version_octets(row)
 
 

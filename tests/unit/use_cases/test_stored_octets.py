@@ -1,4 +1,4 @@
-"""What a cold process answers from the octets of the index, against what the fold of the ledger's entries gives, octet by octet."""
+"""What a cold process answers from the bytes of the index, against what the fold of the ledger's entries gives, byte by byte."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def folded(rooms: Rooms, play: Play) -> list[IndexedVersion]:
 
 
 def answer(versions: list[IndexedVersion], number: int, media: str, query: ResolveDidQuery, now: datetime) -> bytes:
-    """The expected octets of a version."""
+    """The expected bytes of a version."""
     head = versions[-1]
     resolution = Resolution(
         version=versions[number - 1],

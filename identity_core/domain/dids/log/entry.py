@@ -203,7 +203,7 @@ def signer(proof: Mapping[str, Any]) -> str:
 
 
 def signer_of(octets: bytes) -> str | None:
-    """The multikey that the proof of an entry names, checked or not; None where the octets are no entry of a log."""
+    """The multikey that the proof of an entry names, checked or not; None where the bytes are no entry of a log."""
     try:
         value: Any = orjson.loads(octets)
         return signer_of_proof(value["proof"][0])

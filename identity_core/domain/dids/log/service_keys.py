@@ -36,7 +36,7 @@ def token_key_name(number: int) -> str:
 class Replacement:
     """The key ``multikey`` with this ``number``, from 2, signs from ``at`` on, which is the time of the entry, in the place of
     ``replaces``: access tokens, or checkpoints of the ledger's log, which had ``tree_size`` entries then. ``compromised``: what the old key
-    signs counts no more. ``succession`` is what both keys say of each other, octets of a signed note (``ledger.checkpoint_keys``).
+    signs counts no more. ``succession`` is what both keys say of each other, bytes of a signed note (``ledger.checkpoint_keys``).
     ``version`` is that of the service's DID that brought it, 0 where that is not known."""
 
     use: str

@@ -1,7 +1,7 @@
 """The interface that every BLS12-381 backend offers, and the refusals they share.
 
 Points are opaque: only the curve that made a point reads it. Scalars are Python integers and are taken modulo
-``ORDER``, whatever their size or sign. Octets are the compressed encodings of the ZCash format (48 octets in G1, 96 in
+``ORDER``, whatever their size or sign. Bytes are the compressed encodings of the ZCash format (48 bytes in G1, 96 in
 G2), as the BBS draft has them (draft-irtf-cfrg-bbs-signatures, "Ciphersuites"). Decoding is strict on every backend:
 exact length, canonical form, on the curve, in the subgroup of prime order, not the identity.
 
@@ -36,7 +36,7 @@ P = TypeVar("P")
 
 
 class InvalidPoint(ValueError):
-    """The octets are not the canonical encoding of a point of the subgroup, or they encode the identity."""
+    """The bytes are not the canonical encoding of a point of the subgroup, or they encode the identity."""
 
 
 class BackendUnavailable(RuntimeError):
@@ -147,7 +147,7 @@ class Curve(Protocol):
         ...
 
     def g1_to_octets(self, a: G1, /) -> bytes:
-        """48 octets; the identity is encoded too."""
+        """48 bytes; the identity is encoded too."""
         ...
 
     def g1s_to_octets(self, points: Sequence[G1], /) -> list[bytes]:
@@ -167,7 +167,7 @@ class Curve(Protocol):
         ...
 
     def g2_to_octets(self, a: G2, /) -> bytes:
-        """96 octets; the identity is encoded too."""
+        """96 bytes; the identity is encoded too."""
         ...
 
     def octets_to_g2(self, octets: bytes, /) -> G2:
@@ -175,7 +175,7 @@ class Curve(Protocol):
         ...
 
     def hash_to_g1(self, message: bytes, dst: bytes, /) -> G1:
-        """RFC 9380, suite BLS12381G1_XMD:SHA-256_SSWU_RO_. A ``dst`` that is empty or longer than 255 octets raises
+        """RFC 9380, suite BLS12381G1_XMD:SHA-256_SSWU_RO_. A ``dst`` that is empty or longer than 255 bytes raises
         ``ValueError``."""
         ...
 
@@ -199,7 +199,7 @@ class Curve(Protocol):
 def checked_dst(dst: bytes) -> bytes:
     """``dst``, if RFC 9380 §3.1 and ``MAX_DST_OCTETS`` allow it; else raises ``ValueError``."""
     if not 1 <= len(dst) <= MAX_DST_OCTETS:
-        raise ValueError(f"a domain separation tag has 1 to {MAX_DST_OCTETS} octets")
+        raise ValueError(f"a domain separation tag has 1 to {MAX_DST_OCTETS} bytes")
     return dst
 
 
@@ -219,11 +219,11 @@ def decoded(
     """The point of ``octets``, if they are the canonical encoding of one and not of the identity; else raises ``InvalidPoint``.
     ``uncompress`` raises ``ValueError`` for what is off the curve or outside the subgroup."""
     if len(octets) != length:
-        raise InvalidPoint(f"a point has {length} octets")
+        raise InvalidPoint(f"a point has {length} bytes")
     try:
         point = uncompress(bytes(octets))
     except ValueError as fault:
-        raise InvalidPoint("the octets encode no point of the subgroup") from fault
+        raise InvalidPoint("the bytes encode no point of the subgroup") from fault
     if is_identity(point) or compress(point) != octets:
-        raise InvalidPoint("the octets encode the identity, or are not canonical")
+        raise InvalidPoint("the bytes encode the identity, or are not canonical")
     return point

@@ -56,7 +56,7 @@ class SignedDigitSums:
             octets, pointers = _octets([scalar % ORDER for scalar in scalars], SCALAR_OCTETS)
             scratch = _scratch(blst.blst_p1s_mult_wbits_scratch_sizeof(count))
             blst.blst_p1s_mult_wbits(out, self._table, _WINDOW, count, pointers, _SCALAR_BITS, scratch)
-            # The octets must outlive the call: ``pointers`` has their address alone.
+            # The bytes must outlive the call: ``pointers`` has their address alone.
             del octets
         return out
 

@@ -24,7 +24,7 @@ from identity_bbs.bls12381.fixed_bases import (
 _AFFINE_OCTETS: Final = 96
 _ADDRESS_OCTETS: Final = 8
 _LOW, _HIGH = (bytes(_AFFINE_OCTETS * digit >> shift & 0xFF for digit in range(256)) for shift in (0, 8))
-"""The two octets of how far the entry of a digit is from the start of its row."""
+"""The two bytes of how far the entry of a digit is from the start of its row."""
 
 
 class TabledCurve(Curve, Protocol):
@@ -51,7 +51,7 @@ class AffinePoints:
         self.start = int(ffi.cast("uintptr_t", self._memory))
 
     def rows(self, width: int) -> bytes:
-        """The addresses of every ``width``-th point, little-endian in eight octets."""
+        """The addresses of every ``width``-th point, little-endian in eight bytes."""
         end = self.start + _AFFINE_OCTETS * len(self._memory)
         addresses = range(self.start, end, _AFFINE_OCTETS * width)
         return b"".join([address.to_bytes(_ADDRESS_OCTETS, "little") for address in addresses])

@@ -1,7 +1,7 @@
 """Sums of products over many fixed points, with little memory: buckets (Pippenger) over stored shifts.
 
-Of each point P the multiples 256^j·P are kept, 32 points and 6 kB. A scalar is 32 octets; the point for position j goes into the bucket of
-octet j, and at the end the bucket of value d counts d times. For 80 points that is fewer additions than tables of six bits need,
+Of each point P the multiples 256^j·P are kept, 32 points and 6 kB. A scalar is 32 bytes; the point for position j goes into the bucket of
+byte j, and at the end the bucket of value d counts d times. For 80 points that is fewer additions than tables of six bits need,
 which keep 2,700 points of each.
 """
 

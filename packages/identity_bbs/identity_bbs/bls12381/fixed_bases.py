@@ -22,7 +22,7 @@ from identity_bbs.bls12381.backend import (
 
 MAX_TABLE_OCTETS: Final = 64 << 20
 POINT_OCTETS: Final = 185
-"""A native point: an object of 168 octets, for which the allocator takes 176; its slot in a list; the ends of lists and pools."""
+"""A native point: an object of 168 bytes, for which the allocator takes 176; its slot in a list; the ends of lists and pools."""
 
 TABLED_BITS: Final = 256
 """Of a scalar and one order more, which is what is looked up."""
@@ -30,7 +30,7 @@ OFFSET_DST: Final = b"IDENTITY-DIGIT-TABLE-V1_BLS12381G1_XMD:SHA-256_SSWU_RO_OFF
 
 
 def scalar_digits(scalar: int, window: int) -> bytes:
-    """The digits of a scalar of 256 bits in base 2^window, most significant first. An octet is a digit of eight bits, and much
+    """The digits of a scalar of 256 bits in base 2^window, most significant first. An byte is a digit of eight bits, and much
     faster to take."""
     if window == 8:
         return scalar.to_bytes(SCALAR_OCTETS, "big")
@@ -138,7 +138,7 @@ class WindowedBases:
 
 
 def check_radix(radix: int) -> None:
-    """Raises ``ValueError`` unless digits of this radix are octets."""
+    """Raises ``ValueError`` unless digits of this radix are bytes."""
     if not 2 <= radix <= 256:
         raise ValueError("a radix is 2 to 256")
 

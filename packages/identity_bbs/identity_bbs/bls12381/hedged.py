@@ -1,7 +1,7 @@
 """Hedged masks: fresh randomness of the operating system, mixed with all that a proof is about.
 
 A mask that is used for two challenges gives the secret away. A copied machine state or a stuck generator therefore must not repeat
-masks for another statement or context: the seed hashes the system's octets together with secrets, statement and context, and
+masks for another statement or context: the seed hashes the system's bytes together with secrets, statement and context, and
 SHAKE256 draws from it.
 """
 
@@ -25,7 +25,7 @@ class HedgedScalars:
     def __init__(self, tag: bytes, random: Callable[[int], bytes], about: bytes) -> None:
         fresh = random(SEED_OCTETS)
         if len(fresh) != SEED_OCTETS:
-            raise OSError("the source of randomness gave too few octets")
+            raise OSError("the source of randomness gave too few bytes")
         self._seed = frame(tag, [fresh, about])
         self._draws = 0
 

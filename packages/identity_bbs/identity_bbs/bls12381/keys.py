@@ -24,10 +24,10 @@ _BLOCK_OF_ZEROS: Final = bytes(_BLOCK_OCTETS)
 
 
 def expand_message_xmd(message: bytes, dst: bytes, length: int) -> bytes:
-    """``length`` octets, 1 to 8,160, from ``message`` under the tag ``dst`` of 1 to 255 octets; else ``ValueError``."""
+    """``length`` bytes, 1 to 8,160, from ``message`` under the tag ``dst`` of 1 to 255 bytes; else ``ValueError``."""
     blocks = -(-length // _DIGEST_OCTETS)
     if not 1 <= blocks <= 255:
-        raise ValueError("expand_message_xmd gives 1 to 8,160 octets")
+        raise ValueError("expand_message_xmd gives 1 to 8,160 bytes")
     tag = checked_dst(dst) + bytes([len(dst)])
     first = hashlib.sha256(_BLOCK_OF_ZEROS + message + length.to_bytes(2, "big") + b"\x00" + tag).digest()
     block = hashlib.sha256(first + b"\x01" + tag).digest()
@@ -53,11 +53,11 @@ class InvalidBlsKey(ValueError):
 
 
 def generate_secret(key_material: bytes, key_info: bytes = b"") -> bytes:
-    """KeyGen of the draft: 32 octets from at least 32 octets of secret entropy and at most 65,535 public ones."""
+    """KeyGen of the draft: 32 bytes from at least 32 bytes of secret entropy and at most 65,535 public ones."""
     if len(key_material) < MIN_KEY_MATERIAL_OCTETS:
-        raise ValueError(f"key material has at least {MIN_KEY_MATERIAL_OCTETS} octets")
+        raise ValueError(f"key material has at least {MIN_KEY_MATERIAL_OCTETS} bytes")
     if len(key_info) > 0xFFFF:
-        raise ValueError("key info has at most 65535 octets")
+        raise ValueError("key info has at most 65535 bytes")
     secret = hash_to_scalar(key_material + len(key_info).to_bytes(2, "big") + key_info, KEY_DST)
     if secret == 0:
         raise InvalidBlsKey("the key material gives no key")
@@ -71,18 +71,18 @@ def public_key(secret: bytes) -> bytes:
 
 
 def secret_scalar(secret: bytes) -> int:
-    """The scalar of a raw secret. Raises ``InvalidBlsKey`` unless there are 32 octets of a number from 1 to r - 1."""
+    """The scalar of a raw secret. Raises ``InvalidBlsKey`` unless there are 32 bytes of a number from 1 to r - 1."""
     scalar = int.from_bytes(secret, "big")
     if len(secret) != SCALAR_OCTETS or not 1 <= scalar < ORDER:
-        raise InvalidBlsKey(f"a secret key is a number from 1 to r - 1 in {SCALAR_OCTETS} octets")
+        raise InvalidBlsKey(f"a secret key is a number from 1 to r - 1 in {SCALAR_OCTETS} bytes")
     return scalar
 
 
 def check_public_key(raw: bytes) -> None:
     """Raises ``InvalidBlsKey`` unless ``raw`` canonically encodes a point of the subgroup other than the identity."""
     if len(raw) != G2_OCTETS:
-        raise InvalidBlsKey(f"a public key has {G2_OCTETS} octets")
+        raise InvalidBlsKey(f"a public key has {G2_OCTETS} bytes")
     try:
         select().octets_to_g2(raw)
     except InvalidPoint as fault:
-        raise InvalidBlsKey("the octets are no public key") from fault
+        raise InvalidBlsKey("the bytes are no public key") from fault

@@ -1,7 +1,7 @@
 """The three messages by which a wallet gets a credential on a secret that it keeps: offer, request, credential (PROTOCOL-2.md §3).
 
 The issuer offers a header and a nonce, the holder commits to its secret under both and signs that as the holder of its DID, the issuer
-signs the commitment with the values. All three are JSON; octets are base64url. Whoever reads one takes it for a claim.
+signs the commitment with the values. All three are JSON; bytes are base64url. Whoever reads one takes it for a claim.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ExchangeRefused(ValueError):
 
 @value_class
 class CredentialOffer:
-    """The offer of an issuer to the DID ``holder``: the header that it will sign, and a nonce of 32 octets that serves once. Raises
+    """The offer of an issuer to the DID ``holder``: the header that it will sign, and a nonce of 32 bytes that serves once. Raises
     ``ExchangeRefused``."""
 
     header: BoundHeader
@@ -44,7 +44,7 @@ class CredentialOffer:
         if self.header.keeper is not SecretKeeper.WALLET:
             raise ExchangeRefused("the header is not that of a credential whose secret a wallet keeps")
         if len(self.nonce) != NONCE_OCTETS:
-            raise ExchangeRefused(f"a nonce has {NONCE_OCTETS} octets")
+            raise ExchangeRefused(f"a nonce has {NONCE_OCTETS} bytes")
 
     @property
     def issue_request(self) -> IssueRequest:
@@ -74,7 +74,7 @@ class CredentialOffer:
 
 @value_class
 class CommittedRequest:
-    """The holder's answer to the offer with this nonce: the commitment (192 octets) and the Ed25519 signature over it by the
+    """The holder's answer to the offer with this nonce: the commitment (192 bytes) and the Ed25519 signature over it by the
     authentication key ``method`` (a DID URL)."""
 
     nonce: bytes

@@ -84,7 +84,7 @@ class BoundHeader:
     def __post_init__(self) -> None:
         controller(self.method)
         if len(self.digest) != 32:
-            raise ValueRefused("the digest of a schema document has 32 octets")
+            raise ValueRefused("the digest of a schema document has 32 bytes")
 
     @property
     def issuer(self) -> str:
@@ -93,7 +93,7 @@ class BoundHeader:
 
     @property
     def octets(self) -> bytes:
-        """The canonical octets. Raises ``ValueRefused`` where they are too many. Equation (2.1)."""
+        """The canonical bytes. Raises ``ValueRefused`` where they are too many. Equation (2.1)."""
         return _octets(self)
 
     @classmethod
@@ -107,7 +107,7 @@ class BoundHeader:
         return ATTRIBUTES_SLOT + self.schema.message_count
 
     def hashed_slot(self, name: str) -> int:
-        """The slot of the attribute's octets. Raises ``KeyError``."""
+        """The slot of the attribute's bytes. Raises ``KeyError``."""
         return ATTRIBUTES_SLOT + self.schema.hashed_slot(name)
 
     def numeric_slot(self, name: str) -> int:
@@ -177,8 +177,8 @@ def check_bound_signature(
     particulars: Particulars,
     commitment: bytes,
 ) -> None:
-    """Raises ``InvalidCredential`` unless this key (96 octets) signed exactly this header, these values and particulars for the holder of
-    the commitment K (48 octets)."""
+    """Raises ``InvalidCredential`` unless this key (96 bytes) signed exactly this header, these values and particulars for the holder of
+    the commitment K (48 bytes)."""
     # The curve backends are slow to load, and most processes of the command line never need them.
     from identity_bbs.blind import verify_blind
     from identity_bbs.bls12381 import select
@@ -233,7 +233,7 @@ def _octets(header: BoundHeader) -> bytes:
         }
     )
     if len(octets) > MAX_HEADER_OCTETS:
-        raise ValueRefused(f"the header is longer than {MAX_HEADER_OCTETS} octets")
+        raise ValueRefused(f"the header is longer than {MAX_HEADER_OCTETS} bytes")
     return octets
 
 

@@ -1,6 +1,6 @@
 """A list of signed gaps as files: shards of up to 1,024 gaps, which never change, and the manifest of an epoch, which names them.
 
-A shard is a chain: a tag, the lower end of its first gap in 4 octets, and for each gap the signature (80 octets) and the upper end
+A shard is a chain: a tag, the lower end of its first gap in 4 bytes, and for each gap the signature (80 bytes) and the upper end
 (4), which is the lower end of the next. Gaps that overlap, or one that is missing between two others, cannot be written down.
 
 The manifest is JCS: the members of the epoch's header, ``format``, ``edition`` (1, 2 … when the list is published again within the
@@ -121,7 +121,7 @@ class Manifest:
 
     @property
     def octets(self) -> bytes:
-        """The canonical octets."""
+        """The canonical bytes."""
         return jcs.canonicalize(
             {
                 **self.epoch.members,
@@ -135,7 +135,7 @@ class Manifest:
 
     @property
     def digest(self) -> bytes:
-        """Return what a transparency log records: SHA-256 of the octets, which hold the digests of all shards."""
+        """Return what a transparency log records: SHA-256 of the bytes, which hold the digests of all shards."""
         return hashlib.sha256(self.octets).digest()
 
     @classmethod
@@ -172,7 +172,7 @@ class Manifest:
         return bisect_right(self.firsts, handle) - 1
 
     def open(self, number: int, octets: bytes) -> Shard:
-        """The shard of this number. Raises ``StatusListRefused`` unless the octets are the published ones and fit into the chain."""
+        """The shard of this number. Raises ``StatusListRefused`` unless the bytes are the published ones and fit into the chain."""
         if len(octets) > MAX_SHARD_OCTETS or hashlib.sha256(octets).digest() != self.digests[number]:
             raise StatusListRefused("the shard is not the one that was published")
         shard = Shard.from_octets(octets)

@@ -113,7 +113,7 @@ class ConsentTerms:
 
 @value_class
 class StatusPart:
-    """A status list at an epoch, and the 96 octets of the key that its method names, resolved by the verifier."""
+    """A status list at an epoch, and the 96 bytes of the key that its method names, resolved by the verifier."""
 
     epoch: StatusEpoch
     public_key: bytes
@@ -121,7 +121,7 @@ class StatusPart:
 
 @value_class
 class PresentationStatement:
-    """The question under resolved keys (96 octets, one for each credential), on a day where validity is asked, with one status list for
+    """The question under resolved keys (96 bytes, one for each credential), on a day where validity is asked, with one status list for
     each credential where status is asked. Raises ``PredicateUnsupported``."""
 
     question: Question
@@ -146,7 +146,7 @@ class PresentationStatement:
 
 @value_class
 class PresentationContext:
-    """``context`` as in suite 1; ``agent_key``, 32 octets of Ed25519, of the agent that hands the proof over and signs for it; ``consent``
+    """``context`` as in suite 1; ``agent_key``, 32 bytes of Ed25519, of the agent that hands the proof over and signs for it; ``consent``
     where the holder consents. Raises ``ValueError``."""
 
     context: Context
@@ -155,7 +155,7 @@ class PresentationContext:
 
     def __post_init__(self) -> None:
         if self.agent_key is not None and len(self.agent_key) != 32:
-            raise ValueError("an agent's key has 32 octets")
+            raise ValueError("an agent's key has 32 bytes")
 
     def agent_message(self, envelope_digest: bytes) -> bytes:
         """Return what the agent signs when it hands the proof over; the digest is that of the envelope without the signature."""
@@ -164,7 +164,7 @@ class PresentationContext:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BoundWitness(Hidden):
-    """A credential of suite 2: the issuer's 80 octets, its values as JSON, its particulars; ``opening`` are s and b where the prover has
+    """A credential of suite 2: the issuer's 80 bytes, its values as JSON, its particulars; ``opening`` are s and b where the prover has
     them."""
 
     signature: bytes
@@ -184,7 +184,7 @@ class GapWitness(Hidden):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Agreement(Hidden):
-    """A consent with its terms, as a wallet sends it; ``agent_key``, 32 octets of Ed25519, where it covers one."""
+    """A consent with its terms, as a wallet sends it; ``agent_key``, 32 bytes of Ed25519, where it covers one."""
 
     terms: ConsentTerms
     consent: HolderConsent

@@ -34,7 +34,7 @@ from identity_core.errors import ProofInvalid
 class PresentedPresentation:
     """Claims of a presentation, without the keys: unverified until ``PresentingProver.verify_presentation`` has accepted it under
     keys that the verifier got elsewhere. The members that a proof of suite 1 has too are those of the first credential. ``pseudonym`` are
-    the 48 octets of the holder's for the question's context."""
+    the 48 bytes of the holder's for the question's context."""
 
     question: Question
     day: int | None
@@ -69,7 +69,7 @@ class PresentedPresentation:
         return tuple(dict.fromkeys([*own, *(epoch.method for epoch in self.epochs)]))
 
     def statement(self, keys: Mapping[str, bytes]) -> PresentationStatement:
-        """The statement to verify, under resolved keys (96 octets) by their methods. Raises ``KeyError`` and ``PredicateUnsupported``."""
+        """The statement to verify, under resolved keys (96 bytes) by their methods. Raises ``KeyError`` and ``PredicateUnsupported``."""
         own = tuple(keys[credential.header.method] for credential in self.question.credentials)
         status = tuple(StatusPart(epoch, keys[epoch.method]) for epoch in self.epochs)
         return PresentationStatement(self.question, own, self.day, status)
@@ -161,8 +161,8 @@ def presentation_signals(question: Question, context: Context) -> tuple[str, ...
 def handed_over(
     text: str, key: bytes, sign: Callable[[bytes], bytes], *, audience: str | None, challenge: bytes | None
 ) -> str:
-    """The proof with the signature of the agent whose Ed25519 ``key`` (32 octets) it names, where it is for this audience and challenge;
-    None: for any. ``sign`` gives 64 octets. Raises ``ProofInvalid`` for any other text, which is not signed."""
+    """The proof with the signature of the agent whose Ed25519 ``key`` (32 bytes) it names, where it is for this audience and challenge;
+    None: for any. ``sign`` gives 64 bytes. Raises ``ProofInvalid`` for any other text, which is not signed."""
     envelope, bound = _read(text)
     if bound.agent_key != key:
         raise _refused("the proof names another agent's key")

@@ -90,7 +90,7 @@ class StatusEpoch:
 
     @property
     def header(self) -> bytes:
-        """The canonical octets of the header that every gap of the epoch is signed under."""
+        """The canonical bytes of the header that every gap of the epoch is signed under."""
         return HEADER_TAG + jcs.canonicalize(self.members)
 
     @property

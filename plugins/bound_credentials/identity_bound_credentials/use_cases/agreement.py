@@ -85,5 +85,5 @@ def _read(sent: SentConsent, now: datetime) -> Agreement:
         raise unsupported("a consent without the challenge is good for two UTC days at most")
     rhos = tuple(int.from_bytes(part, "big") for part in parts)
     if any(len(part) != SCALAR_OCTETS for part in parts) or any(rho >= ORDER for rho in rhos):
-        raise unsupported("a difference of blinds is a scalar of 32 octets, below the group order")
+        raise unsupported("a difference of blinds is a scalar of 32 bytes, below the group order")
     return Agreement(terms, HolderConsent(octets, rhos), key)

@@ -107,7 +107,7 @@ class IssueBound:
         if header != expected or len(commitment) != G1_OCTETS:
             raise invalid(
                 "the header is not that of a wallet's credential under this schema, key and the list of signed gaps that is published"
-                f" here for the issuer ({reference.list_id}), or the commitment has not {G1_OCTETS} octets"
+                f" here for the issuer ({reference.list_id}), or the commitment has not {G1_OCTETS} bytes"
             )
         binding = Binding(octets, commitment, bound.handle, NO_SECRET, prepared.accepts_new_secret)
         return replace(prepared, id=bound.id), replace(signed, binding=binding, tag=tag)

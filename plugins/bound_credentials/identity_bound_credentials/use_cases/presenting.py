@@ -54,7 +54,7 @@ _SHARDS_KEPT: Final = 32
 @value_class
 class PresentBound:
     """``publisher`` makes a list that is not there yet. ``manifests`` and ``shards`` are those that were read and found whole, by the
-    octets of the manifest: what is published anew has others. Raises what ``ProofWorkers.present`` and the custodian do, and
+    bytes of the manifest: what is published anew has others. Raises what ``ProofWorkers.present`` and the custodian do, and
     ``PluginUnavailable`` where the list has no gap for the handle: the next edition has one, since the credential is in force."""
 
     provers: ProofWorkers

@@ -1,6 +1,6 @@
 """getStatusGaps, getStatusGapShard: the lists of signed gaps, made before each epoch and whenever they have changed, for everybody.
 
-Every process makes what it finds missing. Signing is deterministic, so that two who make the same edition at once make the same octets, and
+Every process makes what it finds missing. Signing is deterministic, so that two who make the same edition at once make the same bytes, and
 the store takes it once. The custodian signs; between some signatures the requests of others have their turn.
 """
 

@@ -31,7 +31,7 @@ def check_transaction(transaction: AnchorTransaction | None) -> AnchorTransactio
     assert transaction is not None, "what was submitted is not known"
     assert transaction.state in ("submitted", "mined", "confirmed", "failed")
     if transaction.transaction_hash is not None:
-        assert re.fullmatch(r"[0-9a-f]{64}", transaction.transaction_hash), "not 32 octets in lower-case hex"
+        assert re.fullmatch(r"[0-9a-f]{64}", transaction.transaction_hash), "not 32 bytes in lower-case hex"
     if transaction.state in ("mined", "confirmed"):
         assert transaction.transaction_hash is not None, "in a block, and no transaction"
         assert transaction.block_number is not None, "in a block, and none is named"
@@ -86,7 +86,7 @@ class AnchoringLedgerConformance(ExaminedLedger):
         assert await ledger.submit_anchor(ROOT, 7) == first
 
     async def test_different_digests_are_different_anchors(self, ledger: AnchoringLedger) -> None:
-        """Whatever their octets; blocks do not go back."""
+        """Whatever their bytes; blocks do not go back."""
         digests = (*NASTY_DIGESTS, os.urandom(32))
         for digest in digests:
             await ledger.submit_anchor(digest, 1)

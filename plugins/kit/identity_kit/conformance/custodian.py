@@ -78,7 +78,7 @@ class SigningPromises(ExaminedCustodian):
                 await custodian.sign_bbs("k", b"", [b"message"])
 
     async def test_it_makes_bbs_signatures(self, custodian: Custodian) -> None:
-        """``sign_bbs`` gives the draft's signature over octet messages and scalars, and refuses what the suite does not
+        """``sign_bbs`` gives the draft's signature over byte messages and scalars, and refuses what the suite does not
         take."""
         if not {"sign_bbs", multikey.BLS12381G2} <= custodian.capabilities:
             pytest.skip("the custodian does not declare sign_bbs")

@@ -64,7 +64,7 @@ class ExpandingDidMethodConformance:
                 assert key["controller"]
 
     def test_expanding_is_deterministic(self, method: DidMethod, dids: Sequence[str]) -> None:
-        """The same state each time, octet for octet; another DID has another document."""
+        """The same state each time, byte for byte; another DID has another document."""
         states = [method.expand(Did.parse(text)) for text in dids]
         assert states == [method.expand(Did.parse(text)) for text in dids]
         assert len({state.document.octets for state in states if state is not None}) == len(set(dids))

@@ -130,7 +130,7 @@ class LedgerConformance(ExaminedLedger):
         assert await ledger.log_size("did:x:nobody") == LogSize(0, 0)
 
     async def test_entries_are_opaque(self, ledger: LedgerBackend) -> None:
-        """Every sequence of octets comes back as it was, up to 16 KiB."""
+        """Every sequence of bytes comes back as it was, up to 16 KiB."""
         entries = (*NASTY_ENTRIES, os.urandom(16_384))
         for n, entry in enumerate(entries):
             await ledger.append(DID, entry, expected_version=n)

@@ -71,7 +71,7 @@ class LedgerFaultConformance(ExaminedLedger):
 
     @pytest.fixture
     def tamper(self) -> Tamper | None:
-        """Puts other octets in the place of a stored entry, behind the ledger's back; None where no one can."""
+        """Puts other bytes in the place of a stored entry, behind the ledger's back; None where no one can."""
         return None
 
     def test_a_killed_process_loses_nothing_that_it_acknowledged(self, ledger: LedgerBackend, reopen: Open) -> None:

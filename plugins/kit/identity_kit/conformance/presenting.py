@@ -141,7 +141,7 @@ class PresentingProverConformance:
                 prover.verify_presentation(statement, text, bound=bound, acceptance=Acceptance(now))
 
     def test_flipped_bits(self, prover: PresentingProver, case: BoundCase, text: str) -> None:
-        """No octet may be changed."""
+        """No byte may be changed."""
         octets, chosen = base64url_decode(text), random.Random(7)  # noqa: S311 - which bits, and no secret
         for _ in range(self.rounds):
             place = chosen.randrange(8 * len(octets))

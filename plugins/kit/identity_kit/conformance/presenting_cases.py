@@ -60,7 +60,7 @@ class BoundIssuer:
 
     @property
     def public_key(self) -> bytes:
-        """Its 96 octets."""
+        """Its 96 bytes."""
         return keys.public_key(self._secret)
 
     @property

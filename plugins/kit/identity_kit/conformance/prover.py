@@ -253,7 +253,7 @@ class ProverConformance:
         public = runs(views(other), 6)
         # A run that begins or ends in what everybody's proof says reaches over a border by a chance of few bits.
         shared = {run for run in runs(seen[0], 12) & runs(seen[1], 12) if not {run[:6], run[6:]} & public}
-        assert not shared, "two proofs of one credential share octets"
+        assert not shared, "two proofs of one credential share bytes"
         again = prover.prove(asked, hana, context=context("proof-1"))
         assert again.proof != first.proof, "a proof is repeated"
 

@@ -171,7 +171,7 @@ def views(proof: ZkProof) -> bytes:
 
 
 def runs(octets: bytes, length: int) -> set[bytes]:
-    """All runs of this many octets."""
+    """All runs of this many bytes."""
     return {octets[start : start + length] for start in range(len(octets) - length + 1)}
 
 

@@ -11,7 +11,7 @@ from identity_core.ports.securing import CredentialDraft
 
 
 class KitIssuer:
-    """An issuer whose key follows from 32 octets. ``key_type`` is one of ``Ed25519VerificationKey2020``,
+    """An issuer whose key follows from 32 bytes. ``key_type`` is one of ``Ed25519VerificationKey2020``,
     ``Bls12381G2Key2020`` and ``EcdsaSecp256r1VerificationKey2019``."""
 
     def __init__(self, key_type: str, seed: bytes) -> None:

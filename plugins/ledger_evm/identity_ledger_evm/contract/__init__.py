@@ -1,6 +1,6 @@
 """The contract: its source (``ledger.vy``), what the compiler made of it (``contract.json``), and its calls and events.
 
-Arguments and events are whole words of 32 octets, so reading and writing them is slicing; no library is asked.
+Arguments and events are whole words of 32 bytes, so reading and writing them is slicing; no library is asked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class CallUnreadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """``code`` deploys, ``runtime`` is what then stands at the address. Selectors are 4 octets, topics 32."""
+    """``code`` deploys, ``runtime`` is what then stands at the address. Selectors are 4 bytes, topics 32."""
 
     code: bytes
     runtime: bytes
@@ -64,14 +64,14 @@ class Item:
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 over the domain tag, the length of the DID (4 octets), the DID, the version (8 octets) and the entry."""
+        """SHA-256 over the domain tag, the length of the DID (4 bytes), the DID, the version (8 bytes) and the entry."""
         name = self.did.encode()
         version = (self.expected + 1).to_bytes(8, "big")
         return hashlib.sha256(b"".join((_DIGEST, len(name).to_bytes(4, "big"), name, version, self.entry))).digest()
 
 
 def word(number: int) -> bytes:
-    """A number as 32 octets."""
+    """A number as 32 bytes."""
     return number.to_bytes(WORD, "big")
 
 
@@ -81,14 +81,14 @@ def call(function: str, *arguments: bytes) -> bytes:
 
 
 def append_call(items: Sequence[Item]) -> bytes:
-    """The input of ``append``: the words of the items, and behind them their octets, each with its length (4 octets)."""
+    """The input of ``append``: the words of the items, and behind them their bytes, each with its length (4 bytes)."""
     words = b"".join(item.key + word(item.expected) + item.digest for item in items)
     octets = b"".join(_with_length(item.did.encode()) + _with_length(item.entry) for item in items)
     return call("append", word(WORD), word(len(items)), words, octets)
 
 
 def read_append(data: bytes) -> list[Item]:
-    """The items of such an input; what stands behind them is the sender's mark. Raises ``CallUnreadable`` when its octets
+    """The items of such an input; what stands behind them is the sender's mark. Raises ``CallUnreadable`` when its bytes
     are not those that its digests name."""
     count = int.from_bytes(data[4 + WORD : 4 + 2 * WORD], "big")
     start = 4 + 2 * WORD
@@ -103,7 +103,7 @@ def read_append(data: bytes) -> list[Item]:
         except UnicodeDecodeError as error:
             raise CallUnreadable("a DID is not UTF-8") from error
         if item.expected >= 2**63 or data[place : place + 3 * WORD] != item.key + word(item.expected) + item.digest:
-            raise CallUnreadable("the octets are not those that the digest names")
+            raise CallUnreadable("the bytes are not those that the digest names")
         items.append(item)
     return items
 
@@ -115,5 +115,5 @@ def _with_length(octets: bytes) -> bytes:
 def _read(data: bytes, at: int) -> tuple[bytes, int]:
     end = at + 4 + int.from_bytes(data[at : at + 4], "big")
     if end > len(data) or at + 4 > len(data):
-        raise CallUnreadable("the octets end too early")
+        raise CallUnreadable("the bytes end too early")
     return data[at + 4 : end], end

@@ -110,7 +110,7 @@ class AuthorizationCode(Hidden):
 
     @property
     def digest(self) -> bytes:
-        """By which the code is spent: 32 octets."""
+        """By which the code is spent: 32 bytes."""
         return hashlib.sha256(f"identity: authorization code, v1\n{self.id}".encode()).digest()
 
     def check(self, client: str, redirect_uri: str, verifier: str) -> None:
@@ -127,13 +127,13 @@ def hash_of(text: str) -> str:
 
 
 def withdrawal_of(token_id: str) -> bytes:
-    """By which the token of a code is withdrawn: 32 octets."""
+    """By which the token of a code is withdrawn: 32 bytes."""
     return hashlib.sha256(f"identity: token that was withdrawn, v1\n{token_id}".encode()).digest()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AuthorizationCodes:
-    """``secret`` has 32 octets, ``random`` is the operating system's random source."""
+    """``secret`` has 32 bytes, ``random`` is the operating system's random source."""
 
     secret: bytes
     random: Callable[[int], bytes]

@@ -83,7 +83,7 @@ class AccessToken:
         return claims
 
     def signing_input(self, issuer: str, kid: str) -> str:
-        """The text whose ASCII octets are signed (RFC 7515 §5.1). The time stamps must be whole seconds."""
+        """The text whose ASCII bytes are signed (RFC 7515 §5.1). The time stamps must be whole seconds."""
         header = {"alg": jws.ISSUED_ALGORITHM, "typ": TYPE, "kid": kid}
         parts = (jcs.canonicalize(header), jcs.canonicalize(self.claims(issuer)))
         return ".".join(multibase.base64url_encode(part) for part in parts)

@@ -1,4 +1,4 @@
-"""How a backup is written and read: the length of the manifest in eight octets, the manifest, and the files in its order."""
+"""How a backup is written and read: the length of the manifest in eight bytes, the manifest, and the files in its order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LENGTH: Final = 8
 _PIECE: Final = 1 << 20
 
 Advance = Callable[[int], object]
-"""Told how many octets are done since it was told last."""
+"""Told how many bytes are done since it was told last."""
 
 
 def described(path: Path) -> BackedUpFile:

@@ -1,4 +1,4 @@
-"""The outer form of a backup: a stream of octets, sealed chunk by chunk.
+"""The outer form of a backup: a stream of bytes, sealed chunk by chunk.
 
     identity-backup 1
     {"seal": "file", "key": "<base64>"}
@@ -51,7 +51,7 @@ class OperatorKey:
 
     def __post_init__(self) -> None:
         if not self.secret or (not self.is_passphrase and len(self.secret) < KEY_FILE_LEAST):
-            raise ValueError("a passphrase is not empty, and a key file has at least 32 octets")
+            raise ValueError("a passphrase is not empty, and a key file has at least 32 bytes")
 
 
 class SealedWriter:
@@ -105,7 +105,7 @@ class SealedReader:
         self._chunk, self._number, self._is_last = b"", 0, False
 
     def read(self, size: int) -> bytes:
-        """Exactly ``size`` octets."""
+        """Exactly ``size`` bytes."""
         parts, lacking = [], size
         while lacking:
             if not self._chunk:

@@ -42,7 +42,7 @@ key_options: Callable[[Any], Any] = all_of(
     click.option(
         "--key-file",
         type=FILE,
-        help="32 or more random octets, kept apart from the data and from the backups: `head -c 32 /dev/urandom`.",
+        help="32 or more random bytes, kept apart from the data and from the backups: `head -c 32 /dev/urandom`.",
     ),
     click.option("--passphrase-file", type=FILE, help="A passphrase on one line of a file, instead of --key-file."),
 )
@@ -215,7 +215,7 @@ def _size(note: bytes | None) -> int | None:
 
 
 def _checkpoint(place: str) -> bytes:
-    """The octets of a checkpoint in a file or at a URL; whose it is, the restore looks at."""
+    """The bytes of a checkpoint in a file or at a URL; whose it is, the restore looks at."""
     if not place.startswith(("http://", "https://")):
         with Path(place).open("rb") as file:
             return file.read(MAX_NOTE + 1)
@@ -250,7 +250,5 @@ def _show(file: Path, made: LookedAt) -> None:
 
 
 def _made_text(body: dict[str, Any]) -> str:
-    head = (
-        "{backup}: {octets} octets, {entries} entries of {log}, {auditLines} lines of the audit log, made {createdAt}"
-    )
+    head = "{backup}: {bytes} bytes, {entries} entries of {log}, {auditLines} lines of the audit log, made {createdAt}"
     return "\n".join([head.format_map(body), *finding_lines(body)])

@@ -1,8 +1,8 @@
 """Everything that an open installation stores, read and held against what it follows from, without changing anything.
 
 A deep look reads every entry once: the ledger's own chain over it, its place in the tree of the transparency log, its row in the document
-index. The tree is held against the checkpoint that is remembered apart, which the service's key signed: entries under it are, octet by
-octet, those that were verified when they were appended. Entries since then are folded by their DID method, every signature of them. So a
+index. The tree is held against the checkpoint that is remembered apart, which the service's key signed: entries under it are, byte by
+byte, those that were verified when they were appended. Entries since then are folded by their DID method, every signature of them. So a
 deep look says as much as one that verifies every signature anew, at a fraction of its price; `identity ledger audit --logs` does that.
 """
 

@@ -45,7 +45,7 @@ _MEMBERS: Final = frozenset(
 @dataclass(frozen=True, slots=True)
 class PresentationEnvelope:
     """A parsed envelope. ``epochs`` and ``gap_proofs`` are aligned to the credentials where status is asked; ``disclosed`` are (part, slot,
-    octets)."""
+    bytes)."""
 
     question: Question
     day: int | None

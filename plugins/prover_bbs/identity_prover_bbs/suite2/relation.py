@@ -1,4 +1,4 @@
-"""A presentation in scalars: parts, what each discloses and hides, what is argued, and the octets of it all (PROTOCOL-2.md §4.3, §7).
+"""A presentation in scalars: parts, what each discloses and hides, what is argued, and the bytes of it all (PROTOCOL-2.md §4.3, §7).
 
 Prover and verifier both make it from the statement alone, so that nothing about the shape of a proof comes from the proof.
 """
@@ -70,7 +70,7 @@ class SignedPart:
 @dataclass(frozen=True, slots=True)
 class PresentationRelation:
     """``owner`` maps each slot of a class to the first of it, whose response stands for all; ``equal`` has the public scalars of slots
-    that stay undisclosed; ``shown`` the octets that eq discloses; ``sets`` what is one of a set."""
+    that stay undisclosed; ``shown`` the bytes that eq discloses; ``sets`` what is one of a set."""
 
     statement: PresentationStatement
     form: NormalForm

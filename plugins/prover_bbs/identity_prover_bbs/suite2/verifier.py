@@ -57,7 +57,7 @@ _WEIGHT_OCTETS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class VerifiedPresentation:
-    """The verified statement. ``unchecked`` names what the question did not ask for; ``pseudonym`` is P, 48 octets,
+    """The verified statement. ``unchecked`` names what the question did not ask for; ``pseudonym`` is P, 48 bytes,
     where one was asked for."""
 
     statement: PresentationStatement
@@ -94,7 +94,7 @@ class PresentationVerifier:
         agent_key: bytes | None = None,
         capability: bytes | None = None,
     ) -> VerifiedPresentation:
-        """Accepts a proof of exactly this question for this audience and nonce. ``keys`` has the 96 octets of each verification method,
+        """Accepts a proof of exactly this question for this audience and nonce. ``keys`` has the 96 bytes of each verification method,
         resolved by the verifier, of credentials and of status lists. Raises ``ProofInvalid``."""
         received = ReceivedPresentation(text, question, keys, audience, nonce, acceptance, agent_key, capability)
         return self._whole(*own_statement(received), acceptance)

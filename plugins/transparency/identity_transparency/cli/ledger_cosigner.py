@@ -190,12 +190,12 @@ def open_cosigner(
 
 
 def own_seed(path: Path) -> bytes:
-    """32 random octets of the witness's own, made at the first start."""
+    """32 random bytes of the witness's own, made at the first start."""
     if not path.exists():
         # A link fails where another process was first; then its key holds.
         with durable_draft(path, secrets.token_bytes(32)) as draft, contextlib.suppress(FileExistsError):
             path.hardlink_to(draft)
     seed = path.read_bytes()
     if len(seed) != 32:
-        fail("the witness's key has not 32 octets", str(path), "put the right file there; a new key is a new witness")
+        fail("the witness's key has not 32 bytes", str(path), "put the right file there; a new key is a new witness")
     return seed

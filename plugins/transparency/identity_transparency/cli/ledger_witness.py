@@ -95,7 +95,7 @@ class WitnessApp:
         if octets is None:
             return None
         if len(octets) > MAX_BODY:
-            return Reply(413, TEXT, f"a submission has at most {MAX_BODY} octets\n")
+            return Reply(413, TEXT, f"a submission has at most {MAX_BODY} bytes\n")
         try:
             return Reply(200, TEXT, await asyncio.to_thread(self._cosigner.add_checkpoint, octets))
         except Stale as error:
@@ -121,7 +121,7 @@ class WitnessApp:
 
 
 async def _body(receive: Callable[[], Awaitable[Message]]) -> bytes | None:
-    """The body, or one octet too much of it; None where the client is gone."""
+    """The body, or one byte too much of it; None where the client is gone."""
     body, more = b"", True
     while more and len(body) <= MAX_BODY:
         message = await receive()

@@ -207,7 +207,7 @@ class LocalSource:
 
 
 LogSource = UrlSource | FolderSource | LocalSource
-"""A log to be read, at a ``place``: its signed checkpoint is ``note()``, the octets of a tile or of a bundle ``tile(tile)``, which raises
+"""A log to be read, at a ``place``: its signed checkpoint is ``note()``, the bytes of a tile or of a bundle ``tile(tile)``, which raises
 ``Missing``. ``service_did()`` is the DID whose log says which keys are retired, None where the source does not know of one."""
 
 

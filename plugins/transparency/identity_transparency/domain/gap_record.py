@@ -1,7 +1,7 @@
 """A published list of signed gaps as an entry of the transparency log, so that an issuer cannot show two holders two lists in silence.
 
 Each list has a log of its own among the entries of the ledger, under a subject that no DID method writes. Every edition is one entry, in
-the order in which they were recorded: JCS of ``digest`` (SHA-256 of the manifest's octets, base64url), ``edition``, ``epoch``, ``format``,
+the order in which they were recorded: JCS of ``digest`` (SHA-256 of the manifest's bytes, base64url), ``edition``, ``epoch``, ``format``,
 ``issuer``, ``list`` and ``period``. Within an epoch the editions of a list ascend; two entries of one edition are two lists, which whoever
 audits the log is told (the extension ``transparency``).
 """

@@ -40,7 +40,7 @@ MAX_FILE: Final = 1024 * 1024
 Each one that comes is put in its place in all of it."""
 MAX_RACES: Final = 16
 LOGS_KNOWN: Final = 32
-"""So many logs are remembered, with some 200 octets an entry."""
+"""So many logs are remembered, with some 200 bytes an entry."""
 
 
 @value_class

@@ -143,7 +143,7 @@ class CheckpointSigner:
         return note
 
     async def alone(self, frontier: Frontier) -> bytes:
-        """The note by the key in use and no other: the same octets at any time."""
+        """The note by the key in use and no other: the same bytes at any time."""
         checkpoint = Checkpoint(self.key.name, frontier.size, frontier.root)
         signature = await self.custodian.sign(name_of(self.keys.number), checkpoint.text.encode())
         return sign_checkpoint(checkpoint, self.key, signature)

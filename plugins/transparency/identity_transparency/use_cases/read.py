@@ -112,7 +112,7 @@ def _block_entry(line: LedgerEntry) -> LedgerBlockEntry:
 
 @value_class
 class GetLedgerTile:
-    """The octets of a tile or of a bundle. A partial tile is there as long as the log has that many entries, also when it is
+    """The bytes of a tile or of a bundle. A partial tile is there as long as the log has that many entries, also when it is
     full by now. ``bundles`` False keeps entries back: those of deactivated DIDs would show in them.
 
     Raises ``TileNotFound``.

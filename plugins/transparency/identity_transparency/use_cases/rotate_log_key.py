@@ -66,7 +66,7 @@ class RotateServiceKey:
         finish: bool = False,
         per_second: float = HANDED_ON_PER_SECOND,
     ) -> Rotation:
-        """``secret``: the 32 octets of the next key, where only its hash was known here; ``next_hash``: that of the one after it, which is
+        """``secret``: the 32 bytes of the next key, where only its hash was known here; ``next_hash``: that of the one after it, which is
         then not made here. ``finish``: a rotation that was broken off, or that left the old key for DIDs of before, is brought to its
         end, and none begins. At most ``per_second`` DIDs are handed on in a second. Raises ``InvalidRequest`` for a key to which nothing
         is committed, and where there is none; ``DidMethodNotSupported`` where DIDs are of a method that cannot hand them on."""

@@ -76,7 +76,7 @@ class ServiceLog:
 
     async def update(self, did: Did, steps: Sequence[JsonValue], nonce: bytes) -> None:
         """An entry that changes the document, as updateDid does with the operations ``steps``; the service's own key asks for it, over a
-        challenge with this nonce of 32 octets."""
+        challenge with this nonce of 32 bytes."""
         body: dict[str, JsonValue] = {"operations": [*steps]}
         custodian = self.writer.signer.custodian
         text = challenge.build(

@@ -52,7 +52,7 @@ class WalletGrant:
         return "WalletGrant(…)"
 
     def digest(self, use: str) -> bytes:
-        """By which a ``use`` of it is spent: 32 octets."""
+        """By which a ``use`` of it is spent: 32 bytes."""
         return hashlib.sha256(f"identity: wallet grant, v1\n{use}\n{self.id}".encode()).digest()
 
     def has_code(self, text: str) -> bool:
@@ -62,7 +62,7 @@ class WalletGrant:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WalletGrants:
-    """``secret`` has 32 octets, ``random`` is the operating system's random source."""
+    """``secret`` has 32 bytes, ``random`` is the operating system's random source."""
 
     secret: bytes
     random: Callable[[int], bytes]

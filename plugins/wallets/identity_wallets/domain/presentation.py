@@ -127,7 +127,7 @@ class CredentialSet:
 @value_class
 class PresentationQuery:
     """A request as it is stored. ``verifier`` is the DID that asks, ``nonce`` what a holder signs. ``secret`` is that of the key on P-256
-    (32 octets) to which the wallet encrypts what it presents, None where it does not. Without ``sets`` every credential is wanted."""
+    (32 bytes) to which the wallet encrypts what it presents, None where it does not. Without ``sets`` every credential is wanted."""
 
     id: str
     verifier: str

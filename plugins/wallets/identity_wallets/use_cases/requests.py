@@ -31,7 +31,7 @@ _ANSWER: Final = "answer"
 
 @value_class
 class KeptRequests:
-    """``secret`` has 32 octets, ``random`` is the operating system's random source."""
+    """``secret`` has 32 bytes, ``random`` is the operating system's random source."""
 
     presentations: StoredPresentations
     secret: bytes = field(repr=False)

@@ -1,4 +1,4 @@
-"""Commitments, blind signatures and consents: what is right is taken, and every octet, field and party counts."""
+"""Commitments, blind signatures and consents: what is right is taken, and every byte, field and party counts."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_what_the_holders_key_signs_names_all_of_the_request():
 def test_a_secret_does_not_show():
     assert f"{HANA.scalar}" not in repr(HANA)
     assert HolderSecret.of(SUITE, HANA.scalar.to_bytes(32, "big")) == HANA
-    with pytest.raises(ValueError, match="32 octets"):
+    with pytest.raises(ValueError, match="32 bytes"):
         HolderSecret.derived(SUITE, b"short")
     for refused in (bytes(32), ORDER.to_bytes(32, "big"), b"x"):
         with pytest.raises(InvalidBlsKey):

@@ -101,7 +101,7 @@ def test_the_presentation_header_may_depend_on_the_first_message(suite, key, sig
     recomputed = judge(suite, key, encoded, late)
     assert recomputed.points_octets == init.points_octets
     assert recomputed.domain == init.domain
-    # The same octets pass the draft's own interface: nothing about the proof is special.
+    # The same bytes pass the draft's own interface: nothing about the proof is special.
     disclosure.proof_verify(suite, PUBLIC, encoded, HEADER, late, [TEXTS[1]], [1])
     with pytest.raises(BbsProofInvalid):
         disclosure.proof_verify(suite, PUBLIC, encoded, HEADER, b"hash of other points", [TEXTS[1]], [1])

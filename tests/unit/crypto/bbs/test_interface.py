@@ -189,7 +189,7 @@ def test_points_that_are_none(scene, point):
 def test_lengths(scene):
     signature, proof = scene.signature, scene.proof
     for wrong in (b"", signature[:-1], signature + b"\x00", signature[:48], signature * 2):
-        with pytest.raises(BbsSignatureInvalid, match="80 octets"):
+        with pytest.raises(BbsSignatureInvalid, match="80 bytes"):
             scene.verify(signature=wrong)
     scalar = proof[-32:]
     lengths = (b"", proof[:-1], proof + b"\x00", proof[:271], proof[:240], proof + scalar * (253))
@@ -278,7 +278,7 @@ def test_signing_is_deterministic_and_depends_on_everything(scene):
 
 
 class OnceWrong:
-    """A curve that gives another point, or other octets, at one call of one of its operations."""
+    """A curve that gives another point, or other bytes, at one call of one of its operations."""
 
     def __init__(self, curve, name, call) -> None:
         self.curve, self.name, self.left = curve, name, call

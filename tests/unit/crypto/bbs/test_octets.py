@@ -1,4 +1,4 @@
-"""Octets in and out, what is remembered."""
+"""Bytes in and out, what is remembered."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_what_is_hashed_has_at_most_65536_octets(suite):
         ("message", lambda value: octets.messages_to_scalars([b"", value])),
     ):
         hashed(bytes(MAX_OCTETS))
-        with pytest.raises(ValueError, match=f"^a {what} has at most 65536 octets"):
+        with pytest.raises(ValueError, match=f"^a {what} has at most 65536 bytes"):
             hashed(bytes(MAX_OCTETS + 1))
 
 

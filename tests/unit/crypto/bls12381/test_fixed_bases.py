@@ -180,7 +180,7 @@ def test_affine_tables_stay_within_their_limit(alone: Curve, monkeypatch: pytest
 
     curve = alone
     points = multiples(curve, 3)
-    # Two tables of 128 rows of four points of 96 octets.
+    # Two tables of 128 rows of four points of 96 bytes.
     monkeypatch.setattr(blst_tables, "MAX_TABLE_OCTETS", 98_304)
     bases = curve.fixed_bases(points, window=2)
     assert curve.g1_equal(bases.msm(SCALARS[:3]), curve.g1_msm(points, SCALARS[:3]))

@@ -62,5 +62,5 @@ def test_a_public_key_that_is_none(curve, octets):
 
 @pytest.mark.parametrize("octets", [b"", G2_GENERATOR[:-1], G2_GENERATOR + b"\x00"])
 def test_a_public_key_of_another_length(octets: bytes):
-    with pytest.raises(InvalidBlsKey, match="a public key has 96 octets"):
+    with pytest.raises(InvalidBlsKey, match="a public key has 96 bytes"):
         check_public_key(octets)

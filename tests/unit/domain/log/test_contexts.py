@@ -1,4 +1,4 @@
-"""Contexts of services in a log: entries of before stay valid to the octet, and a document that lists a context goes on listing it.
+"""Contexts of services in a log: entries of before stay valid to the byte, and a document that lists a context goes on listing it.
 
 ``before_contexts.jsonl`` was written by the release that knew DIDComm's alone: two services at the creation, a third one that comes and
 goes, a rotation with a grace period and its end, another log key.

@@ -52,7 +52,7 @@ class MovingClock:
 
 
 class Dice:
-    """Octets that are different each time and the same in each run."""
+    """Bytes that are different each time and the same in each run."""
 
     def __init__(self) -> None:
         self.rolled = 0

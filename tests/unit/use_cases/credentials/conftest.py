@@ -93,7 +93,7 @@ class Keys(OneKey):
 
 
 def held_key(key_id: str, secret: bytes) -> Key:
-    """A BBS key whose 32 octets the custodian holds."""
+    """A BBS key whose 32 bytes the custodian holds."""
     return Key(BLS12381G2, key_id.partition("#")[2], secret=encode_secret(BLS12381G2, secret))
 
 
@@ -220,5 +220,5 @@ def office(tmp_path: Path) -> Iterator[Office]:
 
 @pytest.fixture
 def store_files(office: Office, tmp_path: Path) -> Callable[[], bytes]:
-    """Every octet that the rooms have written to the disk, the log of the database included."""
+    """Every byte that the rooms have written to the disk, the log of the database included."""
     return lambda: b"".join(path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file())
