@@ -42,7 +42,7 @@ class InvalidDid(IdentityError):
 
 
 class InvalidDidUrl(IdentityError):
-    """What follows the DID in a DID URL is malformed, or leads elsewhere than to the DID's own service."""
+    """The part of a DID URL after the DID is malformed, or leads outside of the DID's own service."""
 
     code = "INVALID_DID_URL"
     status = 400
@@ -261,7 +261,7 @@ class Overloaded(IdentityError):
 
 
 class DidQuarantined(IdentityError):
-    """What is stored about the DID is not what the ledger says, so nothing is decided by it. Other DIDs are not
+    """The stored data of the DID differs from the ledger, so the service makes no decision from it. Other DIDs are not
     affected; the operator puts it right with `identity ledger repair`."""
 
     code = "DID_QUARANTINED"
@@ -270,8 +270,8 @@ class DidQuarantined(IdentityError):
 
 
 class StorageMismatch(IdentityError):
-    """What is stored is not what this service wrote: a database is older than it was, another one, damaged or gone.
-    Whatever would change something is refused until an operator has looked at it; reading goes on."""
+    """The stored data is not the data that this service wrote: a database is older than it was, another one, damaged or
+    gone. Whatever would change something is refused until an operator has looked at it; reading goes on."""
 
     code = "STORAGE_MISMATCH"
     status = 503

@@ -56,7 +56,7 @@ def check(config: Path | None) -> None:
 
 
 def _wrong_tables(settings: Settings) -> list[StartError]:
-    """What is wrong with the tables of plugins."""
+    """Return the faults of the plugins' tables."""
     found: list[StartError] = []
     try:
         tables = installed_plugins(settings).settings_tables()

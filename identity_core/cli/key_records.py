@@ -1,4 +1,4 @@
-"""What `identity keys` shows of an API key."""
+"""The view of an API key in `identity keys`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def record_of(key: ApiKey) -> dict[str, Any]:
-    """What is shown of a key, named as in the answers of the service."""
+    """Return the view of a key, named as in the answers of the service."""
     return {
         "id": key.id,
         "name": key.name,

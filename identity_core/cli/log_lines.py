@@ -1,4 +1,4 @@
-"""What goes to stderr: one line a record, in the settings' format, for our own loggers and for the server's.
+"""The log lines on stderr: one line a record, in the settings' format, for our own loggers and for the server's.
 
 A record holds words of strangers (a path, a header, a plugin's message), so characters that a terminal or a line-based
 collector would obey are escaped, and a line stays below 8 KiB. A record may bring ``fields``, names and values that follow the message,
@@ -148,7 +148,8 @@ def _pieces(lines: Sequence[str]) -> Iterator[str]:
 
 
 class ServerLines(logging.Filter):
-    """Of the HTTP server's own lines, keeps warnings and a worker's death; ours say the rest once."""
+    """A filter of the HTTP server's own lines that keeps warnings and the end of a worker; our lines report the rest
+    once."""
 
     def __init__(self, *, all_lines: bool) -> None:
         super().__init__()
@@ -161,8 +162,9 @@ class ServerLines(logging.Filter):
 
 
 class Repeats(logging.Filter):
-    """Of failures with the same ``story``, or the same traceback, lets one through in ``REPEAT_SECONDS``. It tells as ``timesBefore`` how
-    many were not since the one before it; each request that failed has a line of its own in any case."""
+    """A filter that passes one of several failures with the same ``story``, or the same traceback, in
+    ``REPEAT_SECONDS``. It tells as ``timesBefore`` how many were not since the one before it; each request that failed
+    has a line of its own in any case."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -164,7 +164,8 @@ def installed_plugins(settings: Settings) -> PluginManager:
 
 
 def plugin_context(settings: Settings) -> BuildContext:
-    """What the command of a plugin opens its own things with; the same that a start gives to the plugin."""
+    """Return the context in which the command of a plugin opens its own resources; a startup gives the plugin the
+    same."""
     from identity_core.bootstrap import SystemClock
     from identity_core.plugin import BuildContext
 

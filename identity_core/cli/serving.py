@@ -123,7 +123,8 @@ def _worker(settings: Settings) -> Callable[[], bootstrap.Asgi]:
 
 
 def worker_application(settings: Settings, environment: Mapping[str, str]) -> bootstrap.Asgi:
-    """What a worker runs. It leaves when its parent is gone, however that ended: no one else would ever stop it."""
+    """Return the application of a worker. It leaves when its parent is gone, however that ended: no one else would ever
+    stop it."""
     leave_no_core()
     os.environ.update(environment)
     _within_files(settings)

@@ -111,6 +111,7 @@ class LookOnly:
     def build(
         self, offer: Offer, socket: Socket[Any], tables: PluginTables, context: BuildContext, bulkhead: Bulkhead
     ) -> Built:
+        """Build the provider for a read-only look, and note what is pending. Raises ``PluginError``."""
         try:
             if offer.provider.looks:
                 return build(offer, socket, tables, replace(context, read_only=True), bulkhead)

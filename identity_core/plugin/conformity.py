@@ -34,10 +34,12 @@ class Member:
 
     @property
     def is_property(self) -> bool:
+        """Return whether the member is a property."""
         return isinstance(self.declared, property)
 
     @property
     def is_coroutine(self) -> bool:
+        """Return whether the member is a coroutine function."""
         return inspect.iscoroutinefunction(self.declared)
 
 

@@ -99,11 +99,14 @@ class ProofWorkers(Protocol):
         """See ``Prover.predicate_types``; known at once."""
         ...
 
-    async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof: ...
+    async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
+        """Return a proof, as ``Prover.prove`` does."""
 
-    async def read(self, proof: str) -> PresentedProof: ...
+    async def read(self, proof: str) -> PresentedProof:
+        """Return the content of a proof, as ``Prover.read`` does."""
 
-    async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None: ...
+    async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
+        """Verify a proof, as ``Prover.verify`` does."""
 
     @property
     def extensions(self) -> frozenset[str]:

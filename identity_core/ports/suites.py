@@ -82,7 +82,8 @@ class ProofSuite(Protocol):
         """Return why its lists are not published; empty if they are."""
 
     @property
-    def format(self) -> BoundFormat | None: ...
+    def format(self) -> BoundFormat | None:
+        """Return the format of bound credentials; None for a suite without one."""
 
     async def prepare(
         self,

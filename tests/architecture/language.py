@@ -67,13 +67,31 @@ def wrong_docstrings(words: frozenset[str] = FIRST_WORDS) -> list[str]:
 
 
 def missing_docstrings() -> list[str]:
-    """Return public classes and functions of the core's ports, the plugin API and the packages that have no docstring."""
+    """Return public classes and functions of the core's ports, the plugin API and the packages that have no docstring.
+
+    A function within a function, and a member of a private class, is not public.
+    """
     found = []
-    for path, node in definitions(("identity_core/ports", "identity_core/plugin", "packages")):
-        name = getattr(node, "name", "_")
-        if "tests" not in path.parts and not name.startswith("_") and not ast.get_docstring(node):
-            found.append(f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}")
+    for path in files(("identity_core/ports", "identity_core/plugin", "packages"), ".py"):
+        if "tests" not in path.parts:
+            found += [
+                f"{path.relative_to(ROOT)}:{node.lineno}" for node in public(parsed(path)) if not documented(node)
+            ]
     return found
+
+
+def public(node: ast.AST) -> Iterator[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield the public classes and functions of a module or class, and their members."""
+    for child in getattr(node, "body", ()):
+        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and not child.name.startswith("_"):
+            yield child
+            if isinstance(child, ast.ClassDef):
+                yield from public(child)
+
+
+def documented(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return whether a class or function has a docstring."""
+    return bool(ast.get_docstring(node))
 
 
 def bare_names() -> list[str]:

@@ -7,11 +7,11 @@ import pytest
 from tests.architecture import language
 
 CEILINGS = {
-    "wrong_docstrings": 438,
-    "missing_docstrings": 41,
-    "bare_names": 163,
-    "long_test_names": 495,
-    "refused_words": 4_265,
+    "wrong_docstrings": 0,
+    "missing_docstrings": 0,
+    "bare_names": 161,
+    "long_test_names": 0,
+    "refused_words": 3_603,
     "long_sentences": 0,
     "long_lines": 0,
 }

@@ -44,6 +44,7 @@ class Prove(Struct, tag=True):
     context: Context
 
     def ask(self, prover: Prover) -> ZkProof:
+        """Call the prover in the worker, and return its result."""
         return prover.prove(self.statement, Witness(self.signature, self.attributes), context=self.context)
 
     @staticmethod
@@ -62,6 +63,7 @@ class Read(Struct, tag=True):
     proof: str
 
     def ask(self, prover: Prover) -> Presented:
+        """Call the prover in the worker, and return its result."""
         return Presented.of(prover.read(self.proof))
 
     @staticmethod
@@ -83,6 +85,7 @@ class Verify(Struct, tag=True):
     now: datetime
 
     def ask(self, prover: Prover) -> None:
+        """Call the prover in the worker, and return its result."""
         return prover.verify(self.statement, self.proof, context=self.context, now=self.now)
 
     @staticmethod
@@ -157,6 +160,7 @@ class Raised(_Upward):
 
     @classmethod
     def of(cls, error: IdentityError) -> Raised:
+        """Return the message of this object."""
         return cls(type(error).__name__, str(error), Raw(msgspec.json.encode(error.details)))
 
     def read(self, contract: Sequence[type[IdentityError]]) -> IdentityError:
@@ -213,6 +217,7 @@ class Presented(Struct, forbid_unknown_fields=True):
 
     @classmethod
     def of(cls, presented: PresentedProof) -> Presented:
+        """Return the message of this object."""
         asked: list[tuple[str, str, Any]] = [(one.attribute, one.type.value, one.value) for one in presented.predicates]
         return cls(presented.verification_method, presented.schema.header, asked, presented.context.json)
 

@@ -44,6 +44,7 @@ class Extended(Struct, tag=True):
 
     @classmethod
     def from_call(cls, call: ProverCall) -> Extended:
+        """Return the message of a call."""
         return cls(call.extension, type(call).__name__, call)
 
     def parse(self) -> ProverCall:
@@ -52,6 +53,7 @@ class Extended(Struct, tag=True):
         return call
 
     def ask(self, prover: Prover) -> Any:
+        """Run the call in the worker, and return its result."""
         return self.parse().ask(prover)
 
     def read(self, octets: bytes) -> Any:
@@ -70,6 +72,7 @@ class AskFormat(Struct, tag=True):
     binding: KeyBinding | None = None
 
     def ask(self, securing: SecuringFormat) -> SecuredHead | Disclosed:
+        """Run the call in the worker, and return its result."""
         if self.public_key is None:
             return asyncio.run(securing.read(self.secured))
         return asyncio.run(securing.verify(self.secured, self.public_key, binding=self.binding))

@@ -77,28 +77,35 @@ class ProverProcesses(Processes):
 
     @property
     def suite(self) -> str:
+        """Return the suite of the prover. Raises ``PluginUnavailable`` before a worker is ready."""
         return self._known().suite
 
     @property
     def predicate_types(self) -> frozenset[str]:
+        """Return the predicate types. Raises ``PluginUnavailable`` before a worker is ready."""
         return self._known().predicate_types
 
     async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
+        """Return a proof that a worker makes."""
         proof: ZkProof = await self._ask(Prove(statement, witness.signature, dict(witness.attributes), context))
         return proof
 
     async def read(self, proof: str) -> PresentedProof:
+        """Return the unverified content, read in a worker."""
         presented: PresentedProof = await self._ask(Read(proof))
         return presented
 
     async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
+        """Verify in a worker."""
         await self._ask(Verify(statement, proof, context, now))
 
     @property
     def extensions(self) -> frozenset[str]:
+        """Return the extensions whose calls it takes. Raises ``PluginUnavailable`` before a worker is ready."""
         return self._known().extensions
 
     async def ask(self, call: ProverCall) -> Any:
+        """Return the result of a call of an extension, run in a worker."""
         return await self._ask(Extended.from_call(call))
 
     def _known(self) -> Ready:
@@ -114,10 +121,12 @@ class SecuringProcesses(Processes):
     name = ""
 
     async def read(self, secured: Secured) -> SecuredHead:
+        """Return the unverified content, read in a worker."""
         head: SecuredHead = await self._ask(AskFormat(_sent(secured)))
         return head
 
     async def verify(self, secured: Secured, public_key: str, *, binding: KeyBinding | None = None) -> Disclosed:
+        """Verify in a worker."""
         disclosed: Disclosed = await self._ask(AskFormat(_sent(secured), public_key, binding))
         return disclosed
 

@@ -94,6 +94,7 @@ class WaitingJobs:
         return len(self._jobs)
 
     def append(self, job: Job) -> None:
+        """Append a job to the queue."""
         self._jobs.append(job)
 
     def append_first(self, job: Job) -> None:

@@ -78,6 +78,7 @@ class WorkerProcess:
 
     @property
     def gone(self) -> bool:
+        """Return whether the process has ended."""
         return self._ended.is_set()
 
     def send(self, octets: bytes) -> None:

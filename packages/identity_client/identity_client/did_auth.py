@@ -33,8 +33,8 @@ class Signer:
 
     @classmethod
     def of(cls, issued: Mapping[str, Any], purpose: str = "authentication") -> Signer:
-        """Of what ``createDid`` answered, or a keys file of ``identity did create``: with the key for ``purpose``, which is
-        ``authentication`` or ``recovery``. Raises ``KeyError`` where none was issued."""
+        """Return the signer of an answer of ``createDid``, or of a keys file of ``identity did create``: with the key
+        for ``purpose``, which is ``authentication`` or ``recovery``. Raises ``KeyError`` where none was issued."""
         return cls(issued["did"], issued["keys"][purpose]["privateKey"])
 
     @property
@@ -81,7 +81,8 @@ class Signer:
 
 
 def _place(origin: str) -> tuple[str, str | None, int | None]:
-    """What two origins are compared by. The names of this machine are one: no one else listens there."""
+    """Return the part by which two origins are compared. The names of this machine are one: no one else listens
+    there."""
     parts = urlsplit(origin)
     host = "localhost" if parts.hostname in _LOOPBACK else parts.hostname
     return parts.scheme, host, parts.port or {"http": 80, "https": 443}.get(parts.scheme)

@@ -27,7 +27,8 @@ NONCE_OCTETS: Final = 16
 
 @value_class
 class IbctTemplate:
-    """What a token shall allow: ``agent`` may have proved ``action`` under ``delegation`` (id or URL), once, for ``lifetime``."""
+    """The permission that a token gives: ``agent`` may have proved ``action`` under ``delegation`` (id or URL), once,
+    for ``lifetime``."""
 
     agent: str
     action: str

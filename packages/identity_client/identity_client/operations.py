@@ -13,9 +13,9 @@ from identity_codec.values import value_class
 
 @value_class
 class ServedOperation:
-    """Where an operation is, which of its parameters go where, the media types that it answers in (``forms``, the usual one
-    first), whether it takes an Idempotency-Key (``idempotent``) and an API key or token (``keyed``); ``scheme`` and ``purpose`` of a
-    signature, None where it takes none."""
+    """The place of an operation, the places of its parameters, the media types of its answers (``forms``, the usual one
+    first), whether it takes an Idempotency-Key (``idempotent``) and an API key or token (``keyed``); ``scheme`` and
+    ``purpose`` of a signature, None where it takes none."""
 
     method: str
     path: str
@@ -29,7 +29,7 @@ class ServedOperation:
 
     @property
     def accept(self) -> str:
-        """What is asked for, also where nothing but an error has a body."""
+        """Return the accepted media types, also where only an error has a body."""
         return next(iter(self.forms), "application/json")
 
     @property

@@ -1,5 +1,5 @@
-"""What a verifier may demand of an answer of resolveDid: the place of the version in the transparency log, and that witnesses had seen it
-soon after it was made::
+"""The requirements of a verifier for an answer of resolveDid: the place of the version in the transparency log, and
+that witnesses had seen it soon after it was made::
 
     place = require_place(session.resolve(did), cosigned_within=timedelta(minutes=10))
 

@@ -1,4 +1,4 @@
-"""What clients are told of the operations is what the document and the service have."""
+"""The operations that clients know are those of the document and the service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a verifier demands of a resolution: a place in the log, and witnesses that had seen it in time."""
+"""The requirements of a verifier for a resolution: a place in the log, and witnesses that had seen it in time."""
 
 from __future__ import annotations
 

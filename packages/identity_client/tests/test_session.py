@@ -117,7 +117,7 @@ def test_service_that_offers_another_challenge_gets_no_signature(
 
 
 def test_relayed_challenge_gets_no_signature(other: Other) -> None:
-    """It would sign in there in the holder's name."""
+    """The challenge would sign in there in the holder's name."""
     other.challenge = text(target=TARGET)
     with Client(other.url) as session, pytest.raises(ForeignOrigin, match=r"https://id\.example"):
         session.update(DID, {"operation": "removeService", "serviceId": "files"}, SIGNER)

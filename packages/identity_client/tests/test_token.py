@@ -24,7 +24,7 @@ def answered(body: Any) -> httpx.Response:
 
 
 def story(act: Any) -> tuple[Any, list[httpx.Request]]:
-    """What ``act`` returns of a session with a service that says yes, and what it sent."""
+    """Return the result of ``act`` in a session with an accepting service, and the requests that it sent."""
     sent: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:

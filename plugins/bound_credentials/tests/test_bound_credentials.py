@@ -44,7 +44,7 @@ def as_text(office: Office, shown: ShownCredential) -> dict[str, Any]:
 
 
 def codes(office: Office, value: dict[str, Any]) -> list[str]:
-    """What a verdict complains of."""
+    """Return the codes of the faults in a verdict."""
     verdict = run(office.verify(VerifyCredentialRequest(credential=value)))
     return [check.code for check in verdict.checks if check.code is not None]
 

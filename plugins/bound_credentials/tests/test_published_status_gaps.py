@@ -36,7 +36,7 @@ HOURLY = GapList("B" * 22, str(ISSUER), f"{ISSUER}#hourly", 3_600)
 
 
 class Clock:
-    """Of which a test says what time it is."""
+    """A clock that a test sets."""
 
     def __init__(self, at: datetime) -> None:
         self.at = at
@@ -104,7 +104,7 @@ class Room:
         return None if found is None else Manifest.from_octets(found.manifest)
 
     def is_listed(self, handle: int, epoch: int) -> bool:
-        """What a holder finds, with signature and all."""
+        """Return whether a holder finds the handle, with all signatures checked."""
         manifest = self.manifest(epoch)
         assert manifest is not None
         number = manifest.shard_of(handle)

@@ -1,4 +1,4 @@
-"""What can be asked of several credentials, in one form, and what it comes to."""
+"""Questions about several credentials, in one form, and their answers."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def test_many_rotations_at_once_are_as_many_generations(store: Store) -> None:
 
 
 def test_what_dies_on_the_way_has_changed_nothing(store: Store) -> None:
-    """What tells of it fails, as where the process was killed: neither the change nor a line of it stays."""
+    """The report fails, as after a kill of the process: neither the change nor a line of it stays."""
 
     class Killed(Exception):
         pass

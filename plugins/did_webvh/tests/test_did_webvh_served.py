@@ -176,7 +176,7 @@ def test_an_unmodified_reader_finds_the_did_over_http(
 
 @pytest.mark.parametrize(("path", "served"), [("", False), ("hana", False), ("a/{SCID}/b", True), ("{SCID}", True)])
 def test_the_place_follows_the_setting(tmp_path: Path, path: str, served: bool) -> None:
-    """If the path does not name the DID, other servers publish the log."""
+    """Other servers publish the log if the path does not name the DID."""
     environment = {"IDENTITY_PLUGINS_WEBVH_HOST": "id.example", "IDENTITY_PLUGINS_WEBVH_PATH": path}
     with running_service(tmp_path / "data", environment=environment) as started:
         made = holder(started)

@@ -1,4 +1,4 @@
-"""What anybody may look at: what this service is, a DID, a transaction, and whether a pasted proof holds."""
+"""The public pages: what this service is, a DID, a transaction, and whether a pasted proof holds."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class PublicPages:
         return page("verify.html", request, status=status, **who, given=given, found=found, refusal=refusal)
 
     async def _who(self, request: Request) -> dict[str, Any]:
-        """Whose pages the navigation offers."""
+        """Return the viewer whose pages the navigation offers."""
         operator = await self.operators.find(request)
         return {
             "signed_in": await self.sessions.did(request),

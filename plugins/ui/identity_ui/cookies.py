@@ -1,5 +1,5 @@
-"""What sessions of holders and of operators have in common: a cookie with a MAC that every process can check, when it ends, and which
-requests come from our own pages.
+"""The common part of the sessions of holders and operators: a cookie with a MAC that every process can check, when it
+ends, and which requests come from our own pages.
 
 Nothing is stored until a session ends; then its id is spent as a challenge is, for every process. Requests that change something come
 from our own pages: the browser says so in ``Sec-Fetch-Site`` (Fetch Metadata, W3C), older ones in ``Origin``.
@@ -115,7 +115,7 @@ class CookieSessions(ABC):
         return multibase.base64url_encode(self.random(_ID_BYTES))
 
     def _read(self, request: Request) -> dict[str, Any] | None:
-        """What the first cookie of our name says that this installation wrote and that has not expired."""
+        """Return the content of the first cookie of our name that this installation wrote and that has not expired."""
         for pair in (request.header("cookie") or "").split(";"):
             name, _, value = pair.strip().partition("=")
             if name == self.cookie_name and len(value) <= _MAX_COOKIE:

@@ -77,7 +77,7 @@ class ServiceFigures:
 
 
 def figures(exposition: bytes, now: float) -> ServiceFigures:
-    """Of a text exposition of Prometheus; ``now`` in Unix time."""
+    """Return the figures of a text exposition of Prometheus; ``now`` in Unix time."""
     rates: dict[str, Rate] = {}
     queues: dict[tuple[str, str], float] = {}
     began = now

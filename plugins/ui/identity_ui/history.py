@@ -1,4 +1,5 @@
-"""What a DID's history and a proof of inclusion look like to a reader: the difference of two documents, the life of each key, the tree."""
+"""The view of a DID's history and of a proof of inclusion: the difference of two documents, the life of each key, the
+tree."""
 
 from __future__ import annotations
 
@@ -22,8 +23,9 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tupl
 
 
 def key_lives(versions: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """Of the keys that ``versions`` (items of a DidHistory) add, revoke or remove: fragment → ``added``, ``revoked``, ``removed`` → the
-    number of the version. A key that was there before the oldest of them has no ``added``."""
+    """Return the lives of the keys that ``versions`` (items of a DidHistory) add, revoke or remove: fragment →
+    ``added``, ``revoked``, ``removed`` → the number of the version. A key that was there before the oldest of them has
+    no ``added``."""
     lives: dict[str, dict[str, int]] = {}
     for version in sorted(versions, key=lambda one: int(one["versionId"])):
         for change in version["changes"]:

@@ -1,4 +1,4 @@
-"""What an operator sees: how the service does, what it keeps of everybody, and no attribute of anybody.
+"""The pages of an operator: how the service does, what it keeps of everybody, and no attribute of anybody.
 
 Each page asks operations that read, with the API key of the session. What rows say of attributes is not shown: neither names nor values
 are needed to run a service.
@@ -79,7 +79,7 @@ class OperatorPages:
         return handler
 
     def pages(self) -> dict[str, Handler]:
-        """What GET serves, by path."""
+        """Return the pages that GET serves, by path."""
         shown = {
             "": self.overview,
             "/dids": self.dids,
@@ -211,7 +211,7 @@ def _clock(seconds: float) -> str:
 
 
 def _line(one: Mapping[str, Any]) -> dict[str, Any]:
-    """What is told of a line; one that somebody edited may say anything, and then tells its number alone."""
+    """Return the view of a line; an edited line may contain anything, and then only its number is shown."""
     try:
         said = orjson.loads(one["line"])
     except orjson.JSONDecodeError:

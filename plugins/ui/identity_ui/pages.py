@@ -26,7 +26,7 @@ async def _moved(place: str, request: Request) -> Answer:
 
 
 def ui_pages(public: PublicPages, holder: HolderPages, operator: OperatorPages) -> dict[str, Handler]:
-    """What GET serves."""
+    """Return the pages that GET serves."""
     shown = {
         "/ui": public.front,
         "/ui/search": public.search,
@@ -53,7 +53,8 @@ def ui_pages(public: PublicPages, holder: HolderPages, operator: OperatorPages) 
 
 
 def ui_forms(public: PublicPages, holder: HolderPages, operator: OperatorPages) -> dict[str, PageForm]:
-    """What POST serves. A session is begun, and an agent answered, by a script, which reads the API's shape of a refusal."""
+    """Return the forms that POST serves. A session is begun, and an agent answered, by a script, which reads the API's
+    shape of a refusal."""
     consent: dict[str, PageForm] = {}
     if holder.consent is not None:
         consent[CONSENT] = PageForm(explained(holder.signed_in(holder.consent.read)))

@@ -32,9 +32,9 @@ class FigureSample:
 
 @value_class
 class FigureInterval:
-    """What lies between two samples, at the Unix time of the later. Requests, refusals (4xx) and faults (5xx) are per second; ``mean`` and
-    ``within``, the upper limit of the bucket of the 99th percentile, are in ms, None where nothing was asked or it lies beyond the
-    last limit; ``waiting`` has a number for each of ``WAITING``."""
+    """The figures between two samples, at the Unix time of the later. Requests, refusals (4xx) and faults (5xx) are per
+    second; ``mean`` and ``within``, the upper limit of the bucket of the 99th percentile, are in ms, None where nothing
+    was asked or it lies beyond the last limit; ``waiting`` has a number for each of ``WAITING``."""
 
     at: float
     requests: float

@@ -135,8 +135,8 @@ def granted(action: str) -> Mapping[str, JsonValue] | None:
 
 @cache
 def static_versions() -> Mapping[str, str]:
-    """Of each file the first digits of its SHA-256: part of its address, so that a new one is never mistaken for an old one. Modules name
-    each other beside themselves, so they have one version."""
+    """Return the first digits of the SHA-256 of each file: part of its address, so that a new one is never mistaken for
+    an old one. Modules name each other beside themselves, so they have one version."""
     digests = {name: hashlib.sha256(_file(name)).hexdigest() for name in STATIC}
     together = hashlib.sha256("".join(digests[name] for name in MODULES).encode()).hexdigest()
     return {name: (together if name in MODULES else digest)[:16] for name, digest in digests.items()}

@@ -33,7 +33,7 @@ SCOPES: Final = frozenset({"audit:read", "credentials:read", "delegations:read",
 
 
 def body_of(did: Did) -> dict[str, str]:
-    """What the challenge of a session is bound to."""
+    """Return the body to which the challenge of a session is bound."""
     return {"did": str(did), "session": "dashboard"}
 
 
@@ -101,7 +101,7 @@ class Sessions(CookieSessions):
         await self.record(context, Event(target=session.target, details=details), self.clock.now())
 
     async def did(self, request: Request) -> str | None:
-        """Who is signed in."""
+        """Return the DID that is signed in."""
         session = await self.find(request)
         return None if session is None else str(session.did)
 

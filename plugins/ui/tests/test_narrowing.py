@@ -1,4 +1,4 @@
-"""What a narrower delegation inherits from the wider one, and what of its limits is left."""
+"""The members that a narrower delegation inherits from the wider one, and the remaining limits."""
 
 from typing import Any
 

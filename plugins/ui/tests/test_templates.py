@@ -1,4 +1,4 @@
-"""What no template may say, and files of others that nobody may have changed."""
+"""Words that no template may contain, and third-party files that must be unchanged."""
 
 import hashlib
 import posixpath
@@ -70,7 +70,7 @@ def test_no_file_asks_for_another_and_ours_write_no_markup() -> None:
 
 
 def test_modules_find_each_other_under_one_version() -> None:
-    """What a module imports stands beside it under the same address, and is there: an old one is never mixed with a new one."""
+    """Each imported module exists under the same address: an old one is never mixed with a new one."""
     assert len({static_versions()[name] for name in MODULES}) == 1
     found = set()
     for name in MODULES:
