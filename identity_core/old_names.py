@@ -45,8 +45,7 @@ class OldNames(MetaPathFinder, Loader):
         try:
             moved = importlib.import_module(new)
         except ModuleNotFoundError as error:
-            distribution = new.partition(".")[0].replace("_", "-")
-            raise ImportError(f"{old} is {new} now: pip install {distribution}") from error
+            raise ImportError(f"{old} is {new} now: pip install {new.partition('.')[0].replace('_', '-')}") from error
         if hasattr(moved, "__path__"):
             vars(module).update(__path__=[], __getattr__=partial(getattr, moved))
         else:
@@ -56,5 +55,4 @@ class OldNames(MetaPathFinder, Loader):
 
 def new_name(name: str) -> str:
     """Return the name of a moved module; an empty string for any other module."""
-    moved = (new + name[len(old) :] for old, new in MOVED.items() if f"{name}.".startswith(f"{old}."))
-    return next(moved, "")
+    return next((new + name[len(old) :] for old, new in MOVED.items() if f"{name}.".startswith(f"{old}.")), "")

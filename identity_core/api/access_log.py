@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -24,6 +24,7 @@ from identity_core.domain.callers import Caller
 from identity_core.extension.declaration import Gauge
 
 if TYPE_CHECKING:
+    from identity_core.api.guard import Observe
     from identity_core.plugin.choose import InUse
 
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -123,6 +124,16 @@ def write_refused_connection(status: int, code: str, octets: int, request_id: st
     """A record of a connection that was refused with an answer of so many bytes before it had a request."""
     if log.isEnabledFor(logging.INFO) and free.takes():
         write(AnsweredRequest("-", "-", status, 0.0, 0, octets, "-", request_id, code), free.left_out())
+
+
+def observe_with(observers: Sequence[Callable[[Request, float], None]]) -> Observe:
+    """Return an observer of answered requests that calls each of ``observers``."""
+
+    def observe(request: Request, seconds: float) -> None:
+        for each in observers:
+            each(request, seconds)
+
+    return observe
 
 
 class RequestLog:

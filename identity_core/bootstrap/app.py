@@ -9,7 +9,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from identity_core.api.access_log import RequestLog
+from identity_core.api.access_log import RequestLog, observe_with
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.app import build_app
 from identity_core.api.auth import AuthHandlers
@@ -17,7 +17,6 @@ from identity_core.api.contract import load_document
 from identity_core.api.dispatch import Wiring
 from identity_core.api.guard import Guard, Observe, request_ids
 from identity_core.api.idempotency import Idempotency
-from identity_core.api.request import Request
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.service import bounded
 from identity_core.api.transport import Origins, Run
@@ -118,12 +117,7 @@ async def _observer(opened: Runtime, added: Sequence[Contribution]) -> Observe:
     chosen, observers = opened.settings.log, [observe for each in added for observe in each.observers]
     if chosen.requests:
         observers.append(RequestLog(await did_hashes(opened.custodian), success_share=chosen.success_share))
-
-    def observe(request: Request, seconds: float) -> None:
-        for each in observers:
-            each(request, seconds)
-
-    return observe
+    return observe_with(observers)
 
 
 async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[type[Any], Any]:

@@ -191,7 +191,7 @@ def test_a_session_that_ended_meanwhile_asks_to_sign_in_again(site: Site, opened
     page, _ = opened()
     sign_in(page, site)
     page.context.clear_cookies()
-    page.get_by_role("link", name="Agents").click()
+    page.get_by_role("link", name="Agents", exact=True).click()
     expect(page).to_have_url(re.compile(r"sign-in\?to=agents"))
 
 

@@ -1,7 +1,6 @@
-"""How server and worker talk: bytes of a known length, each a message as JSON.
+"""Messages between server and worker: JSON texts of a known length.
 
-Down goes what the server asks, in the port's own dataclasses. Up comes what a plugin made of it, so it is read as a stranger's request
-is: the bounds of ``strict_json``, then the declared types, then the domain's own parsers where a type alone is no evidence.
+The server sends the port's own dataclasses. It parses the worker's answers, which a plugin made, as it parses untrusted requests.
 """
 
 from __future__ import annotations

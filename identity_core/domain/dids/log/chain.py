@@ -25,13 +25,7 @@ from identity_core.domain.dids.log import change_json, log_keys
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
 from identity_core.domain.dids.log.log_keys import LogKeys
-from identity_core.domain.dids.state import (
-    MAX_RECOVERY_WINDOW,
-    RECOVERY_WINDOW,
-    DidState,
-    LogInvalid,
-    authentication_keys,
-)
+from identity_core.domain.dids.state import MAX_RECOVERY_WINDOW, RECOVERY_WINDOW, DidState, LogInvalid
 from identity_core.errors import IdentityError, InvalidDid, InvalidDocument
 
 _STRICT_GRACE: Final = "strictGrace"
@@ -283,9 +277,8 @@ class Chain:
 
 
 def _proof_by(before: DidState, signer: str, at: datetime) -> str:
-    """Return the role of the signer of a proof: the controller's, when the signer is also an authentication key of the
-    document."""
-    return CONTROLLER if signer in authentication_keys(before, at) else SERVICE
+    """Return the role of the signer of a proof: that of the controller if it is also an authentication key."""
+    return CONTROLLER if signer in history.authentication_keys(before, at) else SERVICE
 
 
 def _proven(after: DidState, document: DidDocument, proofs: Iterable[str]) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""An installation that is opened read-only: its plugins, its store, and single databases."""
+"""An installation that is opened read-only: its plugins, its store, and single databases.
+
+The functions import ``identity_core.bootstrap``, which is slow to load: `identity doctor --help` does not need it.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,6 @@ import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from identity_core.bootstrap.read_only import looking_plugins, looking_store
-from identity_core.bootstrap.storage import told_at_start
 from identity_core.database import Job, look_at
 from identity_core.database.interface import T
 from identity_core.plugin.build import LookOnly
@@ -21,6 +22,9 @@ from identity_core.store import Store
 @contextlib.asynccontextmanager
 async def open_plugins(settings: Settings) -> AsyncIterator[tuple[PluginManager, LookOnly]]:
     """Open the plugins read-only. What cannot be opened so is made in a temporary directory. Raises ``StartError``, as a start does."""
+    from identity_core.bootstrap.read_only import looking_plugins
+    from identity_core.bootstrap.storage import told_at_start
+
     with told_at_start(settings), tempfile.TemporaryDirectory() as scratch:
         look = LookOnly(Path(scratch))
         plugins = looking_plugins(settings, look)
@@ -33,6 +37,8 @@ async def open_plugins(settings: Settings) -> AsyncIterator[tuple[PluginManager,
 @contextlib.asynccontextmanager
 async def open_store(settings: Settings, custodian: Custodian) -> AsyncIterator[Store]:
     """Open the store read-only. Raises as ``looking_store``."""
+    from identity_core.bootstrap.read_only import looking_store
+
     store = await looking_store(settings, custodian)
     try:
         yield store
