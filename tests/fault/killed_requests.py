@@ -24,6 +24,7 @@ from typing import Any
 
 import httpx
 import identity_ledger_sql
+import identity_postgresql
 from nacl.signing import SigningKey
 
 import identity_core
@@ -38,18 +39,22 @@ from tests.architecture.call_paths import LONG_DEADLINES
 from tests.attack.stranger import ACTS, LEAVE, header, public, recovery_body, rotation, service, signing_key
 from tests.fault.killed_before_a_line import KilledBeforeALine
 
-ROOT, LEDGER = Path(identity_core.__file__).parent, Path(identity_ledger_sql.__file__).parent
+ROOT, LEDGER, POSTGRESQL = (
+    Path(one.__file__).parent for one in (identity_core, identity_ledger_sql, identity_postgresql)
+)
 WRITE_PATH = {
     str(ROOT / name)
     for name in (
         *("api/idempotency.py", "api/writing.py", "store/requests.py", "store/documents.py", "store/events.py"),
         *("store/credentials.py", "store/delegations.py", "store/row_mac.py", "database/group_commit.py"),
-        *("database/sqlite.py", "database/postgresql.py", "use_cases/dids/commit.py", "use_cases/dids/create.py"),
+        *("database/sqlite.py", "use_cases/dids/commit.py", "use_cases/dids/create.py"),
         *("use_cases/dids/change.py", "use_cases/api_keys/manage.py", "use_cases/api_keys/tagged.py"),
         *("use_cases/credentials/issue.py", "use_cases/credentials/status.py", "use_cases/delegations/create.py"),
         "use_cases/delegations/change.py",
     )
-} | {str(LEDGER / "ledger.py")}
+} | {str(LEDGER / "ledger.py"), str(POSTGRESQL / "database.py")}
+if missing := [path for path in WRITE_PATH if not Path(path).is_file()]:
+    raise FileNotFoundError(f"no kill point can be in {missing}")
 NEW_KEY, NEW_RECOVERY = SigningKey(bytes(range(32))), SigningKey(bytes(range(1, 33)))
 
 
