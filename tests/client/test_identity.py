@@ -16,7 +16,6 @@ import pytest
 from identity_commands.local_server import LocalServer
 from identity_commands.verify_log import verify
 
-import identity_client
 from identity_client import CallLimits, Identity, ServiceError, ServiceUnreachable, Signer
 from identity_client.status_list import read_status
 from identity_core.domain.dids import keys
@@ -44,7 +43,7 @@ def hostile() -> Iterator[Hostile]:
 @pytest.fixture(scope="module")
 def first_screen(served: LocalServer) -> dict[str, Any]:
     """Return the variables and the output (``printed``) of the README's program, with this address and key."""
-    text = (Path(identity_client.__file__).parents[1] / "README.md").read_text("utf-8")
+    text = (ROOT / "packages" / "identity_client" / "README.md").read_text("utf-8")
     program = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0]
     assert program.count("http://127.0.0.1:8080") == program.count("idk_…") == 1
     names: dict[str, Any] = {}

@@ -12,12 +12,12 @@ from identity_core.old_names import MOVED, new_name
 
 PROGRAMS = {
     "of a prover's template": """
-from identity_core.crypto.bbs import core, bytes
+from identity_core.crypto.bbs import core, octets
 from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
 from identity_core.crypto.bls12381 import keys, select
 from identity_core.crypto.bls12381.keys import InvalidBlsKey
 import identity_bbs
-assert (core, bytes, keys) == (identity_bbs.core, identity_bbs.octets, identity_bbs.bls12381.keys)
+assert (core, octets, keys) == (identity_bbs.core, identity_bbs.octets, identity_bbs.bls12381.keys)
 assert (BbsSignatureInvalid, InvalidBlsKey) == (identity_bbs.suite.BbsSignatureInvalid, keys.InvalidBlsKey)
 assert ciphersuite(select()) is identity_bbs.suite.ciphersuite(identity_bbs.bls12381.select())
 """,

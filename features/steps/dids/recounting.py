@@ -40,7 +40,7 @@ def reads_history(world: World, name: str) -> None:
 
 @when(parsers.parse("Vera reads the history of the DID of {name} one by one, newest first"))
 def reads_pages(world: World, name: str) -> None:
-    order = import_module(f"{world.package}.models").ListDidHistoryOrder("desc")
+    order = import_module(f"{world.package}.models").ListDidHistoryVersionOrder("desc")
     did = world.person(name).did
     first = world.call("listDidHistory", did=did, limit=1, order=order)
     world.notes["first"] = first.parsed

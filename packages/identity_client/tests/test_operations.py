@@ -36,7 +36,7 @@ def test_an_operation_as_a_whole() -> None:
     ("name", "accept"),
     [
         ("resolveDid", "application/json"),
-        ("resolveIdentifier", "application/did-resolution"),
+        ("resolveIdentifier", "application/json"),
         ("getDidLog", "text/jsonl"),
         ("getLedgerTile", "application/octet-stream"),
         ("getLedgerInclusionProof", "application/json"),

@@ -3,46 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from identity_transparency.cli.ledger_checkpoint import cosigned
 
 from identity_client import Client, UnreadableAnswer, session
 from identity_tlog.note import Checkpoint
-
-
-@contextmanager
-def answering(body: bytes, **headers: str) -> Iterator[tuple[str, list[str]]]:
-    """A server that answers everything so, and the encodings that were accepted."""
-    accepted: list[str] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def answer(self) -> None:
-            accepted.append(self.headers.get("Accept-Encoding", ""))
-            self.send_response(200)
-            for name, value in {"Content-Length": str(len(body)), **headers}.items():
-                self.send_header(name.replace("_", "-"), value)
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_GET = do_POST = answer
-
-        def log_message(self, *_: object) -> None:
-            """Print nothing."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", accepted
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+from tests.fixed_answers import answering
 
 
 def test_a_compressed_answer_is_not_unpacked() -> None:

@@ -25,7 +25,7 @@ def test_a_request_is_read_in_words_and_nothing_comes_of_it(scene: Scene) -> Non
     answer = consider(scene, asked)
     assert answer.status == 200
     text = answer.body.decode()
-    for said in ("<strong><bdi>age</bdi></strong>", "is at least", "https://shop.example", "to buy", scene.agent.did):
+    for said in ("<bdi>age</bdi>", "is at least", "https://shop.example", "to buy", scene.agent.did):
         assert said in text
     assert scene.credential_id in text
     assert "zkp.prove.age.gte.18" in text

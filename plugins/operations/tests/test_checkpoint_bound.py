@@ -6,7 +6,8 @@ import gzip
 
 import pytest
 from identity_operations.commands import backup
-from tests.unit.client.test_session_bounds import answering
+
+from tests.fixed_answers import answering
 
 
 @pytest.mark.parametrize(

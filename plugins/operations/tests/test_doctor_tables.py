@@ -103,7 +103,7 @@ version BIGINT NOT NULL, changed_at BIGINT NOT NULL)
     ("harm", "says"),
     [
         ("ALTER TABLE delegations DROP COLUMN max_refusals", "delegations.max_refusals is missing"),
-        (OTHER_TYPE, "quarantined_dids.reason is {bytes} NOT NULL, not TEXT NOT NULL"),
+        (OTHER_TYPE, "quarantined_dids.reason is {octets} NOT NULL, not TEXT NOT NULL"),
         (NULLABLE, "quarantined_dids.since is BIGINT, not BIGINT NOT NULL"),
         ("DROP INDEX ix_timeline_agent_id", "the index ix_timeline_agent_id of timeline is missing"),
         (

@@ -17,7 +17,7 @@ Feature: Resolve a DID or dereference a DID URL
     Examples:
       | media                             | what         | answered                          |
       | application/did-resolution        | a result     | application/did-resolution        |
-      | application/json                  | a result     | application/did-resolution        |
+      | application/json                  | a result     | application/json                  |
       | application/did                   | the document | application/did                   |
       | application/did+json              | the document | application/did+json              |
       | application/did+ld+json           | the document | application/did+ld+json           |

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from tests.attack.delegated.scene import Scene
@@ -66,7 +67,9 @@ def test_a_session_stops_its_own_agents_and_changes_nothing_else(scene: Scene) -
         address = f"{PREFIX}/delegations/{scene.delegation_id}/{path}"
         assert wire.call("POST", address, None, {"Cookie": hana}).status == 401
     key = {"X-API-Key": scene.target.stranger.api_key}
-    lines = [json.loads(one["line"]) for one in wire.call("GET", f"{PREFIX}/audit?limit=200", None, key).json["items"]]
+    lines: list[dict[str, Any]] = []
+    while found := wire.call("GET", f"{PREFIX}/audit?limit=1000&after={len(lines)}", None, key).json["items"]:
+        lines += [json.loads(one["line"]) for one in found]
     (line,) = [one for one in lines if one["operation"] == "stopAgents" and one["target"] == scene.holder.did]
     assert line["details"]["delegations"] == [scene.delegation_id]
     assert len(line["details"]["session"]) > 16

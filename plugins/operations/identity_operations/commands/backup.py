@@ -250,5 +250,5 @@ def _show(file: Path, made: LookedAt) -> None:
 
 
 def _made_text(body: dict[str, Any]) -> str:
-    head = "{backup}: {bytes} bytes, {entries} entries of {log}, {auditLines} lines of the audit log, made {createdAt}"
+    head = "{backup}: {octets} bytes, {entries} entries of {log}, {auditLines} lines of the audit log, made {createdAt}"
     return "\n".join([head.format_map(body), *finding_lines(body)])
