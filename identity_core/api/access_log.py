@@ -111,7 +111,7 @@ class RequestRecord(logging.LogRecord):
 
 
 def write(answered: AnsweredRequest, more: Mapping[str, Any] = NOTHING) -> None:
-    """A line, or where somebody else listens, too, or there is ``more`` to tell, a record."""
+    """Write a line, or a record if another handler is installed or there is ``more`` to log."""
     handlers = logging.root.handlers
     if len(handlers) == 1 and isinstance(handlers[0], RequestHandler) and not more:
         handlers[0].answered(answered)

@@ -102,7 +102,7 @@ def _file(name: str) -> bytes:
 
 
 async def _vendored(name: str, media_type: str, request: Request) -> Answer:
-    """A file of Swagger UI, read when somebody first asks for it."""
+    """A file of Swagger UI, read at its first request."""
     return Answer(200, _file(name), media_type, [("cache-control", "public, max-age=86400")])
 
 
@@ -175,7 +175,7 @@ def guide_pages(folder: Path | None) -> dict[str, Handler]:
         return static_page(octets, MEDIA_TYPES[suffix], [("referrer-policy", "no-referrer"), *policy])
 
     async def page(request: Request) -> Answer:
-        """A file, read when somebody first asks for it."""
+        """A file, read at its first request."""
         if request.path["file"] not in files:
             raise NotFound
         return await read(request.path["file"])(request)

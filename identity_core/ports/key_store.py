@@ -22,7 +22,7 @@ class KeyStore(Protocol):
 
 @runtime_checkable
 class PreparedKeyStore(KeyStore, Protocol):
-    """A store whose keys somebody wrote down before the start, in a file or in the environment."""
+    """A store of keys that were written before the start, in a file or in the environment."""
 
     @property
     def configured(self) -> bool:

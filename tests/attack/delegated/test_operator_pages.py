@@ -56,7 +56,7 @@ def test_operator_sees_everything_and_no_attribute_and_no_secret(scene: Scene) -
         assert key not in text
         assert hashlib.sha256(key.encode()).hexdigest() not in text
         assert [one for one in values if one in text] == [], path
-        # Which attribute was asked about is told to nobody who only runs the service.
+        # An operator does not see which attribute was requested.
         assert "birthDate" not in text
         assert ">age<" not in text
         assert answer.headers["cache-control"] == "no-store"
