@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import secrets
 import shutil
 import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +21,7 @@ from deploy.image.build import CHECKPOINT, CONFIG, DATA, USER
 from identity_core.settings import load
 from tests.ports import free_port
 from tests.postgres_server import postgres_server, postgres_url
-from tests.servers import CHEAP_PASSPHRASE, PATIENT, local_server
+from tests.servers import CHEAP_PASSPHRASE, PATIENT
 
 # Fixtures.
 __all__ = ["postgres_server", "postgres_url"]
@@ -127,14 +131,18 @@ def test_processes_of_the_replicas_serve_without_containers(tmp_path: Path, post
     }
     first, _ = own_services(document)
     assert document["services"][first]["environment"].keys() == ours.keys()
-    environment = ours | PATIENT | CHEAP_PASSPHRASE
+    key = secrets.token_urlsafe(32)
+    environment = os.environ | ours | PATIENT | CHEAP_PASSPHRASE | {"API_KEY": key}
     caddy = dict(document["services"]["caddy"]["environment"])
-    with (
-        local_server(environment=environment) as one,
-        local_server(environment=environment) as other,
-    ):
+    ports = [str(free_port()) for _ in range(2)]
+    with contextlib.ExitStack() as stack:
+        for each in ports:
+            serve = [sys.executable, "-m", "identity_core", "serve", "--port", each, "--data-dir", str(tmp_path / each)]
+            replica = stack.enter_context(subprocess.Popen(serve, env=environment, stderr=subprocess.DEVNULL))
+            stack.callback(replica.terminate)
+            _wait_until_ready(f"http://127.0.0.1:{each}")
         caddy["IDENTITY_SITE"] = f"http://:{port}"
-        caddy["IDENTITY_REPLICAS"] = " ".join(each.url.removeprefix("http://") for each in (one, other))
+        caddy["IDENTITY_REPLICAS"] = " ".join(f"127.0.0.1:{each}" for each in ports)
         caddyfile = tmp_path / "Caddyfile"
         shipped = (ROOT / "deploy/caddy/Caddyfile").read_text()
         caddyfile.write_text(shipped.replace("\tservers {", "\tadmin off\n\tservers {"))
@@ -142,15 +150,27 @@ def test_processes_of_the_replicas_serve_without_containers(tmp_path: Path, post
         folders = {"XDG_DATA_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "PATH": os.environ["PATH"]}
         with subprocess.Popen(command, env=caddy | folders, stderr=subprocess.DEVNULL) as process:
             try:
-                _create_and_resolve(f"http://127.0.0.1:{port}", one.api_key)
+                _create_and_resolve(f"http://127.0.0.1:{port}", key)
             finally:
                 process.terminate()
+
+
+def _wait_until_ready(url: str) -> None:
+    """Wait until the server at ``url`` is ready. Raises ``TimeoutError`` after 60 seconds."""
+    for _ in range(300):
+        with contextlib.suppress(httpx.TransportError):
+            if httpx.get(f"{url}/ready").status_code == 200:
+                return
+        time.sleep(0.2)
+    raise TimeoutError(url)
 
 
 def _create_and_resolve(url: str, api_key: str) -> None:
     """Create a DID through the proxy, and resolve it so often that both replicas answer."""
     with httpx.Client(base_url=url, transport=httpx.HTTPTransport(retries=20), timeout=30) as http:
-        created = http.post("/api/v1/dids", json={}, headers={"X-API-Key": api_key})
+        created = http.post(
+            "/api/v1/dids", json={"method": "ids", "keyType": "Ed25519", "options": {}}, headers={"X-API-Key": api_key}
+        )
         assert created.status_code == 201, created.text
         did = created.json()["did"]
         for _ in range(4):
