@@ -54,7 +54,7 @@ class VerifiedPresentation:
     unchecked: tuple[str, ...]
 
     @classmethod
-    def of(
+    def from_envelope(
         cls, statement: PresentationStatement, bound: PresentationContext, envelope: PresentationEnvelope
     ) -> VerifiedPresentation:
         """Return what a valid proof shows."""

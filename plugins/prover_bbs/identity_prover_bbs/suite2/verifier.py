@@ -99,7 +99,7 @@ class PresentationVerifier:
 
         def claims(number_: int) -> list[Claim]:
             own = own_statement(received[number_])
-            verified[number_] = VerifiedPresentation.of(*own)
+            verified[number_] = VerifiedPresentation.from_envelope(*own)
             return self._claims(*own, received[number_].acceptance)
 
         errors = verify_together(self._suite, [partial(claims, place) for place in range(len(received))], random)
@@ -147,7 +147,7 @@ class PresentationVerifier:
             self._check_pairings(envelope, parts, ph)
         except BbsProofInvalid as refused:
             raise refusal(str(refused)) from None
-        return VerifiedPresentation.of(statement, bound, envelope)
+        return VerifiedPresentation.from_envelope(statement, bound, envelope)
 
     def _but_pairings(
         self,
