@@ -22,16 +22,14 @@ from identity_core.api.service import bounded
 from identity_core.api.transport import Origins, Run
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.handlers import page_tags, verification_handlers
-from identity_core.bootstrap.parts import own_parts
 from identity_core.bootstrap.ports import autonomy_of, consents_secret, did_hashes, open_sealed_credentials, origin_of
-from identity_core.bootstrap.probes import installation_state, service_handlers
+from identity_core.bootstrap.probes import installation_state, own_parts, service_handlers
 from identity_core.bootstrap.runtime import Runtime, unserved_resources
 from identity_core.database import Database
 from identity_core.domain.dids.challenge import ChallengeKey
-from identity_core.extension.choice import documents_of
+from identity_core.extension.choice import InstalledExtension, documents_of
 from identity_core.extension.declaration import Contribution, Gauge, TokenGrants, TokenResources
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
-from identity_core.extension.order import InstalledExtension
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.proofs import Anchoring

@@ -1,29 +1,38 @@
-"""Probes of readiness, gauges, and the plugins that are in use."""
+"""The kernel's own tags, which are opened in the loop of the extensions, with their probes of readiness and gauges."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import Any, Final
 
 from identity_core import __version__, build
 from identity_core.api.access_log import limiter_gauges, plugin_gauges
+from identity_core.api.api_keys import ApiKeyHandlers
+from identity_core.api.auth import AuthHandlers
 from identity_core.api.caching import AnswerCache
+from identity_core.api.errors import guide_folder
+from identity_core.api.pages import guide_pages, log_pages
 from identity_core.api.service import ServiceHandlers
+from identity_core.api.verifications import VerificationHandlers
+from identity_core.bootstrap.handlers import PageTags
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.extension.declaration import Gauge
+from identity_core.extension.choice import InstalledExtension
+from identity_core.extension.declaration import Contribution, Extension, Gauge
 from identity_core.extension.opening import InstallationState
 from identity_core.plugin.choose import InUse
+from identity_core.plugin.load import PluginSource
 from identity_core.ports.proofs import Anchoring
 from identity_core.ports.suites import ProofSuite
 from identity_core.settings import show
 from identity_core.store.requests import touch
 from identity_core.use_cases.dids.log_keys import public_key
 from identity_core.use_cases.service import Dependencies, GetHealth, GetReadiness, GetVersion, Probe
-from identity_core.use_cases.transparency import LogPlaces
+from identity_core.use_cases.transparency import LogPlaces, WitnessApprovals
 from identity_core.wire import PluginCondition, PluginProcesses
 
 REFUSED_SECONDS: Final = 10.0
@@ -191,3 +200,20 @@ def kernel_gauges(opened: Runtime, answers: AnswerCache) -> Iterator[Gauge]:
 def _next_expiry(opened: Runtime) -> float:
     found = opened.key_watch.next_expiry
     return math.inf if found is None else found.timestamp()
+
+
+def own_parts(opened: Runtime) -> list[InstalledExtension]:
+    """Return the kernel's own tags as an extension, which is vital: if it cannot be opened, the startup stops."""
+
+    @contextlib.asynccontextmanager
+    async def open_kernel(kernel: Any) -> AsyncIterator[Contribution]:
+        tags, need = kernel.need(PageTags), kernel.need
+        own = (tags.dids, tags.credentials, tags.delegations, tags.proofs, tags.dashboard)
+        others = map(need, (ApiKeyHandlers, AuthHandlers, ServiceHandlers, VerificationHandlers))
+        methods = opened.reader.methods.values()
+        pages = log_pages(methods, tags.dids.log, need(WitnessApprovals)) | guide_pages(guide_folder())
+        gauges = tuple(kernel_gauges(opened, tags.dids.cache))
+        yield Contribution(handlers=(*own, *others), pages=pages, gauges=gauges, probes=kernel_probes(opened))
+
+    source = PluginSource("kernel", "identity-kernel", __version__, dict)
+    return [InstalledExtension(source, Extension(name="_kernel", kernel=">=1", open=open_kernel, vital=True))]

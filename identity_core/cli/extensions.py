@@ -17,7 +17,9 @@ from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.database import DatabaseAbsent
 from identity_core.extension.choice import (
     ChosenExtensions,
+    InstalledExtension,
     choose_extensions,
+    in_order,
     kept_extensions,
     named_extension,
     purge_tables,
@@ -25,7 +27,6 @@ from identity_core.extension.choice import (
     tables_of,
 )
 from identity_core.extension.declaration import Extension
-from identity_core.extension.order import InstalledExtension, in_order
 from identity_core.files import durable_draft
 from identity_core.settings import Settings, SettingsError, as_toml
 from identity_core.settings.sources import line_numbers, parse_toml

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from identity_core.database import Database
-from identity_core.plugin.border import Bulkhead
+from identity_core.plugin.border import Bulkhead, Tracing
 from identity_core.plugin.build import BearerChain, Built, LookOnly, build
 from identity_core.plugin.choose import (
     ANONYMOUS_FORMATS,
@@ -46,7 +46,6 @@ from identity_core.ports.panel import OperatorPanel
 from identity_core.ports.prover import ProofWorkers, Prover
 from identity_core.ports.securing import SecuringFormat
 from identity_core.settings import Settings
-from identity_core.tracing import Tracing
 
 T = TypeVar("T")
 

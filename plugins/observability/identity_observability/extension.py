@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator
 from identity_core import __version__
 from identity_core.extension.declaration import Contribution, Extension, Kernel, RenderedMetrics
 from identity_core.plugin import hookimpl
+from identity_core.plugin.border import Tracing
 from identity_core.settings import Settings
-from identity_core.tracing import Tracing
 from identity_core.use_cases.service import Dependencies
 from identity_observability.wire import DOCUMENT
 

@@ -15,13 +15,14 @@ import pytest
 from identity_core.cli.extensions import edit_settings, require_from_file, write_settings
 from identity_core.extension.choice import (
     BY_UPGRADE,
+    InstalledExtension,
     choose_extensions,
+    in_order,
     kept_extensions,
     purge_tables,
     read_store,
     tables_of,
 )
-from identity_core.extension.order import InstalledExtension, in_order
 from identity_core.plugin.provider import PluginError
 from identity_core.settings import Settings, SettingsError, load
 from identity_core.settings.sources import ExtensionSettings

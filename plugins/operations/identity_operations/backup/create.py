@@ -27,7 +27,7 @@ from identity_transparency.use_cases.project import CheckpointSigner, leaf_of
 from identity_codec.values import value_class
 from identity_core import __version__
 from identity_core.bootstrap.ports import SystemClock
-from identity_core.bootstrap.read_only import pending_steps
+from identity_core.bootstrap.storage import pending_steps
 from identity_core.database import Transaction
 from identity_core.files import locked_folder, new_draft, settle
 from identity_core.plugin.sockets import LEDGER

@@ -23,7 +23,7 @@ from identity_client import Client
 from identity_core.cli.options import FILE, installed_plugins, of_installation
 from identity_core.cli.output import Command, fail, show
 from identity_core.settings import Settings
-from identity_core.settings.show import secrets_of
+from identity_core.settings.load import secrets_of
 from identity_operations.commands.doctor import findings_of
 from identity_operations.commands.redaction import Redaction
 

@@ -22,8 +22,7 @@ from identity_core.store import Store
 @contextlib.asynccontextmanager
 async def open_plugins(settings: Settings) -> AsyncIterator[tuple[PluginManager, LookOnly]]:
     """Open the plugins read-only. What cannot be opened so is made in a temporary directory. Raises ``StartError``, as a start does."""
-    from identity_core.bootstrap.read_only import looking_plugins
-    from identity_core.bootstrap.storage import told_at_start
+    from identity_core.bootstrap.storage import looking_plugins, told_at_start
 
     with told_at_start(settings), tempfile.TemporaryDirectory() as scratch:
         look = LookOnly(Path(scratch))
@@ -37,7 +36,7 @@ async def open_plugins(settings: Settings) -> AsyncIterator[tuple[PluginManager,
 @contextlib.asynccontextmanager
 async def open_store(settings: Settings, custodian: Custodian) -> AsyncIterator[Store]:
     """Open the store read-only. Raises as ``looking_store``."""
-    from identity_core.bootstrap.read_only import looking_store
+    from identity_core.bootstrap.storage import looking_store
 
     store = await looking_store(settings, custodian)
     try:
