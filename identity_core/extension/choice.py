@@ -1,15 +1,13 @@
 """The installed extensions, checked and in the order in which they are opened, and which of them are on.
 
-One is on by its own default, by the settings, or because an upgrade takes nothing away. Also which tables of the store an extension has.
+One is on by its own default, by the settings, or because an upgrade takes nothing away.
 """
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from importlib import resources
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
@@ -17,7 +15,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from identity_codec.values import value_class
 from identity_core import __version__
-from identity_core.database import Database, Transaction, look_at, open_database
+from identity_core.database import Database, Transaction, look_at
 from identity_core.extension.declaration import Extension
 from identity_core.plugin.load import PluginSource
 from identity_core.plugin.manager import PluginManager
@@ -200,49 +198,3 @@ def named_extension(name: str, installed: Iterable[InstalledExtension], where: s
 def documents_of(installed: Iterable[InstalledExtension]) -> dict[str, bytes]:
     """Return the part of the document of each extension that has one, by name."""
     return {one.declared.name: one.declared.document for one in installed if one.declared.document}
-
-
-_MADE: Final = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+)", re.IGNORECASE)
-_TABLES: Final = {
-    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
-    "postgresql": "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
-}
-
-
-def tables_of(
-    transaction: Transaction, dialect: str, declared: Extension, installed: Iterable[InstalledExtension]
-) -> list[str]:
-    """Return the tables of an extension that the store's database has, sorted: not those of one with a longer name, or of the kernel."""
-    prefix = f"{declared.name}_"
-    others = tuple(f"{one.declared.name}_" for one in installed if one.declared.name.startswith(prefix))
-    tables = [row[0] for row in transaction.execute(_TABLES[dialect]).fetchall()]
-    own = {each for each in tables if each.startswith(prefix) and not each.startswith(others)}
-    return sorted((own - _kernel_tables() | {*declared.adopts}) & {*tables})
-
-
-def _kernel_tables() -> set[str]:
-    steps = resources.files("identity_core.store.migrations").iterdir()
-    return {name for step in steps if step.name.endswith(".sql") for name in _MADE.findall(step.read_text())}
-
-
-def purge_tables(settings: Settings, declared: Extension, tables: Sequence[str]) -> None:
-    """Drop these tables of an extension, which may refer to one another. Raises ``DatabaseError``.
-
-    The tables that it adopts are only emptied: a step of the kernel made them, and would not make them again.
-    """
-    dropped = [each for each in tables if each not in declared.adopts]
-    store = open_database(settings.database_url, settings.data_dir / "identity.sqlite", processes=2)
-
-    def drop(transaction: Transaction) -> None:
-        if store.dialect == "sqlite":
-            transaction.execute("PRAGMA defer_foreign_keys = ON")
-        for name in {*tables} & {*declared.adopts}:
-            transaction.execute(f"DELETE FROM {name}")  # noqa: S608  (a name of a declaration)
-        for names in [", ".join(dropped)] if store.dialect == "postgresql" and dropped else dropped:
-            transaction.execute(f"DROP TABLE {names}")
-
-    try:
-        if tables:
-            store.write_now(drop)
-    finally:
-        asyncio.run(store.close())

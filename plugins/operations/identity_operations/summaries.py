@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 SUMMARIES: Final = {
+    "extensions.remove": "Drop what the extension NAME has stored.",
     "plugins.check": "Build what the settings choose, as a start would.",
     "records": "Export and erase what is kept about a DID.",
     "backup": "Back up an installation while it runs; check a backup; put one back.",
