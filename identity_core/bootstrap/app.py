@@ -38,6 +38,7 @@ from identity_core.ports.retention import RecordErasure, RetentionRule
 from identity_core.ports.suites import HolderKeeper, ProofSuite
 from identity_core.settings import Settings, SettingsError
 from identity_core.store.events import OpenSink
+from identity_core.throttle.memory import TokenBucketStorage
 from identity_core.throttle.policy import Limit, Policy, TokenBucketRateLimiter, parse_proxies
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
@@ -134,13 +135,14 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
         *(challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
         *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
         *(auth_handlers(opened, challenges), refusals, opened.jobs.follow, gate, tags.credentials.get.access),
+        *(opened.plugins, opened.jobs.suspicions, opened.key_watch),
         *(
             TokenGrants(),
             TokenResources(opened.resources),
             installation_state(opened, early[LogPlaces], early[Anchoring], early[ProofSuite]),
         ),
     )
-    return {type(each): each for each in shared}
+    return {type(each): each for each in shared} | {TokenBucketStorage: opened.buckets}
 
 
 def _ports(opened: Runtime) -> dict[type[Any], Any]:
