@@ -107,12 +107,6 @@ class RenderedMetrics(Protocol):
         ...
 
 
-def render_metrics(find: Callable[[type[Any]], Any]) -> bytes:
-    """Return the text of the service ``RenderedMetrics``, by the method ``find`` of a kernel; nothing where no part provides it."""
-    found: RenderedMetrics | None = find(RenderedMetrics)
-    return b"" if found is None else found.render({})
-
-
 S = TypeVar("S")
 
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from identity_core.files import read_regular, require_own
 from identity_core.settings.fields import (
@@ -231,23 +231,6 @@ def show(settings: Settings, plugins: dict[str, list[type[Any]]] | None = None) 
             origins: dict[str, Origin] = {}
             rows += _rows(settings.plugins.tables.read(name, table, origins), f"plugins.{name}", origins)
     return rows
-
-
-def secrets_of(settings: Settings, plugins: dict[str, list[type[Any]]]) -> list[str]:
-    """The values that ``show`` masks, as they are: whoever passes other texts on looks for them there. Of a URL also its password."""
-    found: list[str] = []
-    tables: list[Any] = [settings]
-    tables += (settings.plugins.tables.read(name, one, {}) for name, all_of in plugins.items() for one in all_of)
-    while tables:
-        table = tables.pop()
-        for field, kind in public_fields(type(table)):
-            value = getattr(table, field.name)
-            if is_table(kind):
-                tables.append(value)
-            elif value is not None and (field.metadata.get("secret") or not field.repr):
-                password = urlsplit(str(value)).password or ""
-                found += [str(value), password, unquote(password)]
-    return found
 
 
 def _rows(table: Any, at: str, origins: Any) -> Iterator[ShownSetting]:
