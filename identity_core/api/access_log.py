@@ -9,7 +9,6 @@ more than the line.
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -89,21 +88,6 @@ class FreeRefusals:
         return told
 
 
-# What all records have in common: the constructor of one looks up the thread, the task and the path anew.
-COMMON: Final = dict(vars(logging.LogRecord(log.name, logging.INFO, __file__, 0, "request", None, None)))
-
-
-class RequestRecord(logging.LogRecord):
-    """A record of now, of this process, with ``fields``."""
-
-    def __init__(self, fields: dict[str, Any]) -> None:
-        vars(self).update(COMMON)
-        self.created = time.time()
-        self.msecs = self.created % 1 * 1000
-        self.process = os.getpid()
-        self.fields = fields
-
-
 def write(answered: AnsweredRequest, more: Mapping[str, Any] = NOTHING) -> None:
     """Write a line, or a record if another handler is installed or there is ``more`` to log."""
     handlers = logging.root.handlers
@@ -111,7 +95,8 @@ def write(answered: AnsweredRequest, more: Mapping[str, Any] = NOTHING) -> None:
         handlers[0].answered(answered)
     else:
         # Without a search for who called: that costs as much as the rest.
-        log.handle(RequestRecord({**answered.fields(), **more}))
+        fields = {"fields": {**answered.fields(), **more}}
+        log.handle(log.makeRecord(log.name, logging.INFO, __file__, 0, "request", (), None, extra=fields))
 
 
 def write_refused_connection(status: int, code: str, octets: int, request_id: str, free: FreeRefusals) -> None:

@@ -1,7 +1,7 @@
 """An open installation: every port, what runs beside the requests, and the application.
 
 An installation is opened inside the server's event loop, in its lifespan, so that every port lives in the loop that uses it, and
-a start that fails stops the server with one line. ``Application`` is that lifespan, ``application`` what a worker of the server calls.
+a start that fails stops the server with one line. ``Application`` is that lifespan.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes.confine import copies_end_at_once, leave_no_core
 from identity_core.ports.key_store import KeyStore
 from identity_core.ports.prover import ProofWorkers
-from identity_core.settings import Settings, SettingsError, StartError, load, shown_hosts
+from identity_core.settings import Settings, SettingsError, StartError, shown_hosts
 from identity_core.throttle.fallback import FallbackStorage, open_buckets
 from identity_core.throttle.memory import TokenBucketStorage
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
@@ -280,8 +280,3 @@ class Application:
             await send({"type": "lifespan.startup.complete"})
             await receive()
         await send({"type": "lifespan.shutdown.complete"})
-
-
-def application() -> Asgi:
-    """The factory that the server calls in each worker; the environment says everything."""
-    return Application(load())

@@ -48,6 +48,7 @@ from identity_core.ports.securing import SecuringFormat
 from identity_core.settings import Settings
 
 T = TypeVar("T")
+N = TypeVar("N", DidMethod, SecuringFormat)
 
 CLOSE_SECONDS = 5.0
 
@@ -102,23 +103,8 @@ class PluginManager:
     def did_methods(self) -> Mapping[str, DidMethod]:
         """Every installed DID method by its method name. One that fails is listed as failed, unless it is
         ``did.method``."""
-        methods: dict[str, DidMethod] = {}
-        owners: dict[str, Offer] = {}
         own = self.settings.did.method
-        for name, offer in offers_of(self.collection, DID_METHOD).items():
-            try:
-                method = self._build(DID_METHOD, offer)
-            except PluginError as error:
-                if name == own:
-                    raise
-                if not isinstance(error, NotConfigured):
-                    self.logger.error("%s", error)
-                continue
-            method_name = method.name
-            first = owners.setdefault(method_name, offer)
-            if first is not offer:
-                raise offer.source.error(f"is a second DID method {method_name}, beside that of {first.source}")
-            methods[method_name] = method
+        methods = self._by_own_name(DID_METHOD, own)
         if own not in methods:
             raise missing(self.collection, DID_METHOD, own, self.settings, methods)
         return methods
@@ -146,15 +132,7 @@ class PluginManager:
 
     def securing_formats(self) -> Mapping[str, SecuringFormat]:
         """Every installed format of secured credentials by its own name. One that cannot be built is listed as failed."""
-        formats: dict[str, SecuringFormat] = {}
-        owners: dict[str, Offer] = {}
-        for offer, securing in self._every(SECURING):
-            name = securing.name
-            first = owners.setdefault(name, offer)
-            if first is not offer:
-                raise offer.source.error(f"is a second securing format {name}, beside that of {first.source}")
-            formats[name] = securing
-        return formats
+        return self._by_own_name(SECURING)
 
     def prover(self, name: str | None) -> Prover | None:
         """The prover of this name, in this process; for None the only one that is installed, or None when there is none."""
@@ -240,15 +218,30 @@ class PluginManager:
             self._built[key] = built
         return self._built[key].port
 
-    def _every(self, socket: Socket[T]) -> Iterator[tuple[Offer, T]]:
-        """All that is offered and can be built; what waits for settings is no fault."""
-        for offer in offers_of(self.collection, socket).values():
+    def _by_own_name(self, socket: Socket[N], required: str = "") -> dict[str, N]:
+        """Return all that is offered and can be built by its own name. Raises ``PluginError``: when two have one name."""
+        found: dict[str, N] = {}
+        owners: dict[str, Offer] = {}
+        for offer, one in self._every(socket, required):
+            name = one.name
+            first = owners.setdefault(name, offer)
+            if first is not offer:
+                raise offer.source.error(f"is a second {socket.kind} {name}, beside that of {first.source}")
+            found[name] = one
+        return found
+
+    def _every(self, socket: Socket[T], required: str = "") -> Iterator[tuple[Offer, T]]:
+        """All that is offered and can be built, and the provider ``required`` in any case; what waits for settings is no fault."""
+        for name, offer in offers_of(self.collection, socket).items():
             try:
-                yield offer, self._build(socket, offer)
-            except NotConfigured:
-                continue
+                made = self._build(socket, offer)
             except PluginError as error:
-                self.logger.error("%s", error)
+                if name == required:
+                    raise
+                if not isinstance(error, NotConfigured):
+                    self.logger.error("%s", error)
+            else:
+                yield offer, made
 
     def _chosen(self, socket: Socket[T], name: str) -> T:
         return self._build(socket, chosen(self.collection, socket, name, self.settings))

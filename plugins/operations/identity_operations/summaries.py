@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 SUMMARIES: Final = {
+    "config.check": "Say everything that is wrong with the settings.",
+    "config.init": "Write FILE with every setting, its meaning and its default.",
     "extensions.remove": "Drop what the extension NAME has stored.",
     "plugins.check": "Build what the settings choose, as a start would.",
     "records": "Export and erase what is kept about a DID.",
