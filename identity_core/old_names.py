@@ -29,6 +29,8 @@ MOVED: Final = {
     "identity_core.domain.jose": "identity_codec.jose",
     "identity_core.extension.installation": "identity_core.extension.declaration",
     "identity_core.extension.order": "identity_core.extension.choice",
+    "identity_core.extension.compose": "identity_core.extension.opening",
+    "identity_core.plugin.provider": "identity_core.plugin.sockets",
     "identity_core.ports.bearer": "identity_core.ports.key_store",
     "identity_core.settings.show": "identity_core.settings.load",
     "identity_core.tracing": "identity_core.plugin.border",

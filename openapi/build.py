@@ -25,7 +25,7 @@ from typing import Any, Final
 import yaml
 
 from identity_codec.structs import Types
-from identity_core.extension.compose import CompositionError, compose
+from identity_core.extension.opening import CompositionError, compose
 from openapi.client_rules import adapt
 from openapi.error_classes import error_members, write_members
 from openapi.error_classes import write_stub as write_error_stub

@@ -23,7 +23,7 @@ from identity_core.cli.options import (
     refuse_absent,
     several,
 )
-from identity_core.cli.output import Text, agreed, fail, fail_start, misused, show
+from identity_core.cli.output import Text, fail, fail_start, misused, show
 from identity_core.cli.plugin_commands import OpenGroup, with_added_options
 from identity_core.domain.callers import ApiKey, require_targets
 from identity_core.errors import IdentityError, InvalidRequest
@@ -101,7 +101,7 @@ def command() -> None:
     """
 
 
-def _run(settings: Settings, job: Callable[[Any], Coroutine[Any, Any, T]], *, may_begin: bool = False) -> T:
+def run_on_keys(settings: Settings, job: Callable[[Any], Coroutine[Any, Any, T]], *, may_begin: bool = False) -> T:
     """Runs ``job`` on the key store of the installation; only one that ``may_begin`` makes a new data directory, so that
     a misspelt one is seen."""
     from identity_core import bootstrap
@@ -133,7 +133,7 @@ def _change(
     from identity_core.domain.activity import OPERATOR, RequestContext
 
     context = RequestContext(operation, OPERATOR)
-    return _run(settings, lambda opened: job(opened.administration, context), may_begin=may_begin)
+    return run_on_keys(settings, lambda opened: job(opened.administration, context), may_begin=may_begin)
 
 
 def _end(days: float | None) -> str | None:
@@ -199,7 +199,7 @@ def list_keys(settings: Settings) -> None:
             keys += page
         return keys
 
-    records = [record_of(key) for key in _run(settings, all_of)]
+    records = [record_of(key) for key in run_on_keys(settings, all_of)]
     show(records, text=lambda _: "\n".join(map(line_of, records)) or "no keys", columns=COLUMNS)
 
 
@@ -208,7 +208,7 @@ def list_keys(settings: Settings) -> None:
 @click.argument("key_id")
 def show_key(settings: Settings, key_id: str) -> None:
     """Show one key, without its text, which no one has."""
-    show(record_of(_run(settings, lambda opened: opened.administration.get(key_id))), text=members_of)
+    show(record_of(run_on_keys(settings, lambda opened: opened.administration.get(key_id))), text=members_of)
 
 
 @command.command()
@@ -275,22 +275,3 @@ def revoke(settings: Settings, key_id: str) -> None:
     """End a key."""
     key = _change(settings, "revokeApiKey", lambda keys, context: keys.revoke(key_id, context))
     show(record_of(key), text=line_of)
-
-
-@command.command()
-@of_installation
-@click.option("--yes", is_flag=True, help="Do not ask.")
-def accept(settings: Settings, yes: bool) -> None:
-    """Take every key in the key store as it is now: after an older one was put back on purpose.
-
-    Keys that were revoked after that backup work again; revoke them anew.
-    """
-    faults = _run(settings, lambda opened: opened.keys.faults())
-    for fault in faults:
-        click.echo(fault, err=True)
-    if faults:
-        if not agreed(yes, "Take these keys as they are?"):
-            fail("nothing was changed", str(settings.data_dir), "say --yes to take the keys as they are")
-        _run(settings, lambda opened: opened.keys.accept(opened.record))
-    text = f"{len(faults)} accepted" if faults else "every key is as this service left it"
-    show({"accepted": [*faults]}, text=lambda _: text)

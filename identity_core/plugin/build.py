@@ -22,8 +22,16 @@ from identity_core.plugin.conformity import check_for, members, misfit
 from identity_core.plugin.limits import Limits
 from identity_core.plugin.load import BearerOffer, Offer, described
 from identity_core.plugin.processes.extended import prover_protocols
-from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
-from identity_core.plugin.sockets import BEARER_CONTRACT, BEARER_HOOK, BEARER_RESULT, PROVER, Socket
+from identity_core.plugin.sockets import (
+    BEARER_CONTRACT,
+    BEARER_HOOK,
+    BEARER_RESULT,
+    PROVER,
+    BuildContext,
+    NotConfigured,
+    PluginError,
+    Socket,
+)
 from identity_core.ports.clock import Clock
 from identity_core.settings import PluginTables, SettingsError, StartError
 

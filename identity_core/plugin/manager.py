@@ -35,8 +35,19 @@ from identity_core.plugin.choose import (
 )
 from identity_core.plugin.limits import Deadline, DeadlineExceeded, Limits, rest
 from identity_core.plugin.load import Collection, Offer, PluginSource, collect, installed_sources, module_source
-from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
-from identity_core.plugin.sockets import CUSTODIAN, DID_METHOD, KEY_STORE, LEDGER, PANEL, PROVER, SECURING, Socket
+from identity_core.plugin.sockets import (
+    CUSTODIAN,
+    DID_METHOD,
+    KEY_STORE,
+    LEDGER,
+    PANEL,
+    PROVER,
+    SECURING,
+    BuildContext,
+    NotConfigured,
+    PluginError,
+    Socket,
+)
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod

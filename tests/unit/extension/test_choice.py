@@ -20,7 +20,7 @@ from identity_core.extension.choice import (
     kept_extensions,
     read_store,
 )
-from identity_core.plugin.provider import PluginError
+from identity_core.plugin.sockets import PluginError
 from identity_core.settings import Settings, SettingsError, load
 from identity_core.settings.sources import ExtensionSettings
 from identity_core.store import Store
