@@ -1,20 +1,11 @@
-"""The faults of databases as the error of a start; plugins and store of an installation opened read-only.
-
-Read-only, nothing is made or changed, neither file nor row.
-"""
+"""The faults of databases as the error of a start."""
 
 from __future__ import annotations
 
 import contextlib
-import logging
-import secrets
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
-from identity_core.bootstrap.ports import SystemClock, rows_secret
 from identity_core.database import (
-    DatabaseAbsent,
     DatabaseDamaged,
     DatabaseError,
     DatabaseForbidden,
@@ -23,11 +14,7 @@ from identity_core.database import (
     faults_of,
 )
 from identity_core.errors import IdentityError, StorageMismatch
-from identity_core.plugin.build import LookOnly
-from identity_core.plugin.manager import PluginManager
-from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.settings import Settings, StartError
-from identity_core.store import Store
 
 PUT_BACK = (
     "put the right databases back, all of one backup; if this is the backup that you want, run `identity ledger accept-rollback`, "
@@ -76,51 +63,3 @@ def storage_error(settings: Settings, error: Exception) -> StartError:
         return StartError(why, where, fix)
     what = cause.reason if isinstance(cause, DatabaseError) else cause or error
     return StartError(f"the databases cannot be used: {what}", where, "see `identity doctor`")
-
-
-log = logging.getLogger("identity.look")
-
-
-def looking_plugins(settings: Settings, look: LookOnly) -> PluginManager:
-    """The plugins over the installation, read-only."""
-    # What plugins say of files that vanish at once would only mislead.
-    log.setLevel(logging.CRITICAL)
-    return PluginManager.load(settings, clock=SystemClock(), logger=log, look=look)
-
-
-async def looking_store(settings: Settings, custodian: Custodian) -> Store:
-    """The store, read-only. Raises ``DatabaseAbsent``, ``MigrationPending``, ``MigrationFailed``, ``DatabaseUnavailable``."""
-    try:
-        secret = await rows_secret(custodian)
-    except KeyNotHeld:
-        # Before the first start that makes it no row has a tag.
-        secret = secrets.token_bytes(32)
-    return Store.open(settings.data_dir, settings.database_url, secret=secret, read_only=True)
-
-
-async def pending_steps(settings: Settings) -> tuple[str, ...]:
-    """Return the first step that did not run of each database of an older version. Nothing is changed.
-
-    Raises ``StartError``: also for a database that a newer version has written.
-    """
-    with told_at_start(settings), tempfile.TemporaryDirectory() as scratch:
-        look = LookOnly(Path(scratch))
-        plugins = looking_plugins(settings, look)
-        try:
-            store = await looking_store(settings, open_plugin_databases(plugins, settings))
-        except MigrationPending as error:
-            return (*look.pending, str(error))
-        except DatabaseAbsent:
-            return tuple(look.pending)
-        finally:
-            await plugins.close()
-        await store.close()
-        return tuple(look.pending)
-
-
-def open_plugin_databases(plugins: PluginManager, settings: Settings) -> Custodian:
-    """Open the databases of plugins, and return the custodian. A plugin compares or makes its steps when it is built."""
-    plugins.ledger(settings.ledger.backend)
-    plugins.key_stores(settings.key_stores)
-    custodian, *_ = map(plugins.custodian, settings.custodian.names)
-    return custodian

@@ -11,13 +11,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from identity_core.database import Database
 from identity_core.plugin.border import Bulkhead, Tracing
-from identity_core.plugin.build import BearerChain, Built, LookOnly, build
+from identity_core.plugin.build import BearerChain, Built, build
 from identity_core.plugin.choose import (
     ANONYMOUS_FORMATS,
     ANONYMOUS_VERIFIER,
@@ -73,7 +73,7 @@ class PluginManager:
     collection: Collection
     clock: Clock
     logger: logging.Logger
-    look: LookOnly | None = None
+    make: Callable[..., Built] = build
     tracing: Tracing | None = None
     database: Database | None = None
     _built: dict[Key, Built] = field(default_factory=dict)
@@ -92,21 +92,22 @@ class PluginManager:
         clock: Clock,
         logger: logging.Logger,
         sources: Iterable[PluginSource] | None = None,
-        look: LookOnly | None = None,
+        make: Callable[..., Built] = build,
     ) -> PluginManager:
         """Imports every plugin that is not disabled and checks what can be checked without building.
 
-        ``sources`` are the installed entry points when None; the modules of the setting ``plugins.modules`` come on
-        top. With ``look`` the installation is only looked at. Raises ``PluginError`` for a misspelt hook, an argument that a hook does not
-        have and two providers of one name, ``SettingsError`` for a key in ``[plugins.…]`` that no one has. A plugin that fails to
-        import is logged and listed as failed.
+        ``sources`` are the installed entry points when None; the modules of the setting ``plugins.modules`` come on top. ``make`` builds a
+        provider, with the arguments of ``build``. A plugin that fails to import is logged and listed as failed.
+
+        Raises ``PluginError``: for a misspelt hook, an argument that a hook does not have and two providers of one name. Raises
+        ``SettingsError``: for a key in ``[plugins.…]`` that no plugin has.
         """
         found = [*(installed_sources() if sources is None else sources)]
         found += [module_source(name) for name in settings.plugins.modules]
         collection = collect(found, settings)
         for source, _, reason in collection.failed:
             logger.error("%s failed: %s", source, reason)
-        manager = cls(settings, collection, clock, logger, look)
+        manager = cls(settings, collection, clock, logger, make)
         all_loaded = not collection.failed and not collection.disabled
         settings.plugins.tables.refuse_unknown(manager.settings_tables(), all_loaded=all_loaded)
         return manager
@@ -275,9 +276,8 @@ class PluginManager:
             limits = self.limits(getattr(settings, socket.table).deadline_seconds)
             name = f"{socket.kind}:{offer.provider.name}"
             bulkhead = self._bulkhead(name, limits, socket)
-            make = build if self.look is None else self.look.build
             try:
-                self._built[key] = make(offer, socket, settings.plugins.tables, context, bulkhead)
+                self._built[key] = self.make(offer, socket, settings.plugins.tables, context, bulkhead)
             except PluginError as error:
                 self._failures[key] = error
                 raise

@@ -53,13 +53,11 @@ assert ServiceError is identity_client.session.ServiceError
     "of modules of the kernel": """
 from identity_core.extension.installation import InstallationCheck
 from identity_core.extension.order import in_order
-from identity_core.bootstrap.read_only import pending_steps
 from identity_core.settings.show import ShownSetting
 from identity_core.tracing import Tracing
-import identity_core.extension.choice, identity_core.extension.declaration, identity_core.bootstrap.storage
+import identity_core.extension.choice, identity_core.extension.declaration
 assert InstallationCheck is identity_core.extension.declaration.InstallationCheck
 assert in_order is identity_core.extension.choice.in_order
-assert pending_steps is identity_core.bootstrap.storage.pending_steps
 """,
     "of frames": """
 from identity_core.crypto.frames import frame, number, optional, scalar

@@ -151,8 +151,9 @@ async def look_at_secrets(
 ) -> tuple[list[str], int] | None:
     """Return the ids of the credentials whose holder's secret is not kept any more, and the number of the keeper's key that new secrets
     follow from; None if the keeper cannot be read yet. Raises ``StartError`` and ``PluginUnavailable``."""
-    from identity_core.bootstrap.storage import looking_plugins, told_at_start
-    from identity_core.plugin.build import LookOnly
+    from identity_transparency.read_only import LookOnly, looking_plugins
+
+    from identity_core.bootstrap.storage import told_at_start
 
     look = LookOnly(scratch)
     with told_at_start(settings):

@@ -247,7 +247,7 @@ import asyncio, json, os, shutil, sys
 from pathlib import Path
 import identity_core
 from identity_operations.upgrade import steps
-from identity_core.bootstrap.storage import pending_steps
+from identity_transparency.read_only import pending_steps
 from identity_operations.upgrade.steps import bring_up
 from identity_core.database.files import FileLock
 from identity_core.settings import load

@@ -114,8 +114,8 @@ def accept_rollback(settings: Settings, yes: bool, new_origin: str | None) -> No
     of the log sees a fork, unless it goes on under another name (--new-origin); where a restore was told of a later checkpoint, it must.
     """
     refuse_absent(settings, "name the installation with --data-dir")
-    from identity_core.bootstrap.storage import pending_steps
     from identity_transparency.guard import accept_rollback as accept
+    from identity_transparency.read_only import pending_steps
 
     if pending := asyncio.run(pending_steps(settings)):
         # To open them would bring them up, and then the earlier version could not read them.
