@@ -54,7 +54,7 @@ def _role(record: dict[str, Any]) -> str:
     return "admin" if record["admin"] else ",".join(record["scopes"])
 
 
-def _ended(record: dict[str, Any]) -> str:
+def _end_text(record: dict[str, Any]) -> str:
     # A rotated key is revoked at the end of its grace period, which may be to come.
     verb = "revoked" if (record["revokedAt"] or "") <= printed(datetime.now(UTC)) else "works until"
     return f"{verb} {record['revokedAt']}" if record["revokedAt"] else ""
@@ -62,7 +62,7 @@ def _ended(record: dict[str, Any]) -> str:
 
 def line_of(record: dict[str, Any]) -> str:
     """A key on one line."""
-    return f"{record['id']}  {record['name']:<20} {_role(record)}  {_ended(record)}".rstrip()
+    return f"{record['id']}  {record['name']:<20} {_role(record)}  {_end_text(record)}".rstrip()
 
 
 COLUMNS: Final[dict[str, Text]] = {
@@ -70,7 +70,7 @@ COLUMNS: Final[dict[str, Text]] = {
     "NAME": "{name}",
     "MAY": _role,
     "EXPIRES": lambda record: record["expiresAt"] or "",
-    "ENDED": _ended,
+    "ENDED": _end_text,
 }
 
 

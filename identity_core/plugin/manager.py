@@ -99,8 +99,7 @@ class PluginManager:
         ``sources`` are the installed entry points when None; the modules of the setting ``plugins.modules`` come on top. ``make`` builds a
         provider, with the arguments of ``build``. A plugin that fails to import is logged and listed as failed.
 
-        Raises ``PluginError``: for a misspelt hook, an argument that a hook does not have and two providers of one name. Raises
-        ``SettingsError``: for a key in ``[plugins.…]`` that no plugin has.
+        Raises ``PluginError``: for a wrong hook and two providers of one name. ``SettingsError``: for an unknown key in ``[plugins.…]``.
         """
         found = [*(installed_sources() if sources is None else sources)]
         found += [module_source(name) for name in settings.plugins.modules]
