@@ -1,4 +1,4 @@
-"""Import paths of version 1.0 of modules that are in other distributions now. They leave in 1.2."""
+"""Import paths of version 1.0 of modules that moved, most of them to other distributions. They leave in 1.2."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Final
 
 # Old name to new name, also of the modules below it. An entry comes before that of a package which contains it.
 MOVED: Final = {
+    "identity_core.bootstrap.read_only": "identity_transparency.read_only",
     "identity_core.client.handover": "identity_bound_credentials.handover",
     "identity_core.client": "identity_client",
     "identity_core.codec": "identity_codec",
@@ -26,7 +27,13 @@ MOVED: Final = {
     "identity_core.domain.delegations.action": "identity_client.action",
     "identity_core.domain.dids.jwk": "identity_codec.jwk",
     "identity_core.domain.jose": "identity_codec.jose",
+    "identity_core.extension.installation": "identity_core.extension.declaration",
+    "identity_core.extension.order": "identity_core.extension.choice",
+    "identity_core.extension.compose": "identity_core.extension.opening",
+    "identity_core.plugin.provider": "identity_core.plugin.sockets",
     "identity_core.ports.bearer": "identity_core.ports.key_store",
+    "identity_core.settings.show": "identity_core.settings.load",
+    "identity_core.tracing": "identity_core.plugin.border",
     "identity_core.values": "identity_codec.values",
 }
 

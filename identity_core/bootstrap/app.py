@@ -22,16 +22,14 @@ from identity_core.api.service import bounded
 from identity_core.api.transport import Origins, Run
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.handlers import page_tags, verification_handlers
-from identity_core.bootstrap.parts import own_parts
 from identity_core.bootstrap.ports import autonomy_of, consents_secret, did_hashes, open_sealed_credentials, origin_of
-from identity_core.bootstrap.probes import installation_state, service_handlers
+from identity_core.bootstrap.probes import installation_state, own_parts, service_handlers
 from identity_core.bootstrap.runtime import Runtime, unserved_resources
 from identity_core.database import Database
 from identity_core.domain.dids.challenge import ChallengeKey
-from identity_core.extension.choice import documents_of
+from identity_core.extension.choice import InstalledExtension, documents_of
 from identity_core.extension.declaration import Contribution, Gauge, TokenGrants, TokenResources
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
-from identity_core.extension.order import InstalledExtension
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.proofs import Anchoring
@@ -40,6 +38,7 @@ from identity_core.ports.retention import RecordErasure, RetentionRule
 from identity_core.ports.suites import HolderKeeper, ProofSuite
 from identity_core.settings import Settings, SettingsError
 from identity_core.store.events import OpenSink
+from identity_core.throttle.memory import TokenBucketStorage
 from identity_core.throttle.policy import Limit, Policy, TokenBucketRateLimiter, parse_proxies
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
@@ -136,13 +135,14 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
         *(challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
         *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
         *(auth_handlers(opened, challenges), refusals, opened.jobs.follow, gate, tags.credentials.get.access),
+        *(opened.plugins, opened.jobs.suspicions, opened.key_watch),
         *(
             TokenGrants(),
             TokenResources(opened.resources),
             installation_state(opened, early[LogPlaces], early[Anchoring], early[ProofSuite]),
         ),
     )
-    return {type(each): each for each in shared}
+    return {type(each): each for each in shared} | {TokenBucketStorage: opened.buckets}
 
 
 def _ports(opened: Runtime) -> dict[type[Any], Any]:

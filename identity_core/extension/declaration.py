@@ -1,27 +1,84 @@
-"""The declaration of an extension: what the hook ``identity_extend`` returns, what an extension gets, and what it adds."""
+"""The declaration of an extension: what the hook ``identity_extend`` returns, what an extension gets, and what it adds.
+
+Also its checks of an installation while no service is open.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
 from identity_codec.values import value_class
 from identity_core.errors import IdentityError
-from identity_core.extension.installation import InstallationCheck, RowRule
+from identity_core.plugin.border import Tracing
 from identity_core.ports.activity import EventSink
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
 from identity_core.ports.retention import RetentionRule
 from identity_core.ports.securing import SecuringFormat
-from identity_core.settings import Settings
+from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.tracing import Tracing
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.service import Probe
 from identity_core.use_cases.transparency import RollbackGuard
+
+SHOWN: Final = 5
+
+
+@value_class
+class Diagnosis:
+    """The result for one thing. ``remedy`` says what to do unless it is ok."""
+
+    state: Literal["ok", "warn", "fail"]
+    says: str
+    remedy: str = ""
+
+
+ok = functools.partial(Diagnosis, "ok")
+warn = functools.partial(Diagnosis, "warn")
+wrong = functools.partial(Diagnosis, "fail")
+
+
+def stopped(error: StartError, remedy: str) -> Diagnosis:
+    """Return the diagnosis of an error that stops every start. ``remedy`` is for one that has none."""
+    says = f"{error.what} It is in: {error.where}" if error.where else error.what
+    return wrong(" ".join(says.split()), error.fix or remedy)
+
+
+def listed(found: Sequence[str]) -> str:
+    """Return the first of them in one line, and how many more there are."""
+    more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return "; ".join(found[:SHOWN]) + more
+
+
+class InstallationCheck(Struct, frozen=True):
+    """A check of ``identity doctor``.
+
+    ``run`` yields the diagnoses of the installation that the settings name, and changes nothing. A ``StartError`` that it raises is a
+    diagnosis, with ``remedy`` if the error has none.
+    """
+
+    name: str
+    run: Callable[[Settings], Iterable[Diagnosis]]
+    remedy: str = ""
+
+
+class RowRule(Struct, frozen=True):
+    """A rule of ``identity fsck``.
+
+    ``rows`` is SQL of both dialects: it selects the names of the rows that break the rule. ``says`` is what is wrong with each of them.
+    ``remedy`` is for a ``kind`` that the examination does not have itself.
+    """
+
+    kind: str
+    rows: str
+    says: str
+    remedy: str = ""
+
 
 Mode = Literal["counter", "livesum", "livemax", "livemin"]
 
@@ -48,12 +105,6 @@ class RenderedMetrics(Protocol):
     def render(self, dependencies: Mapping[str, str]) -> bytes:
         """Return the text format of Prometheus; ``dependencies`` is the state of each in a word."""
         ...
-
-
-def render_metrics(find: Callable[[type[Any]], Any]) -> bytes:
-    """Return the text of the service ``RenderedMetrics``, by the method ``find`` of a kernel; nothing where no part provides it."""
-    found: RenderedMetrics | None = find(RenderedMetrics)
-    return b"" if found is None else found.render({})
 
 
 S = TypeVar("S")

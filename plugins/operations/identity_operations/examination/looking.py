@@ -10,9 +10,10 @@ import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from identity_transparency.read_only import LookOnly
+
 from identity_core.database import Job, look_at
 from identity_core.database.interface import T
-from identity_core.plugin.build import LookOnly
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian
 from identity_core.settings import Settings
@@ -22,7 +23,8 @@ from identity_core.store import Store
 @contextlib.asynccontextmanager
 async def open_plugins(settings: Settings) -> AsyncIterator[tuple[PluginManager, LookOnly]]:
     """Open the plugins read-only. What cannot be opened so is made in a temporary directory. Raises ``StartError``, as a start does."""
-    from identity_core.bootstrap.read_only import looking_plugins
+    from identity_transparency.read_only import looking_plugins
+
     from identity_core.bootstrap.storage import told_at_start
 
     with told_at_start(settings), tempfile.TemporaryDirectory() as scratch:
@@ -37,7 +39,7 @@ async def open_plugins(settings: Settings) -> AsyncIterator[tuple[PluginManager,
 @contextlib.asynccontextmanager
 async def open_store(settings: Settings, custodian: Custodian) -> AsyncIterator[Store]:
     """Open the store read-only. Raises as ``looking_store``."""
-    from identity_core.bootstrap.read_only import looking_store
+    from identity_transparency.read_only import looking_store
 
     store = await looking_store(settings, custodian)
     try:
