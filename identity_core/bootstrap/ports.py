@@ -18,6 +18,8 @@ from typing import Final
 
 from identity_codec import multikey
 from identity_codec.values import value_class
+from identity_core.bootstrap.storage import told_at_start
+from identity_core.database import refuse_upgrades
 from identity_core.domain import callers as key_text
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.extension.choice import extensions_on
@@ -201,11 +203,16 @@ async def open_store(plugins: PluginManager, custodian: Custodian, *, processes:
 
 
 async def store_beside(settings: Settings, stack: AsyncExitStack) -> tuple[PluginManager, Custodian, Store]:
-    """Open the plugins, their custodian and the store beside a running service; ``stack`` closes them. Raises ``StartError``."""
+    """Open the plugins, their custodian and the store beside a running service; ``stack`` closes them.
+
+    Raises ``StartError``: also for databases of an older version, which only a start or ``identity upgrade apply`` brings up.
+    """
+    refuse_upgrades()
     plugins = load_plugins(settings, SystemClock())
     stack.push_async_callback(plugins.close)
-    custodian = plugins.custodian(settings.custodian.backend)
-    store = await open_store(plugins, custodian, processes=max(settings.server.workers, 2))
+    with told_at_start(settings):
+        custodian = plugins.custodian(settings.custodian.backend)
+        store = await open_store(plugins, custodian, processes=max(settings.server.workers, 2))
     plugins.database = store.database
     stack.push_async_callback(store.close)
     return plugins, custodian, store

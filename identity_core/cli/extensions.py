@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +15,7 @@ import click
 from identity_core.cli.options import config_option, configured, installed_plugins, of_installation
 from identity_core.cli.output import Text, failing, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.database import DatabaseAbsent
+from identity_core.database import DatabaseAbsent, DatabaseError
 from identity_core.extension.choice import (
     ChosenExtensions,
     InstalledExtension,
@@ -22,9 +24,12 @@ from identity_core.extension.choice import (
     kept_extensions,
     named_extension,
     read_store,
+    refuse_unmet,
 )
 from identity_core.extension.declaration import Extension
 from identity_core.files import durable_draft
+from identity_core.plugin.choose import InstalledPlugin
+from identity_core.plugin.sockets import EXTEND_HOOK
 from identity_core.settings import Settings, SettingsError, as_toml
 from identity_core.settings.sources import line_numbers, parse_toml
 
@@ -37,11 +42,35 @@ def command() -> None:
 
 
 def chosen_extensions(settings: Settings) -> ChosenExtensions:
-    """Return the installed extensions of an installation, which may not be there yet. Raises ``StartError``."""
-    kept: frozenset[str] = frozenset()
+    """Return the installed extensions of an installation, which may not be there yet. Raises ``StartError``, ``DatabaseError``."""
+    return choose_extensions(installed_extensions(settings), settings, kept_choices(settings))
+
+
+def kept_choices(settings: Settings) -> frozenset[str]:
+    """Return the names of the extensions that an upgrade keeps on. Raises ``DatabaseError``."""
     with contextlib.suppress(DatabaseAbsent):
-        kept = read_store(settings, kept_extensions)
-    return choose_extensions(installed_extensions(settings), settings, kept)
+        return read_store(settings, kept_extensions)
+    return frozenset()
+
+
+def extensions_off(settings: Settings) -> tuple[InstalledExtension, ...]:
+    """Return the extensions that are off, by the settings alone if the database cannot be read. Raises ``StartError``."""
+    try:
+        kept = kept_choices(settings)
+    except DatabaseError:
+        kept = frozenset()
+    return choose_extensions(installed_extensions(settings), settings, kept).off
+
+
+def with_states(plugins: list[InstalledPlugin], off: Iterable[InstalledExtension]) -> list[InstalledPlugin]:
+    """Return the rows of ``plugins``, in which the extensions that are ``off`` are available and not active."""
+    names = {one.source.name for one in off}
+    return [
+        dataclasses.replace(one, state="available", reason="an extension that is off")
+        if one.hook == EXTEND_HOOK and one.name in names and one.state == "active"
+        else one
+        for one in plugins
+    ]
 
 
 def installed_extensions(settings: Settings) -> list[InstalledExtension]:
@@ -78,9 +107,10 @@ def disable(name: str, config: Path | None) -> None:
 def turn(settings: Settings, name: str, *, enable: bool) -> dict[str, Any]:
     """Turn an extension on or off in the settings file, and return what is shown of it. An error ends the command."""
     path = (settings.file or Path("identity.toml")).resolve()
-    one = named_extension(name, installed_extensions(settings), "NAME")
-    key = f"extensions.{'enabled' if enable else 'disabled'}"
+    installed = installed_extensions(settings)
+    one, key = named_extension(name, installed, "NAME"), f"extensions.{'enabled' if enable else 'disabled'}"
     require_from_file(settings, name)
+    refuse_unmet(one, installed, settings, kept_choices(settings), enable=enable)
     with failing((OSError, ValueError), str(path), f'write {key} = ["{name}"] there yourself', what="not changed"):
         write_settings(path, one.declared, enable=enable)
     return {"extension": name, "on": enable, "file": str(path)}

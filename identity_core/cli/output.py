@@ -7,6 +7,7 @@ traceback as well.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import sys
@@ -252,7 +253,9 @@ def _failed(error: Exception) -> NoReturn:
             fail("an argument, or a text that was read, is not UTF-8", "the options", "write it in UTF-8", status=2)
         case OSError():
             where = str(error.filename) if error.filename else "the operating system"
-            fail(error.strerror or str(error), where, "check that the place exists and that you may use it")
+            is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            remedy = "free space there" if is_full else "check that the place exists and that you may use it"
+            fail(error.strerror or str(error), where, remedy)
     _unexpected(error)
 
 

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 
 import click
 
+from identity_core.cli.extensions import extensions_off, with_states
 from identity_core.cli.options import config_option, configured, installed_plugins
 from identity_core.cli.output import Text, fail_start, show
 from identity_core.cli.plugin_commands import OpenGroup, with_added_options
@@ -42,10 +43,14 @@ Running = Callable[[list[InstalledPlugin]], list[InstalledPlugin]]
 @with_added_options("plugins.list")
 def list_command(config: Path | None, running: Running | None = None) -> None:
     """Show what is installed, what the settings choose, and what failed; with --url, how it does in a running service."""
-    plugins = read_plugins(installed_plugins, config).installed()
+    plugins = read_plugins(_listed, config)
     if running is not None:
         plugins = running(plugins)
     show([dataclasses.asdict(one) for one in plugins], text=lambda _: as_table(plugins), columns=_COLUMNS)
+
+
+def _listed(settings: Settings) -> list[InstalledPlugin]:
+    return with_states(installed_plugins(settings).installed(), extensions_off(settings))
 
 
 def read_plugins(look: Callable[[Settings], T], config: Path | None) -> T:

@@ -34,6 +34,7 @@ from identity_core.database.look import Look as Look
 from identity_core.database.look import faults_of as faults_of
 from identity_core.database.look import look_at as look_at
 from identity_core.database.migrations import migrate as migrate
+from identity_core.database.migrations import refuse_upgrades as refuse_upgrades
 
 
 def open_sqlite(path: Path, *, processes: int = 1, mapped_mebibytes: int = MAPPED_MEBIBYTES) -> Database:

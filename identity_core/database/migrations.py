@@ -11,7 +11,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
+from contextvars import ContextVar
 from importlib import resources
+from typing import Final
 
 from identity_codec.values import value_class
 from identity_core.database.interface import (
@@ -28,6 +30,12 @@ from identity_core.database.interface import (
 
 _FILE = re.compile(r"([0-9]{4})_[a-z0-9_]+(?:\.(sqlite|postgresql))?\.sql", re.ASCII)
 _PREFIX = re.compile(r"[a-z][a-z0-9_]*_", re.ASCII)
+_MAY_UPGRADE: Final[ContextVar[bool]] = ContextVar("whether tables of an older version are brought up", default=True)
+
+
+def refuse_upgrades() -> None:
+    """Have ``migrate`` refuse tables of an older version from now on in this context: the version that serves could not read them after."""
+    _MAY_UPGRADE.set(False)
 
 
 @value_class
@@ -57,7 +65,8 @@ def migrate(
     ``prefix`` is what the package's tables begin with, such as ``ledger_``. ``adopt`` returns how many steps another runner of
     migrations has made, and removes what that one remembers of them. Several processes may call it at once. A database
     that is read-only is compared with the files and not changed: ``DatabaseAbsent`` where there are no such tables,
-    ``MigrationPending`` where some files have yet to run. Raises ``MigrationFailed``, ``DatabaseUnavailable``.
+    ``MigrationPending`` where some files have yet to run, as after ``refuse_upgrades``. Raises ``MigrationFailed``,
+    ``DatabaseUnavailable``.
     """
     if _PREFIX.fullmatch(prefix) is None:
         raise ValueError(f"not a table prefix: {prefix!r}")
@@ -116,7 +125,10 @@ def _run(
     transaction.execute(
         f"CREATE TABLE IF NOT EXISTS {table} (number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL)"
     )
-    for step in _missing(transaction, table, steps):
+    missing = _missing(transaction, table, steps)
+    if missing and (adopted or len(missing) < len(steps)) and not _MAY_UPGRADE.get():
+        raise MigrationPending(f"{table}: {missing[0].name} has yet to run")
+    for step in missing:
         for statement in step.statements() if step.number > adopted else ():
             transaction.execute(statement)
         transaction.execute(

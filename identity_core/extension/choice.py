@@ -173,6 +173,26 @@ def choose_extensions(
     return ChosenExtensions(tuple(on.values()), tuple(one for one in installed if one.declared.name not in on), reasons)
 
 
+def refuse_unmet(
+    one: InstalledExtension,
+    installed: Sequence[InstalledExtension],
+    settings: Settings,
+    kept: Collection[str],
+    *,
+    enable: bool,
+) -> None:
+    """Raise ``SettingsError``: when a start would refuse that ``one`` is turned on or off, because of what extensions require."""
+    name, on = one.declared.name, [each for each in installed if _state(each, settings, kept)[0]]
+    if enable:
+        unmet = sorted({*one.declared.requires} - {each.declared.name for each in on})
+        pairs = [(name, each, f"Enable {each} first.") for each in unmet]
+    else:
+        needing = [each.declared.name for each in on if name in each.declared.requires]
+        pairs = [(each, name, f"Disable {each} first.") for each in sorted(needing)]
+    for needs, needed, fix in pairs[:1]:
+        raise SettingsError(f"The extension {needs} requires the extension {needed}.", "extensions", fix)
+
+
 def _state(one: InstalledExtension, settings: Settings, kept: Collection[str]) -> tuple[bool, str]:
     name = one.declared.name
     for key, is_on in (("disabled", False), ("enabled", True)):

@@ -92,7 +92,7 @@ def test_members_that_are_there_are_checked():
 
 
 def run(proof, *arguments, key=KEY, signature_only=True):
-    text = json.dumps(as_json(proof))
+    text = json.dumps(proof if isinstance(proof, dict) else as_json(proof))
     less = ["--signature-only"] if signature_only else []
     words = ["proof", "verify", "-", "--issuer-key", key, "--at", AT, *less, *arguments]
     return CliRunner().invoke(main, words, input=text)
@@ -107,6 +107,9 @@ def test_the_command_accepts(proof):
     silent = ["verificationMethod", "header", "proofId", "capability", "maxAge"]
     assert body["unchecked"] == [*silent, "holder", "credentialValidity", "credentialStatus", "revocation"]
     assert "credentialStatus" in run(proof).output
+    # What a record claims of an anchor without its path is not checked.
+    claimed = {"proof": as_json(proof), "anchor": {"status": "confirmed"}}
+    assert "anchor" in json.loads(run(claimed, *STRICT, "--json").output)["unchecked"]
 
 
 PARTS = {

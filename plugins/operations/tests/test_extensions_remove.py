@@ -102,6 +102,7 @@ def test_tables_on_postgresql_are_dropped(here: Commands, settings_file: Path, p
         assert here.json("extensions", "remove", "vcalm", "--purge", "--yes")["dropped"] == ["vcalm_a", "vcalm_b"]
         assert before - tables_on(reader) == {"vcalm_a", "vcalm_b"}
         reader.execute("INSERT INTO witness_files VALUES ('did:a', 1, 1, '')")
+        here.json("extensions", "disable", "anchoring")
         assert here.json("extensions", "remove", "transparency", "--purge", "--yes")["dropped"]
         assert reader.execute("SELECT count(*) FROM witness_files").fetchone() == (0,)
     assert "vcalm has no tables" in here.ok("extensions", "remove", "vcalm")

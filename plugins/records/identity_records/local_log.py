@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 from identity_core.bootstrap.ports import SystemClock, load_plugins, log, rows_secret
+from identity_core.bootstrap.storage import told_at_start
+from identity_core.database import refuse_upgrades
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.custodian import KeyNotHeld
 from identity_core.settings import Settings, StartError
@@ -18,16 +20,18 @@ from identity_records.audit import AuditLines
 @contextlib.asynccontextmanager
 async def audit_log(settings: Settings) -> AsyncIterator[tuple[AuditLines, bool]]:
     """Open the audit log, and return whether the custodian holds what its head is checked with. Else only the chain can be checked."""
+    refuse_upgrades()
     async with AsyncExitStack() as stack:
         secret = await _secret_of(settings, stack)
-        store = Store.open(
-            settings.data_dir,
-            settings.database_url,
-            processes=max(settings.server.workers, 2),
-            secret=secret or secrets.token_bytes(32),
-            mapped_mebibytes=settings.mapped_mebibytes,
-            readers=settings.database_readers,
-        )
+        with told_at_start(settings):
+            store = Store.open(
+                settings.data_dir,
+                settings.database_url,
+                processes=max(settings.server.workers, 2),
+                secret=secret or secrets.token_bytes(32),
+                mapped_mebibytes=settings.mapped_mebibytes,
+                readers=settings.database_readers,
+            )
         stack.push_async_callback(store.close)
         yield AuditLines(store), secret is not None
 

@@ -47,6 +47,27 @@ def test_list_shows_the_place_of_the_setting(here: Commands, settings_file: Path
     assert f"vcalm: on (file {settings_file}:4)" in here.ok("extensions", "list")
 
 
+def test_what_others_require_is_not_turned_off(here: Commands, settings_file: Path) -> None:
+    before = settings_file.read_text()
+    what, _, remedy = here.refused("extensions", "disable", "transparency", status=2)
+    assert "The extension anchoring requires the extension transparency." in what
+    assert "Disable anchoring first." in remedy
+    here.refused("extensions", "remove", "transparency", "--purge", "--yes", status=2)
+    assert settings_file.read_text() == before
+
+
+def test_what_requires_another_is_turned_on_after_it(here: Commands, settings_file: Path) -> None:
+    settings_file.write_text('[extensions]\ndisabled = ["anchoring", "transparency"]\n')
+    assert "Enable transparency first." in here.refused("extensions", "enable", "anchoring", status=2)[2]
+    here.json("extensions", "enable", "transparency")
+    assert here.json("extensions", "enable", "anchoring")["on"] is True
+
+
+def test_extension_that_is_off_is_available_and_not_active(here: Commands) -> None:
+    states = {row["name"]: row["state"] for row in here.json("plugins", "list") if row["hook"] == "identity_extend"}
+    assert (states["vcalm"], states["records"]) == ("available", "active")
+
+
 def test_unknown_name_is_refused(here: Commands) -> None:
     lines = here.refused("extensions", "enable", "vclam", status=2)
     assert lines[0] == "error: No extension vclam is installed."

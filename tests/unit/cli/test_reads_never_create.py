@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -53,6 +55,22 @@ def test_an_empty_database_stays_empty(identity: Commands, here: Path, postgres_
         tables = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'"
         assert connection.execute(tables).fetchone() == (0,)
     assert not (here / "empty").exists()
+
+
+@pytest.mark.parametrize("words", sorted(COMMANDS.keys() - {"upgrade apply --yes"}))
+def test_an_older_installation_is_not_brought_up(identity: Commands, here: Path, words: str) -> None:
+    """The version that made it could not read it after. Only a start and ``upgrade apply`` bring it up."""
+    identity.ok("keys", "create", "--name", "a", "--admin", "--data-dir", "older")
+    with closing(sqlite3.connect(here / "older" / "identity.sqlite")) as store:
+        store.execute("DELETE FROM store_migrations WHERE number = (SELECT max(number) FROM store_migrations)")
+        store.commit()
+        before = store.execute("SELECT count(*) FROM store_migrations").fetchone()
+        result = identity(*words.split(), "--data-dir", "older")
+        assert store.execute("SELECT count(*) FROM store_migrations").fetchone() == before
+    assert "of an older version" in result.output or "of an earlier version" in result.output
+    if words != "upgrade check":
+        assert result.exit_code != 0
+        assert "identity upgrade apply" in result.output
 
 
 def test_a_remedy_is_to_begin_one(identity: Commands, here: Path) -> None:

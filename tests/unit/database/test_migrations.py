@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import importlib
 import sys
 import threading
@@ -11,7 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.database import Database, DatabaseError, MigrationFailed, migrate, open_sqlite
+from identity_core.database import (
+    Database,
+    DatabaseError,
+    MigrationFailed,
+    MigrationPending,
+    migrate,
+    open_sqlite,
+    refuse_upgrades,
+)
 
 FIRST = "-- What it is for; with a semicolon;\nCREATE TABLE toy_a (x INTEGER);\n\nINSERT INTO toy_a VALUES (1);\n"
 Package = Callable[..., str]
@@ -52,6 +61,20 @@ def test_steps_run_once_and_in_order(database: Database, package: Package) -> No
     assert count(database, "toy_a") == 1
     package(**{"0002_b__sql": "INSERT INTO toy_a SELECT x + 1 FROM toy_a;"})
     migrate(database, name, "toy_")
+    assert count(database, "toy_a") == 2
+
+
+def test_an_older_database_is_refused_after_refuse_upgrades(database: Database, package: Package) -> None:
+    name = package(**{"0001_a__sql": FIRST})
+    context = contextvars.copy_context()
+    context.run(refuse_upgrades)
+    context.run(migrate, database, name, "toy_")
+    package(**{"0002_b__sql": "INSERT INTO toy_a SELECT x + 1 FROM toy_a;"})
+    with pytest.raises(MigrationPending, match=r"toy_migrations: 0002_b\.sql has yet to run"):
+        context.run(migrate, database, name, "toy_")
+    assert count(database, "toy_a") == 1
+    migrate(database, name, "toy_")
+    context.run(migrate, database, name, "toy_")
     assert count(database, "toy_a") == 2
 
 

@@ -25,7 +25,6 @@ from identity_core.cli.serve import LOOPBACK
 from identity_core.database import DatabaseError, DatabaseUnavailable
 from identity_core.database.interface import BUCKETS, driver_of
 from identity_core.extension.declaration import SHOWN, Diagnosis, InstallationCheck, ok, stopped, warn, wrong
-from identity_core.plugin.sockets import EXTEND_HOOK
 from identity_core.settings import Settings, StartError, buckets_of
 from identity_operations.checks import database, machine
 from identity_operations.checks.database import BEFORE
@@ -177,17 +176,13 @@ def _plugins(settings: Settings) -> Iterator[Diagnosis]:
     from identity_operations.commands.plugins_check import check_plugins
 
     check = check_plugins(settings)
-    off = set[tuple[str, str]]()
-    # The check of the database reports why it cannot be read.
-    with contextlib.suppress(StartError, DatabaseError):
-        off = {(EXTEND_HOOK, one.source.name) for one in chosen_extensions(settings).off}
     for problem in check.problems:
         yield stopped(problem, "see `identity plugins check`")
     for one in check.plugins:
         if one.state == "failed" and not any(one.reason in str(problem) for problem in check.problems):
             yield warn(f"{one.name} failed: {one.reason}", PLUGIN_REMEDY)
     if not check.problems:
-        active = [one.name for one in check.plugins if one.state == "active" and (one.hook, one.name) not in off]
+        active = [one.name for one in check.plugins if one.state == "active"]
         yield ok(f"{len(active)} in use: {', '.join(active)}")
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 from identity_codec.values import value_class
+from identity_core.cli.extensions import extensions_off, with_states
 from identity_core.cli.options import config_option
 from identity_core.cli.output import Command, show, working
 from identity_core.cli.plugins import as_table, read_plugins
@@ -54,7 +55,12 @@ async def _check(settings: Settings) -> PluginCheck:
                 choose()
             except StartError as error:
                 problems.append(error)
-        return PluginCheck(manager.installed(), problems)
+        try:
+            off = extensions_off(settings)
+        except StartError as error:
+            problems.append(error)
+            off = ()
+        return PluginCheck(with_states(manager.installed(), off), problems)
 
 
 @click.command(name="check", cls=Command)
