@@ -16,6 +16,7 @@ from typing import Final
 # Old name to new name, also of the modules below it. An entry comes before that of a package which contains it.
 MOVED: Final = {
     "identity_core.bootstrap.read_only": "identity_transparency.read_only",
+    "identity_core.bootstrap.storage": "identity_core.bootstrap.ports",
     "identity_core.client.handover": "identity_bound_credentials.handover",
     "identity_core.client": "identity_client",
     "identity_core.codec": "identity_codec",

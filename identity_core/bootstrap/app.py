@@ -61,18 +61,6 @@ def challenge_book(opened: Runtime) -> ChallengeBook:
     )
 
 
-def auth_handlers(opened: Runtime, challenges: ChallengeBook) -> AuthHandlers:
-    """The handlers of the tag ``auth``."""
-    challenge = GetDidAuthChallenge(opened.reader, challenges, opened.clock)
-    return AuthHandlers(challenge, parse_proxies(opened.settings.server.trusted_proxies))
-
-
-def api_key_handlers(opened: Runtime) -> ApiKeyHandlers:
-    """The handlers of the tag ``api_keys``."""
-    keys = opened.keys
-    return ApiKeyHandlers(keys.create, keys.list, keys.get, keys.update, keys.rotate, keys.revoke, opened.fingerprint)
-
-
 def gate_of(opened: Runtime, challenges: ChallengeBook, own_tokens: Callable[[], OwnTokens | None]) -> Gate:
     """Return what authenticates every request, and limits it."""
     reader, clock = opened.reader, opened.clock
@@ -129,18 +117,16 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
     refusals = AuditRefusals(Record(opened.store.activity), opened.clock, quotas_of(opened))
     dependencies = Dependencies({})
     gate = gate_of(opened, challenges, lambda: early.get(OwnTokens))
+    keys, challenge = opened.keys, GetDidAuthChallenge(opened.reader, challenges, opened.clock)
+    of_keys = (keys.create, keys.list, keys.get, keys.update, keys.rotate, keys.revoke)
     shared = (
-        *(opened.store, tags.dids, tags.delegations),
-        *(tags.credentials, tags.proofs, tags.dashboard),
+        *(opened.store, tags.dids, tags.delegations, tags.credentials, tags.proofs, tags.dashboard),
         *(challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
-        *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
-        *(auth_handlers(opened, challenges), refusals, opened.jobs.follow, gate, tags.credentials.get.access),
-        *(opened.plugins, opened.jobs.suspicions, opened.key_watch),
-        *(
-            TokenGrants(),
-            TokenResources(opened.resources),
-            installation_state(opened, early[LogPlaces], early[Anchoring], early[ProofSuite]),
-        ),
+        *(ApiKeyHandlers(*of_keys, opened.fingerprint), AuthHandlers(challenge, gate.trusted_proxies)),
+        *(verification_handlers(opened), service_handlers(opened, dependencies), refusals, gate),
+        *(opened.jobs.follow, tags.credentials.get.access, opened.plugins, opened.jobs.suspicions, opened.key_watch),
+        *(TokenGrants(), TokenResources(opened.resources)),
+        installation_state(opened, early[LogPlaces], early[Anchoring], early[ProofSuite]),
     )
     return {type(each): each for each in shared} | {TokenBucketStorage: opened.buckets}
 

@@ -153,7 +153,7 @@ async def look_at_secrets(
     follow from; None if the keeper cannot be read yet. Raises ``StartError`` and ``PluginUnavailable``."""
     from identity_transparency.read_only import LookOnly, looking_plugins
 
-    from identity_core.bootstrap.storage import told_at_start
+    from identity_core.bootstrap.ports import told_at_start
 
     look = LookOnly(scratch)
     with told_at_start(settings):

@@ -10,8 +10,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from identity_codec.values import value_class
-from identity_core.bootstrap.ports import SystemClock, origin_of, store_beside
-from identity_core.bootstrap.storage import PUT_BACK
+from identity_core.bootstrap.ports import PUT_BACK, SystemClock, origin_of, store_beside
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import NAME_OF_LOG, Settings, StartError

@@ -9,8 +9,7 @@ from identity_transparency.opening import check_of, index_tools, load_remembered
 from identity_transparency.tree import TransparencyTree
 
 from identity_codec.values import value_class
-from identity_core.bootstrap.ports import SystemClock, rows_secret
-from identity_core.bootstrap.storage import BRING_UP
+from identity_core.bootstrap.ports import BRING_UP, SystemClock, rows_secret
 from identity_core.database import DatabaseAbsent, faults_of
 from identity_core.errors import IdentityError
 from identity_core.extension.choice import extensions_on

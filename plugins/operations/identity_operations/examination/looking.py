@@ -25,7 +25,7 @@ async def open_plugins(settings: Settings) -> AsyncIterator[tuple[PluginManager,
     """Open the plugins read-only. What cannot be opened so is made in a temporary directory. Raises ``StartError``, as a start does."""
     from identity_transparency.read_only import looking_plugins
 
-    from identity_core.bootstrap.storage import told_at_start
+    from identity_core.bootstrap.ports import told_at_start
 
     with told_at_start(settings), tempfile.TemporaryDirectory() as scratch:
         look = LookOnly(Path(scratch))
