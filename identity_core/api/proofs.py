@@ -100,7 +100,8 @@ def checked(check: DryRun) -> wire.DelegatedProofCheck:
 
 
 def _refusal(error: IdentityError) -> wire.DelegatedProofRefusal:
-    return wire.DelegatedProofRefusal(code=error.code, message=str(error), details=error.details)
+    details = {"remedy": error.find_remedy(), **error.details}
+    return wire.DelegatedProofRefusal(code=error.code, message=str(error), details=details)
 
 
 def zk_proof(proof: ZkProof) -> wire.ZKProof:

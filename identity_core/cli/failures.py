@@ -9,17 +9,19 @@ import contextlib
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from identity_core.cli.output import JSON_ERRORS, fail, fail_start
+from identity_core.cli.output import JSON_ERRORS, fail, fail_start, shown
 
 if TYPE_CHECKING:
     from identity_core.errors import IdentityError
 
 INTERRUPTED = 130
+# What a service writes in place of what it does not repeat.
+_HIDDEN = "(not shown)"
 # Called without a command, a group shows its help; click has a class for that since 8.2.
 _NO_ARGUMENTS: tuple[type[Exception], ...] = tuple(filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)]))
 
@@ -83,7 +85,9 @@ def _misused(error: click.ClickException) -> NoReturn:
     command = context.command_path if context is not None else "identity"
     what, then = error.format_message(), f"see `{command} --help`"
     if what.startswith("No such command"):
-        then += "; commands of extensions are installed with `pip install identity-service`"
+        from identity_core.settings import install_command
+
+        then += f"; commands of extensions are installed with `{install_command('identity-commands')}`"
     fail(what, command, then, status=2)
 
 
@@ -96,12 +100,39 @@ def _unexpected(error: Exception) -> NoReturn:
 
 
 def _explained(error: IdentityError) -> tuple[str, str]:
-    """Return the place and the remedy of a refusal, by an entry point of the group ``identity.remedies`` if there is one."""
-    from importlib.metadata import entry_points
+    """Return the place and the remedy of a refusal in this process."""
+    details = {"remedy": error.find_remedy(), **error.details}
+    return refused_values(details) or "the options", find_remedy(details)
 
-    for one in entry_points(group="identity.remedies"):
-        # The border: without it, the refusal is still shown.
-        with contextlib.suppress(Exception):
-            explain: Callable[[IdentityError], tuple[str, str]] = one.load()
-            return explain(error)
-    return "the options", str(error.details.get("remedy") or "see `identity --help`")
+
+def find_remedy(details: Mapping[str, Any]) -> str:
+    """Return one line on what may help after a refusal, by the members of ``details`` that say so; else the command's help."""
+    return _choices(details) or str(details.get("remedy") or "see `identity --help`")
+
+
+def refused_values(details: Mapping[str, Any]) -> str:
+    """Return what was refused, name by name, unless the remedy repeats it. What the service hides is left out."""
+    values = {} if _choices(details) else {name: one for name, one in details.items() if name != "remedy"}
+    return "; ".join(f"{name}: {_listed(value)}" for name, value in values.items() if value != _HIDDEN)
+
+
+def _choices(details: Mapping[str, Any]) -> str:
+    """Return the values that the service takes instead, the remedies of this case, or the places of a body that are wrong."""
+    values = {name: value for name, value in details.items() if name != "remedy"}
+    match values:
+        case {"supported": [*known], **given}:
+            instead = f" instead of {'; '.join(map(_listed, given.values()))}" if given else ""
+            return f"choose from {_listed(known)}{instead}" if known else f"nothing is there to take{instead}"
+        case {"parameter": "cursor"}:
+            return "give `nextCursor` of the page before, with the same options as then"
+        case {"remedies": [*remedies]}:
+            return "; or ".join(map(shown, remedies))
+        case {"errors": [*errors]}:
+            return "; ".join(
+                " ".join(map(shown, one.values())) if isinstance(one, dict) else shown(one) for one in errors
+            )
+    return ""
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(map(shown, value)) if isinstance(value, list) else shown(value)

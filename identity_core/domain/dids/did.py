@@ -100,7 +100,8 @@ def check_uri(text: str, member: str) -> None:
     if len(text) > MAX_URI:
         reason = f"is longer than {MAX_URI} characters"
     if reason is not None:
-        raise InvalidDocument(f"{member} {reason}.", details={"member": member, "value": echoed(text, URI)})
+        kind = {"reason": "uri"} if match is None else {}
+        raise InvalidDocument(f"{member} {reason}.", details={"member": member, "value": echoed(text, URI), **kind})
 
 
 def _fault(match: re.Match[str]) -> str | None:

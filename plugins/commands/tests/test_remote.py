@@ -6,34 +6,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_commands.remedies import remedy
 from identity_commands.remote import explained
 
 from identity_client import Client, ServiceError, ServiceUnreachable
+from identity_core.cli.failures import find_remedy
 from tests.unit.cli.conftest import Commands
 
 
 @pytest.mark.parametrize(
-    ("status", "details", "says"),
+    ("details", "says"),
     [
-        (
-            422,
-            {"types": ["Bls12381G2Key2020"], "supported": ["A", "B"]},
-            "choose from A, B instead of Bls12381G2Key2020",
-        ),
-        (400, {"supported": ["ids", "key"], "method": "foo"}, "choose from ids, key instead of foo"),
-        (415, {"supported": ["application/json"]}, "choose from application/json"),
-        (422, {"types": ["X"], "supported": []}, "nothing is there to take instead of X"),
-        (422, {"reason": "too long", "members": ["a", "b"]}, "see `identity --help`"),
-        (503, {"remedy": "Tell the operator."}, "Tell the operator."),
-        (400, {}, "see `identity --help`"),
-        (403, {}, "ask as somebody who may: the holder, the issuer, or another API key"),
-        (409, {}, "look at what is there now, then decide"),
-        (503, {}, "try again later; if it stays so, its log has the request"),
+        ({"types": ["Bls12381G2Key2020"], "supported": ["A", "B"]}, "choose from A, B instead of Bls12381G2Key2020"),
+        ({"supported": ["ids", "key"], "method": "foo"}, "choose from ids, key instead of foo"),
+        ({"supported": ["application/json"], "remedy": "Send JSON."}, "choose from application/json"),
+        ({"types": ["X"], "supported": []}, "nothing is there to take instead of X"),
+        ({"reason": "too long", "members": ["a", "b"]}, "see `identity --help`"),
+        ({"remedy": "Tell the operator.", "reason": "too long"}, "Tell the operator."),
+        ({"remedy": "Do one of `details.remedies`.", "remedies": ["a", "b"]}, "a; or b"),
+        ({}, "see `identity --help`"),
     ],
 )
-def test_a_remedy_is_a_sentence(status: int, details: dict[str, Any], says: str) -> None:
-    assert remedy("ANY", status, "Any.", details) == says
+def test_remedy_is_what_the_details_say(details: dict[str, Any], says: str) -> None:
+    assert find_remedy(details) == says
 
 
 @pytest.mark.parametrize(
@@ -53,7 +47,7 @@ def test_explained_refusal_has_place_and_remedy(documented: dict[str, Any], then
 def test_a_list_of_whose_names_its_options(remote: Commands) -> None:
     said = remote.refused("credential", "list")
     assert said[0].endswith("An API key says whose credentials it means: --holder or --issuer.")
-    assert said[2] == "  do: see `identity credential list --help`"
+    assert said[2].endswith("see `identity credential list --help`.")
 
 
 def test_a_method_that_is_not_there(remote: Commands) -> None:

@@ -16,7 +16,7 @@ from typing import Final
 import click
 
 from identity_core.cli.output import Command, show
-from identity_core.settings import StartError
+from identity_core.settings import StartError, install_command
 
 KINDS: Final = {
     "did-method": "did",
@@ -54,7 +54,7 @@ def new_plugin(kind: str, name: str, into: Path) -> Path:
         from copier import run_copy
     except ImportError as error:
         what = "copier is not installed, and the template is written in it"
-        raise CannotMake(what, "identity plugins new", "pip install 'identity-service[template]'") from error
+        raise CannotMake(what, "identity plugins new", install_command("identity-kit[template]")) from error
     answers = {
         "kind": kind,
         "name": name,
