@@ -35,7 +35,7 @@ class IdentityError(Exception):
     message: ClassVar[str] = "The request could not be completed."
     remedy: ClassVar[str] = _TEXTS["INTERNAL_ERROR"]["remedy"]
     reasons: ClassVar[Mapping[str, str]] = {}
-    """The remedies for values of ``details.reason``."""
+    """The remedies for values of ``details.reason``, and for details that have a member of the name."""
 
     def __init_subclass__(cls, code: str = "") -> None:
         if code:
@@ -47,8 +47,20 @@ class IdentityError(Exception):
         self.details: dict[str, JsonValue] = dict(details or {})
 
     def find_remedy(self) -> str:
-        """Return what the client can do: ``details.remedy`` if it is there, else the remedy for the reason or the code."""
-        return str(self.details.get("remedy") or self.reasons.get(str(self.details.get("reason")), self.remedy))
+        """Return what the client can do in this case, by the details, else by the code."""
+        match self.details:
+            case {"remedy": str() as remedy}:
+                return remedy
+            case {"supported": [_, *_] as supported}:
+                return f"Choose from {', '.join(map(str, supported))}."
+            case {"remedies": [_, *_] as remedies}:
+                return f"{'; or '.join(map(str, remedies))}."
+        places = (str(self.details.get("reason")), *self.details)
+        return next((self.reasons[one] for one in places if one in self.reasons), self.remedy)
+
+    def answer_details(self) -> dict[str, JsonValue]:
+        """Return the details as an answer has them, with the remedy."""
+        return {"remedy": self.find_remedy(), **self.details}
 '''
 CODES: Final = """
 # No other module is loaded yet, so these are the classes above.

@@ -100,8 +100,7 @@ def checked(check: DryRun) -> wire.DelegatedProofCheck:
 
 
 def _refusal(error: IdentityError) -> wire.DelegatedProofRefusal:
-    details = {"remedy": error.find_remedy(), **error.details}
-    return wire.DelegatedProofRefusal(code=error.code, message=str(error), details=details)
+    return wire.DelegatedProofRefusal(code=error.code, message=str(error), details=error.answer_details())
 
 
 def zk_proof(proof: ZkProof) -> wire.ZKProof:

@@ -10,18 +10,15 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import click
 
 from identity_core.cli.output import JSON_ERRORS, fail, fail_start, shown
-
-if TYPE_CHECKING:
-    from identity_core.errors import IdentityError
+from identity_core.files import install_command
 
 INTERRUPTED = 130
-# What a service writes in place of what it does not repeat.
-_HIDDEN = "(not shown)"
+_OF_REMEDIES: Final = ("remedy", "remedies", "supported")
 # Called without a command, a group shows its help; click has a class for that since 8.2.
 _NO_ARGUMENTS: tuple[type[Exception], ...] = tuple(filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)]))
 
@@ -68,7 +65,7 @@ def _failed(error: Exception) -> NoReturn:
         case DatabaseError():
             fail(f"the database cannot be used: {error.reason}", "the database", "see `identity doctor`")
         case IdentityError():
-            fail(f"{error.code}: {error}", *_explained(error))
+            fail(f"{error.code}: {error}", refused_values(error.details) or "the options", error.find_remedy())
         case UnicodeEncodeError(reason="surrogates not allowed"):
             fail("an argument, or a text that was read, is not UTF-8", "the options", "write it in UTF-8", status=2)
         case OSError():
@@ -85,9 +82,7 @@ def _misused(error: click.ClickException) -> NoReturn:
     command = context.command_path if context is not None else "identity"
     what, then = error.format_message(), f"see `{command} --help`"
     if what.startswith("No such command"):
-        from identity_core.settings import install_command
-
-        then += f"; commands of extensions are installed with `{install_command('identity-commands')}`"
+        then += f"; commands of extensions are installed with `{install_command('identity-service')}`"
     fail(what, command, then, status=2)
 
 
@@ -99,40 +94,12 @@ def _unexpected(error: Exception) -> NoReturn:
     fail(f"unexpected {type(error).__name__}: {error}", where, "report this; IDENTITY_LOG_LEVEL=debug shows more")
 
 
-def _explained(error: IdentityError) -> tuple[str, str]:
-    """Return the place and the remedy of a refusal in this process."""
-    details = {"remedy": error.find_remedy(), **error.details}
-    return refused_values(details) or "the options", find_remedy(details)
-
-
-def find_remedy(details: Mapping[str, Any]) -> str:
-    """Return one line on what may help after a refusal, by the members of ``details`` that say so; else the command's help."""
-    return _choices(details) or str(details.get("remedy") or "see `identity --help`")
-
-
 def refused_values(details: Mapping[str, Any]) -> str:
-    """Return what was refused, name by name, unless the remedy repeats it. What the service hides is left out."""
-    values = {} if _choices(details) else {name: one for name, one in details.items() if name != "remedy"}
-    return "; ".join(f"{name}: {_listed(value)}" for name, value in values.items() if value != _HIDDEN)
-
-
-def _choices(details: Mapping[str, Any]) -> str:
-    """Return the values that the service takes instead, the remedies of this case, or the places of a body that are wrong."""
-    values = {name: value for name, value in details.items() if name != "remedy"}
-    match values:
-        case {"supported": [*known], **given}:
-            instead = f" instead of {'; '.join(map(_listed, given.values()))}" if given else ""
-            return f"choose from {_listed(known)}{instead}" if known else f"nothing is there to take{instead}"
-        case {"parameter": "cursor"}:
-            return "give `nextCursor` of the page before, with the same options as then"
-        case {"remedies": [*remedies]}:
-            return "; or ".join(map(shown, remedies))
-        case {"errors": [*errors]}:
-            return "; ".join(
-                " ".join(map(shown, one.values())) if isinstance(one, dict) else shown(one) for one in errors
-            )
-    return ""
+    """Return what was refused, name by name, without what the remedy repeats and what the service hides."""
+    values = {name: value for name, value in details.items() if name not in _OF_REMEDIES and value != "(not shown)"}
+    return "; ".join(f"{name}: {_listed(value)}" for name, value in values.items())
 
 
 def _listed(value: Any) -> str:
-    return ", ".join(map(shown, value)) if isinstance(value, list) else shown(value)
+    parts = [*value.values()] if isinstance(value, dict) else value
+    return ", ".join(map(_listed, parts)) if isinstance(parts, list) else shown(parts)

@@ -20,7 +20,6 @@ from identity_core.settings.server import Server as Server
 from identity_core.settings.server import TokensSettings as TokensSettings
 from identity_core.settings.show import ShownSetting as ShownSetting
 from identity_core.settings.show import buckets_of as buckets_of
-from identity_core.settings.show import install_command as install_command
 from identity_core.settings.show import require_extras as require_extras
 from identity_core.settings.show import show as show
 from identity_core.settings.sources import PluginTables as PluginTables

@@ -4,15 +4,13 @@ need."""
 from __future__ import annotations
 
 import dataclasses
-import json
-import shlex
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, distribution, entry_points
-from pathlib import Path
+from importlib.metadata import entry_points
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from identity_core.files import install_command
 from identity_core.settings.fields import DEFAULT, Origin, SettingsError, is_table, public_fields
 from identity_core.settings.sources import shown_hosts
 from identity_core.settings.tree import Settings, Throttle
@@ -89,33 +87,16 @@ def buckets_of(throttle: Throttle, processes: int, database_url: str | None) -> 
 def require_extras(settings: Settings) -> None:
     """Check that the drivers of the URLs in the settings are installed. Raises ``SettingsError`` for the first that is not."""
     if settings.database_url is not None:
-        _require("identity.databases", settings.database_url, "identity-postgresql", "database_url", settings)
+        _require("identity.databases", settings.database_url, "postgresql", "database_url", settings)
     if buckets_of(settings.throttle, settings.server.workers, settings.database_url) == "redis":
         key = "throttle.store" if settings.throttle.store == "redis" else "throttle.redis_url"
-        _require("identity.buckets", str(settings.throttle.redis_url), "identity-redis", key, settings)
+        _require("identity.buckets", str(settings.throttle.redis_url), "redis", key, settings)
 
 
-def install_command(*requirements: str) -> str:
-    """Return the command that installs distributions of this project, such as ``identity-kit[template]``.
-
-    In a checkout, or if the kernel was installed from one that is still there, it names their folders: no index has them then.
-    """
-    root = Path(__file__).parents[2]
-    with suppress(PackageNotFoundError, KeyError):
-        url = urlsplit(json.loads(distribution("identity-kernel").read_text("direct_url.json") or "{}")["url"])
-        root = Path(unquote(url.path)) if url.scheme == "file" else root
-    folders = (
-        [*root.glob("packages/*/"), *root.glob("plugins/*/")] if (root / "packages/identity_service").is_dir() else []
-    )
-    places = {f"identity-{path.name.removeprefix('identity_').replace('_', '-')}": path for path in folders}
-    named = (each.partition("[") for each in requirements)
-    return f"pip install {shlex.join(f'{places.get(name, name)}{bracket}{extra}' for name, bracket, extra in named)}"
-
-
-def _require(group: str, url: str, needed: str, key: str, settings: Settings) -> None:
+def _require(group: str, url: str, extra: str, key: str, settings: Settings) -> None:
     scheme = url.partition(":")[0]
     with suppress(ImportError):
         if [each.load() for each in entry_points(group=group, name=scheme)]:
             return
     what = f"{key} needs the driver for {scheme}://, which is not installed."
-    raise SettingsError(what, f"{settings.origin(key)} ({key})", install_command(needed))
+    raise SettingsError(what, f"{settings.origin(key)} ({key})", install_command(f"identity-service[{extra}]"))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from packaging.requirements import Requirement
 
 from identity_core.api.contract import operations
 from identity_core.errors import CODES, IdentityError
-from identity_core.settings import install_command
+from identity_core.files import install_command
 from tests.architecture.sizes import shipped
 from tests.reference import DOCUMENT
 from tests.unit.deploy.packages import PROJECTS, ROOT, project
@@ -96,16 +97,26 @@ def test_texts_name_distributions_that_exist() -> None:
 
 
 def test_install_command_names_folders_in_a_checkout() -> None:
-    command = install_command("identity-kit[template]", "identity-bbs[blst]", "pyblst")
-    kit, curves = ROOT / "plugins" / "kit", ROOT / "packages" / "identity_bbs"
-    assert command == f"pip install '{kit}[template]' '{curves}[blst]' pyblst"
+    rest = ". ./packages/*/ ./plugins/*/"
+    assert install_command("identity-bbs[blst]") == f"cd {ROOT} && pip install './packages/identity_bbs[blst]' {rest}"
+    assert install_command("identity-kit") == f"cd {ROOT} && pip install ./plugins/kit {rest}"
+    assert install_command("pyblst") == "pip install pyblst"
 
 
-def test_install_command_names_distributions_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    module = sys.modules["identity_core.settings.show"]
-    monkeypatch.setattr(module, "__file__", str(tmp_path / "a" / "b" / "show.py"))
-    monkeypatch.setattr(module, "distribution", _without_origin)
-    assert install_command("identity-kit[template]", "pyblst") == "pip install 'identity-kit[template]' pyblst"
+@pytest.mark.parametrize("origin", [None, '{"url": "https://elsewhere.example/kernel.whl"}'])
+def test_install_command_names_distribution(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, origin: str | None
+) -> None:
+    monkeypatch.setattr("identity_core.files.__file__", str(tmp_path / "identity_core" / "files.py"))
+    monkeypatch.setattr("identity_core.files.distribution", lambda _: SimpleNamespace(read_text=lambda _: origin))
+    assert install_command("identity-kit[template]") == "pip install 'identity-kit[template]'"
+
+
+def test_install_command_finds_folder_of_installation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    origin = json.dumps({"url": ROOT.as_uri(), "dir_info": {}})
+    monkeypatch.setattr("identity_core.files.__file__", str(tmp_path / "identity_core" / "files.py"))
+    monkeypatch.setattr("identity_core.files.distribution", lambda _: SimpleNamespace(read_text=lambda _: origin))
+    assert install_command("identity-kit").startswith(f"cd {ROOT} && pip install ./plugins/kit ")
 
 
 def test_install_command_is_read_for_known_distributions() -> None:
@@ -117,15 +128,6 @@ def test_install_command_is_read_for_known_distributions() -> None:
                     one, calls = Requirement(str(given.value)), calls + 1
                     assert one.extras <= known[one.name], f"{path}: {one}"
     assert calls >= 8
-
-
-class _Installed:
-    def read_text(self, _: str) -> None:
-        return None
-
-
-def _without_origin(_: str) -> _Installed:
-    return _Installed()
 
 
 def test_error_of_no_code_has_a_remedy() -> None:

@@ -69,10 +69,7 @@ def restorable(state: DidState, version_id: int, at: datetime) -> PastVersion:
     that there is not, ``InvalidDocument`` for one that is out of reach, ``HistoryNeeded``."""
     did = str(state.did)
     if not 0 < version_id <= state.version_id:
-        raise DidNotFound(
-            "The DID has no such version.",
-            details={"did": did, "versionId": min(version_id, 2**53), "reason": "version"},
-        )
+        raise DidNotFound("The DID has no such version.", details={"did": did, "versionId": min(version_id, 2**53)})
     if version_id == state.version_id:
         return PastVersion(version_id, at, state.document, state.proven_keys)
     if state.past is None:

@@ -42,7 +42,6 @@ class LogInvalid(IdentityError):
 
     code = "LOG_INVALID"
     message = "The log of the DID is not valid."
-    remedy = "Do not rely on this log. Fetch it again from the service of its DID."
 
 
 class UnknownLogMethod(LogInvalid):

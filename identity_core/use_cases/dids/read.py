@@ -107,8 +107,7 @@ class ResolveDid:
         if 0 < version_id < standing.recorded.state.version_id:
             return await self.reader.followed(did, version_id, standing.recorded)
         raise DidNotFound(
-            "The DID has no such version.",
-            details={"did": str(did), "versionId": min(version_id, 2**53), "reason": "version"},
+            "The DID has no such version.", details={"did": str(did), "versionId": min(version_id, 2**53)}
         )
 
     async def _by_time(self, did: Did, standing: CurrentVersion, time: datetime) -> Followed:

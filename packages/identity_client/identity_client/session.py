@@ -54,7 +54,7 @@ class ServiceError(Exception):
 
     @property
     def remedy(self) -> str:
-        """What can be done about it, from ``details.remedy``; empty if the service gave none."""
+        """Remedy of the refusal, from ``details.remedy``; empty if the service gave none."""
         return str(self.details.get("remedy", ""))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-_BY_DOCUMENT = "compare the request with the operation in `/openapi.json`"
+BY_DOCUMENT = "compare the request with the operation in `/openapi.json`"
 # What commands call otherwise than the requests that they send.
 _OPTIONS = {
     "autonomyLevel": "--level",
@@ -30,6 +30,6 @@ def as_options(text: str) -> str:
     options = {} if context is None else {one.name: one.opts[0] for one in context.command.params if one.name}
     members = {name: option for name, option in options.items() if not name.islower()}
     command = "identity" if context is None else context.command_path
-    for member, option in {**members, **_OPTIONS, _BY_DOCUMENT: f"see `{command} --help`"}.items():
+    for member, option in {**members, **_OPTIONS, BY_DOCUMENT: f"see `{command} --help`"}.items():
         text = text.replace(member, option)
     return text

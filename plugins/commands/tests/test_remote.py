@@ -9,25 +9,22 @@ import pytest
 from identity_commands.remote import explained
 
 from identity_client import Client, ServiceError, ServiceUnreachable
-from identity_core.cli.failures import find_remedy
+from identity_core.cli.failures import refused_values
 from tests.unit.cli.conftest import Commands
 
 
 @pytest.mark.parametrize(
-    ("details", "says"),
+    ("details", "at"),
     [
-        ({"types": ["Bls12381G2Key2020"], "supported": ["A", "B"]}, "choose from A, B instead of Bls12381G2Key2020"),
-        ({"supported": ["ids", "key"], "method": "foo"}, "choose from ids, key instead of foo"),
-        ({"supported": ["application/json"], "remedy": "Send JSON."}, "choose from application/json"),
-        ({"types": ["X"], "supported": []}, "nothing is there to take instead of X"),
-        ({"reason": "too long", "members": ["a", "b"]}, "see `identity --help`"),
-        ({"remedy": "Tell the operator.", "reason": "too long"}, "Tell the operator."),
-        ({"remedy": "Do one of `details.remedies`.", "remedies": ["a", "b"]}, "a; or b"),
-        ({}, "see `identity --help`"),
+        ({"types": ["X"], "supported": ["A", "B"], "remedy": "Choose from A, B."}, "types: X"),
+        ({"remedies": ["a", "b"], "required": 3}, "required: 3"),
+        ({"reason": "too long", "value": "(not shown)"}, "reason: too long"),
+        ({"errors": [{"path": "/a", "message": "is not true"}, {"path": "/b"}]}, "errors: /a, is not true, /b"),
+        ({}, ""),
     ],
 )
-def test_remedy_is_what_the_details_say(details: dict[str, Any], says: str) -> None:
-    assert find_remedy(details) == says
+def test_refused_values_repeat_no_remedy(details: dict[str, Any], at: str) -> None:
+    assert refused_values(details) == at
 
 
 @pytest.mark.parametrize(
@@ -52,8 +49,8 @@ def test_a_list_of_whose_names_its_options(remote: Commands) -> None:
 
 def test_a_method_that_is_not_there(remote: Commands) -> None:
     said = remote.refused("did", "create", "--method", "nosuch", "--show-secrets")
-    assert said[2].startswith("  do: choose from ids, jwk, key")
-    assert said[2].endswith("instead of nosuch")
+    assert said[1].endswith("method: nosuch")
+    assert said[2].startswith("  do: Choose from ids, jwk, key")
 
 
 UUID = "0191b0a0-0000-7000-8000-000000000001"

@@ -8,9 +8,9 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING
 
+from identity_core.files import install_command
 from identity_core.plugin import BuildContext, NotConfigured, PluginError, Provider, hookimpl
 from identity_core.ports.ledger import LedgerBackend
-from identity_core.settings import install_command
 from identity_ledger_evm.settings import EvmSettings
 
 if TYPE_CHECKING:

@@ -151,7 +151,7 @@ def _error(refused: Refused | IdentityError) -> dict[str, Any]:
     if isinstance(refused, Refused):
         message, details = refused.message, refused.details
     else:
-        message, details = str(refused), {"remedy": refused.find_remedy(), **refused.details}
+        message, details = str(refused), refused.answer_details()
     error: dict[str, Any] = neutral({"code": refused.code, "message": message, "details": details})
     return error
 

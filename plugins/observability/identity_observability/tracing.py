@@ -20,7 +20,8 @@ from identity_core.api.access_log import METHODS
 from identity_core.api.guard import Guard
 from identity_core.api.request import Operation
 from identity_core.api.transport import Message, Receive, Scope, Send
-from identity_core.settings import Settings, SettingsError, install_command
+from identity_core.files import install_command
+from identity_core.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import Span, TracerProvider

@@ -22,7 +22,8 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from identity_core.bootstrap import open_installation
-from identity_core.settings import SettingsError, install_command, load
+from identity_core.files import install_command
+from identity_core.settings import SettingsError, load
 from tests.architecture.call_paths import LONG_DEADLINES, MeasuredInstallation, Recorder, Statements, proof_requests
 
 ALLOWED = {

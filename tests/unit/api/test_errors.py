@@ -30,7 +30,11 @@ def test_the_shape() -> None:
         ({"reason": "version"}, "Use a version that listDidHistory lists."),
         ({"reason": "of no code"}, errors.DidNotFound.remedy),
         ({"reason": 7}, errors.DidNotFound.remedy),
+        ({"versionId": 7, "did": "did:x:y"}, "Use a version that listDidHistory lists."),
         ({"reason": "version", "remedy": "Ask."}, "Ask."),
+        ({"supported": ["a", "b"], "given": "c"}, "Choose from a, b."),
+        ({"supported": []}, errors.DidNotFound.remedy),
+        ({"remedies": ["wait", "ask"]}, "wait; or ask."),
     ],
 )
 def test_answer_has_remedy_of_case_reason_or_code(details: dict[str, Any], remedy: str) -> None:
