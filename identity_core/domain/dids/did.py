@@ -108,11 +108,9 @@ def _fault(match: re.Match[str] | None) -> str | None:
     scheme, authority = match["scheme"].lower(), match["authority"]
     if scheme in _REFUSED:
         return "has a scheme that is not allowed"
-    if authority is None:
-        if scheme in _WITH_HOST:
-            return "names no host"
+    if authority is None and scheme not in _WITH_HOST:
         return "is empty" if match.end() == match.end("scheme") + 1 else None
-    if "@" in authority:
+    if authority is not None and "@" in authority:
         return "must not carry credentials"
     if not authority:
         return "names no host" if scheme in _WITH_HOST else None
