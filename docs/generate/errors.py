@@ -22,7 +22,8 @@ def error_page(document: Document) -> str:
     return page(
         "# Errors",
         'A refusal is `{"error": {"code", "message", "details"}}`. The code is stable; the message is for people and may change. '
-        "`details.remedy` states what to do in this case. `details.requestId` is what to quote when you ask the operator. Where a service serves this documentation, "
+        "`details.remedy` states what to do in this case. "
+        "`details.requestId` is what to quote when you ask the operator. Where a service serves this documentation, "
         "`details.docUrl` leads to the code on this page.",
         *(_code(code, entry, answered_by[code], everywhere) for code, entry in catalogue.items()),
     )
