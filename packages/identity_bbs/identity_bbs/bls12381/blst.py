@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
-from weakref import WeakSet
 
 from identity_bbs.bls12381.backend import (
     G1_OCTETS,
@@ -36,7 +35,8 @@ from identity_bbs.bls12381.blst_interface import (
     ffi,
 )
 from identity_bbs.bls12381.blst_sums import SignedDigitSums, affine_points, sum_by_buckets
-from identity_bbs.bls12381.blst_tables import AffineBases, AffineDigits, Offset
+from identity_bbs.bls12381.blst_tables import MAX_POINTS, AffineBases, AffineDigits, Offset
+from identity_bbs.bls12381.fixed_bases import TableShelf
 
 _SCALAR_BITS: Final = 255
 _WINDOW: Final = 8
@@ -55,7 +55,7 @@ class BlstCurve:
         self._generator = ffi.new(P1, blst.blst_p1_generator()[0])
         self._g2_generator = ffi.new(P2, blst.blst_p2_generator()[0])
         self.offset = Offset(self)
-        self.tabled: WeakSet[AffineBases] = WeakSet()
+        self.shelf = TableShelf(MAX_POINTS)
 
     def g1_identity(self) -> Any:
         """Return the identity of G1."""
