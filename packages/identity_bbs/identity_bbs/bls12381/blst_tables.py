@@ -6,39 +6,26 @@ import sys
 from array import array
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from identity_bbs.bls12381.backend import Curve
 from identity_bbs.bls12381.blst_interface import ADDRESSES, P1, blst, ffi
 from identity_bbs.bls12381.blst_sums import affine_points
 from identity_bbs.bls12381.fixed_bases import (
     MAX_TABLE_OCTETS,
     OFFSET_DST,
     TabledBases,
-    TableShelf,
     check_digits,
     check_radix,
 )
+
+if TYPE_CHECKING:
+    from identity_bbs.bls12381.blst import BlstCurve
 
 _AFFINE_OCTETS: Final = 96
 _ADDRESS_OCTETS: Final = 8
 MAX_POINTS: Final = MAX_TABLE_OCTETS // _AFFINE_OCTETS
 _LOW, _HIGH = (bytes(_AFFINE_OCTETS * digit >> shift & 0xFF for digit in range(256)) for shift in (0, 8))
 """The two bytes of how far the entry of a digit is from the start of its row."""
-
-
-class TabledCurve(Curve, Protocol):
-    """A curve with what its tables share."""
-
-    @property
-    def offset(self) -> Offset:
-        """Return the offset of all entries."""
-        ...
-
-    @property
-    def shelf(self) -> TableShelf:
-        """Return what counts the points in tables."""
-        ...
 
 
 class AffinePoints:
@@ -68,7 +55,7 @@ class Offset:
     """The point O that entries of tables are shifted by, and what takes so many of them away again. Nobody knows its logarithm: no entry
     is the identity, which would be added faster and tell how many digits are zero."""
 
-    def __init__(self, curve: TabledCurve) -> None:
+    def __init__(self, curve: BlstCurve) -> None:
         self._curve = curve
         self.point = curve.hash_to_g1(b"", OFFSET_DST)
         self.minus = curve.g1_neg(self.point)
@@ -112,7 +99,7 @@ class _Table(NamedTuple):
 class AffineBases(TabledBases[_Table]):
     """``FixedBases`` by tables of affine points, each entry shifted by the offset."""
 
-    def __init__(self, curve: TabledCurve, points: Sequence[Any], window: int) -> None:
+    def __init__(self, curve: BlstCurve, points: Sequence[Any], window: int) -> None:
         super().__init__(curve, curve.shelf, points, window)
         self._offset = curve.offset
 
@@ -132,7 +119,7 @@ class AffineBases(TabledBases[_Table]):
 class AffineDigits:
     """``DigitTable`` by affine points, each entry shifted by the offset."""
 
-    def __init__(self, curve: TabledCurve, points: Sequence[Any], radix: int) -> None:
+    def __init__(self, curve: BlstCurve, points: Sequence[Any], radix: int) -> None:
         check_radix(radix)
         self._curve = curve
         self._radix = radix
