@@ -169,7 +169,7 @@ class Curve(Protocol):
 
 
 class BaseCurve:
-    """What every backend has of ``Curve``, by its own identity, generators, ``_uncompress_g1`` and ``_uncompress_g2``."""
+    """The part of ``Curve`` that is alike in every backend, given identity, generators, ``_uncompress_g1`` and ``_uncompress_g2``."""
 
     def __init__(self, identity: Any, g1_generator: Any, g2_generator: Any) -> None:
         self._identity = identity
