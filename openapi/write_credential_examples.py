@@ -23,6 +23,7 @@ from identity_bound_credentials.domain.bound_credential import (
 )
 from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS
 from identity_bound_credentials.use_cases.issue import GAP_PERIOD
+from identity_did_ids import entry
 
 from identity_bbs import interface
 from identity_bbs.blind import IssueRequest, blind_sign, commit
@@ -48,7 +49,6 @@ from identity_core.domain.credentials.credential_schema import digest
 from identity_core.domain.dids.changes import Create
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key, PublicKey
-from identity_core.domain.dids.log import entry
 from identity_core.domain.proofs.proof import Witness
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.sealed import ShownCredential

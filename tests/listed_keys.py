@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from identity_codec import times
-from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement
+from identity_core.domain.dids.service_keys import CHECKPOINT, Replacement
 from identity_tlog.note import Note
 
 

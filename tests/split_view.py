@@ -23,7 +23,7 @@ from identity_transparency.domain.history import LoggedHistory
 
 from identity_codec import multibase, multikey, times
 from identity_core.domain.dids.changes import AddService, Deactivate, NewService
-from identity_core.domain.dids.log.service_keys import CHECKPOINT, TYPE, Replacement
+from identity_core.domain.dids.service_keys import CHECKPOINT, TYPE, Replacement
 from identity_tlog.leaf import LogLeaf, Recorded
 from identity_tlog.note import Checkpoint, Note
 from identity_tlog.proofs import Span, TlogProof, consistency_spans, inclusion_spans, span_hash

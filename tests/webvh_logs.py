@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from identity_did_ids import entry
 from identity_kit.conformance.controller import WalletSigner
 
 from identity_client import data_integrity
-from identity_core.domain.dids.log import entry
 
 KEY, NEXT, WITNESS = WalletSigner("key"), WalletSigner("next"), WalletSigner("witness")
 

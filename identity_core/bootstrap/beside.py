@@ -62,7 +62,7 @@ async def followed(signer: LogSigner, ledger: LedgerBackend, store: Store, check
             "name that the log had; API keys, credentials, delegations and proofs are only in a backup",
             found,
         )
-    follow = FollowServiceLog(signer, ledger, store.service_did, SystemClock(), check.retired)
+    follow = FollowServiceLog(signer, check.methods, ledger, store.service_did, SystemClock(), check.retired)
     await follow.now()
     if not signer.multikey:
         raise StartError(

@@ -15,7 +15,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from identity_core.domain.dids.changes import Change
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log.log_keys import LogKeys
+from identity_core.domain.dids.logs import LogKeys
 from identity_core.domain.dids.state import DidState
 
 # The address of the client whose request is worked on, for methods that bound the work for one of them; empty outside of a request.

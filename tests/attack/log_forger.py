@@ -7,6 +7,9 @@ import json
 from datetime import datetime, timedelta
 from typing import Any
 
+from identity_did_ids import change_json, entry
+from identity_did_ids.chain import Chain
+from identity_did_ids.evolution import Rules
 from identity_kit.conformance.controller import BIRTH, Controller, Life, WalletSigner
 
 from identity_client import challenge, data_integrity
@@ -24,9 +27,6 @@ from identity_core.domain.dids.changes import (
     Rotate,
     Update,
 )
-from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log import change_json, entry
-from identity_core.domain.dids.log.chain import Chain
 from identity_core.domain.dids.state import DidState
 
 LOG_KEY = WalletSigner("log key")

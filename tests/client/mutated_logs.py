@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from identity_commands.verify_log import verify
+from identity_did_ids import entry
 from identity_kit.conformance.controller import Controller, Life, WalletSigner
 
 from identity_client import challenge, data_integrity
 from identity_codec import jcs, multibase
 from identity_core.domain.dids.changes import Create, NewService
 from identity_core.domain.dids.did import SERVICE_CONTEXTS
-from identity_core.domain.dids.log import entry
 from identity_core.domain.dids.state import LogInvalid
 from tests.client.own_logs import CHAIN, NEXT, SIGNER, TYPES, Json, RandomLife, toggled
 

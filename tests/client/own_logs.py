@@ -13,6 +13,9 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from identity_commands.verify_log import verify
+from identity_did_ids import entry
+from identity_did_ids.chain import Chain
+from identity_did_ids.evolution import Rules
 from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
 
 from identity_client import challenge, data_integrity
@@ -31,11 +34,8 @@ from identity_core.domain.dids.changes import (
     Update,
 )
 from identity_core.domain.dids.did import SERVICE_CONTEXTS
-from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.keys import Key, default_purposes
-from identity_core.domain.dids.log import entry
-from identity_core.domain.dids.log.chain import Chain
-from identity_core.domain.dids.log.log_keys import key_hash
+from identity_core.domain.dids.logs import key_hash
 from identity_core.domain.dids.requests import operations
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import IdentityError
@@ -332,7 +332,7 @@ def timed_logs() -> Mapping[str, str]:
         change = Rotate(old.id, Key(ED25519, key.public, key.purposes), end, life.signed(at, "rotate", body))
         chain = Chain("ids", Rules(max_grace=timedelta.max))
         # A service that reads times otherwise would write it.
-        with patch("identity_core.domain.dids.requests.asks_for", return_value=True):
+        with patch("identity_did_ids.change_json.asks_for", return_value=True):
             said = chain.draft(life.state, change, at, signer=SIGNER.multikey, next_keys=life.keys(SIGNER))
         entries = [*life.entries, SIGNER.seal(said)]
         logs[text] = "".join(f"{line.decode()}\n" for line in entries)

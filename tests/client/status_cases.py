@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from identity_did_ids import entry
 from identity_kit.conformance.controller import WalletSigner
 
 from identity_client import data_integrity
@@ -17,7 +18,6 @@ from identity_codec import multibase
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import StatusPurpose
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log import entry
 from openapi import clients
 
 Json = dict[str, Any]

@@ -24,9 +24,9 @@ from identity_transparency.rotation import checkpoint_key_replacement, log_key_r
 from identity_transparency.use_cases import checkpoint_keys, replace_key, rotate_log_key
 
 from identity_codec import multikey
-from identity_core.domain.dids.log import service_keys
-from identity_core.domain.dids.log.entry import signer_of
-from identity_core.domain.dids.log.service_log import LogKeyHistory
+from identity_core.domain.dids import service_keys
+from identity_core.domain.dids.logs import signer_of
+from identity_core.domain.dids.service_log import LogKeyHistory
 from identity_core.settings import Settings, load
 from identity_core.use_cases.dids import log_keys, service_log
 from identity_tlog.note import VerifierKey

@@ -6,11 +6,11 @@ import json
 
 import pytest
 from identity_commands.verify_log import verify
+from identity_did_ids import entry
 from identity_did_webvh import log as webvh
 from identity_kit.conformance.controller import WalletSigner
 
 from identity_client import data_integrity
-from identity_core.domain.dids.log import entry
 from identity_core.domain.dids.state import LogInvalid
 from tests.vectors.files import vector, vector_json
 

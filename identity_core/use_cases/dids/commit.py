@@ -28,7 +28,7 @@ from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Expire, Recover
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.log.service_log import check_not_retired
+from identity_core.domain.dids.service_log import check_not_retired
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import (
     AuthFailed,

@@ -19,7 +19,7 @@ from identity_core.cache import BoundedCache
 from identity_core.domain.dids import comparison
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log.service_log import check_not_retired
+from identity_core.domain.dids.service_log import check_not_retired
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.errors import (

@@ -17,7 +17,7 @@ from identity_codec.values import value_class
 from identity_core.domain.dids import comparison
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log.service_log import check_not_retired
+from identity_core.domain.dids.service_log import check_not_retired
 from identity_core.domain.dids.state import DidState
 from identity_core.errors import (
     DidDeactivated,

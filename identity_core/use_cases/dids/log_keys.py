@@ -1,24 +1,25 @@
 """The keys that sign the entries of logs: which one signs the next entry of a DID, and what the entry says of those after it.
 
 The custodian holds a generation ``log``, ``log/2``, ``log/3``, … of them; the next is made when the present one starts, and every entry
-commits to both (``domain.dids.log.log_keys``). Which of them is the present one the service log says (``domain.dids.log.service_log``),
+commits to both (``domain.dids.logs``). Which of them is the present one the service log says (``domain.dids.service_log``),
 which begins with the first rotation and which every process reads again within seconds, and before it signs.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Final, Protocol, cast
 
 from identity_codec import multikey
 from identity_codec.values import replace, value_class
+from identity_core.domain.dids import service_log
 from identity_core.domain.dids.changes import Change, Create, Deactivate, Expire, RetireLogKey
-from identity_core.domain.dids.log import service_log
-from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
-from identity_core.domain.dids.log.service_log import LogKeyHistory
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.logs import LogKeys, key_hash
+from identity_core.domain.dids.service_log import LogKeyHistory
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDocument, PluginUnavailable, StorageMismatch
 from identity_core.ports.clock import Clock
@@ -212,6 +213,7 @@ class FollowServiceLog(Repeating):
     complaint: ClassVar[str] = "keys that were replaced meanwhile are not known"
 
     signer: LogSigner
+    methods: Mapping[str, DidMethod]
     ledger: LedgerBackend
     tree: ServiceName
     clock: Clock
@@ -254,12 +256,15 @@ class FollowServiceLog(Repeating):
         if self._did is not None:
             entries = await self.ledger.entries(self._did, after=len(self.lines))
             if entries:
-                await self._take([*self.lines, *(line.entry for line in entries)])
+                method = self.methods.get(Did.parse(self._did).method)
+                await self._take([*self.lines, *(line.entry for line in entries)], method)
         self._looked = looked
 
-    async def _take(self, lines: list[bytes]) -> None:
+    async def _take(self, lines: list[bytes], method: DidMethod | None) -> None:
+        if method is None:
+            raise StorageMismatch("The DID method of the service log is not loaded.")
         try:
-            history = service_log.read(lines)
+            history = service_log.read(lines, method.apply)
         except LogInvalid as error:
             raise StorageMismatch(f"The service log does not hold: {error}") from error
         held = await self._held(history)

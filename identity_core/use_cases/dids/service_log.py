@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+import orjson
+
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.dids.log import entry as entries
 from identity_core.errors import IdentityError
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.ledger import LedgerBackend
@@ -32,8 +33,8 @@ async def find_service(ledger: LedgerBackend, custodian: Custodian) -> str | Non
 
 def _is_of(entry: bytes, own: str) -> bool:
     try:
-        document = DidDocument.read(entries.parse(entry).state)
-    except (IdentityError, ValueError):
+        document = DidDocument.read(orjson.loads(entry)["state"])
+    except (IdentityError, ValueError, LookupError, TypeError):
         # Anyone may have written it, and then it is no entry of ours.
         return False
     return Did.parse(document.did).method == SERVICE_METHOD and [one.multibase for one in document.methods] == [own]

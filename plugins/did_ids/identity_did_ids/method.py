@@ -1,5 +1,5 @@
-"""The method object. All that is particular to ``did:ids`` is said here; the rules of documents live in ``identity_core.domain``, the
-form of entries in ``identity_core.domain.dids.log``, so that a stranger verifies a log with the core package alone.
+"""The method object. All that is particular to ``did:ids`` is here; the rules of changes are in ``evolution`` and
+``evidence``, the form of entries in ``chain``, so that anyone verifies a log with this package.
 
 What a method of your own has to answer is the five members of ``DidMethod``: what its name is, whether its DIDs change, which
 identifiers can be its own, what the next entry of a DID looks like, and which state an entry leads to.
@@ -14,10 +14,10 @@ from typing import Final
 
 from identity_core.domain.dids.changes import Change
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log.chain import Chain, DraftedEntry
-from identity_core.domain.dids.log.log_keys import LogKeys
+from identity_core.domain.dids.logs import LogKeys
 from identity_core.domain.dids.state import DidState
+from identity_did_ids.chain import Chain, DraftedEntry
+from identity_did_ids.evolution import Rules
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from identity_did_ids import entry as entries
 from identity_did_key import DidKey, DidKeySettings
 from identity_did_key.method import EVER
 from identity_kit.conformance.controller import BIRTH, Controller, WalletSigner
@@ -16,7 +17,6 @@ from identity_codec import multibase, multikey
 from identity_core.domain.dids.changes import Create, NewService
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid, InvalidDocument
 

@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
+from identity_did_ids import entry as entries
 
 from identity_client import data_integrity
 from identity_codec import multikey, strict_json
 from identity_codec.ed25519 import Ed25519KeyPair
 from identity_codec.values import value_class
-from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.state import LogInvalid
 
 NOTHING: Final = b"[]\n"

@@ -23,7 +23,7 @@ from identity_codec import ed25519, multikey
 from identity_core.domain.dids import comparison
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Create, Rotate, SetAlsoKnownAs, SetWitnesses, Update, WitnessList
-from identity_core.domain.dids.log.chain import fold
+from identity_core.domain.dids.logs import fold
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import Forbidden, InvalidDocument
 

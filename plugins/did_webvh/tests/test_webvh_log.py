@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from identity_did_ids import entry
 from identity_did_webvh import log as webvh
 from identity_did_webvh.approvals import Witnesses, read_witnesses
 from identity_kit.conformance.controller import Controller
 
 from identity_client import data_integrity
-from identity_core.domain.dids.log import entry
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid
 from tests.webvh_logs import KEY, NEXT, WITNESS, approval, first, following, moved

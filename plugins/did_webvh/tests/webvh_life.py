@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from identity_did_ids import entry as entries
 from identity_did_webvh import DidWebvh, WebvhSettings
 from identity_kit.conformance.controller import Controller, Life, WalletSigner
 
@@ -25,7 +26,6 @@ from identity_core.domain.dids.changes import (
     SetAlsoKnownAs,
     Update,
 )
-from identity_core.domain.dids.log import entry as entries
 
 Change = Callable[[dict[str, Any]], object]
 

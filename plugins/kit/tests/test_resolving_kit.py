@@ -110,10 +110,9 @@ class Trusting(Shelf):
     async def resolve(self, did: Did) -> DidState | None:
         from dataclasses import replace
 
+        from identity_did_ids.chain import Chain
+        from identity_did_ids.evolution import Rules
         from identity_kit.conformance.controller import BIRTH, Controller, WalletSigner
-
-        from identity_core.domain.dids.evolution import Rules
-        from identity_core.domain.dids.log.chain import Chain
 
         state = await super().resolve(did)
         if state is None:

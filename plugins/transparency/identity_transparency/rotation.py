@@ -13,7 +13,7 @@ from identity_codec.values import value_class
 from identity_core.bootstrap.beside import followed
 from identity_core.bootstrap.ports import SystemClock, origin_of, store_beside
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
-from identity_core.domain.dids.log import service_keys
+from identity_core.domain.dids import service_keys
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Resealed, ResealingCustodian
 from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod

@@ -11,17 +11,16 @@ from typing import Any
 
 import pytest
 from identity_commands.verify_log import verify
+from identity_did_ids.chain import apply_of
 from identity_did_ids.method import DidIds, DidIdsSettings
 from identity_transparency.use_cases.rotate_log_key import RotateServiceKey
 from identity_transparency.use_cases.service_log import ServiceLog
 
 from identity_codec import ed25519, multikey
-from identity_core.domain.dids import keys
+from identity_core.domain.dids import keys, service_log
 from identity_core.domain.dids.changes import AddService, NewService, Update
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log import service_log
-from identity_core.domain.dids.log.entry import signer_of
-from identity_core.domain.dids.log.log_keys import key_hash
+from identity_core.domain.dids.logs import key_hash, signer_of
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import DidQuarantined, InvalidDocument, InvalidRequest, StorageMismatch
 from identity_core.ports.custodian import KeyNotHeld
@@ -100,7 +99,9 @@ class Service:
         own.generations = self.follow_of(own, self.rooms.check.retired)
 
     def follow_of(self, signer: LogSigner, retired: dict[str, int]) -> FollowServiceLog:
-        return FollowServiceLog(signer, self.rooms.ledger, self.rooms.store.service_did, self.rooms.clock, retired)
+        return FollowServiceLog(
+            signer, self.rooms.check.methods, self.rooms.ledger, self.rooms.store.service_did, self.rooms.clock, retired
+        )
 
     async def rotate(self, **how: Any) -> Any:
         """By another process."""
@@ -175,7 +176,7 @@ def test_each_process_goes_on_to_next_key_and_old_one_is_retired(tmp_path: Path)
         # What the service log says, and that anybody can check it.
         lines = await service.lines(Did.parse(done.service_did))
         assert verify(b"\n".join(lines)).versions == 3
-        history = service_log.read(lines)
+        history = service_log.read(lines, apply_of(lines))
         assert (history.generations, history.next_key_hashes) == ((first, second), (key_hash(second), key_hash(third)))
         # 2 entries of the DID, the service's first and its second: those are the entries of before.
         assert history.retired == {first: 4} == service.retired
@@ -402,18 +403,18 @@ def test_a_service_log_that_was_rolled_back_retires_nothing_less(tmp_path: Path)
         done = await service.rotate()
         lines = await service.lines(Did.parse(done.service_did))
         for cut in (1, 2):
-            assert service_log.read(lines[:cut]).retired == {}
+            assert service_log.read(lines[:cut], apply_of(lines[:cut])).retired == {}
         follow = service.rooms.writer.signer.generations
         await follow.now()
         assert service.rooms.check.retired == service.retired != {}
         for spoilt in ([], lines[1:], [lines[0], lines[2]], [lines[0], lines[1], lines[1]], [b"{}"], [b"x"]):
             with pytest.raises(LogInvalid):
-                service_log.read(spoilt)
+                service_log.read(spoilt, apply_of(spoilt))
 
     run(tmp_path, story)
 
 
 def test_a_did_is_no_service_log_because_it_says_so() -> None:
     with pytest.raises(LogInvalid):
-        service_log.read([b"null"])
+        service_log.read([b"null"], apply_of([b"null"]))
     assert keys.ED25519.name == multikey.ED25519

@@ -16,8 +16,8 @@ from typing import Final
 from identity_codec import multibase, multikey
 from identity_codec.structs import convert
 from identity_codec.values import value_class
-from identity_core.domain.dids.log.service_keys import TOKEN, Replacement, of_use, since_theft, token_key_name
-from identity_core.domain.dids.log.service_log import LogKeyHistory
+from identity_core.domain.dids.service_keys import TOKEN, Replacement, of_use, since_theft, token_key_name
+from identity_core.domain.dids.service_log import LogKeyHistory
 from identity_core.errors import PluginUnavailable, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld

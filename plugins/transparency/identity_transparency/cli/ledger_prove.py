@@ -19,7 +19,7 @@ from identity_codec import times
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, fail, failing, prints_json, show
-from identity_core.domain.dids.log import service_log
+from identity_core.domain.dids import service_log
 from identity_core.domain.dids.state import LogInvalid
 from identity_tlog.leaf import LogLeaf, ProvenEntry, verify_entry
 from identity_tlog.note import Checkpoint, Note, VerifierKey

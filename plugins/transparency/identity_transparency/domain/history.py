@@ -16,8 +16,8 @@ from identity_commands import verify_log
 from identity_codec import multibase, strict_json, times
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
-from identity_core.domain.dids.log import service_log
-from identity_core.domain.dids.log.entry import signer_of
+from identity_core.domain.dids import service_log
+from identity_core.domain.dids.logs import signer_of
 from identity_core.domain.dids.state import LogInvalid
 from identity_tlog.leaf import LogLeaf, Recorded, check_recorded
 from identity_tlog.note import SignedCheckpoint, VerifierKey

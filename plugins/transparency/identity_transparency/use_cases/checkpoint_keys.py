@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from identity_did_ids.chain import apply_of
+
 from identity_codec import multikey
 from identity_codec.values import value_class
-from identity_core.domain.dids.log import service_log
-from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement, read_replacements
+from identity_core.domain.dids import service_log
+from identity_core.domain.dids.service_keys import CHECKPOINT, Replacement, read_replacements
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import StorageMismatch
 from identity_core.ports.custodian import Custodian, KeyNotHeld
@@ -91,7 +93,8 @@ class ReadCheckpointKeys:
 
     async def _read(self, lines: tuple[LedgerEntry, ...]) -> CheckpointKeys | None:
         try:
-            history = service_log.read([line.entry for line in lines])
+            entries = [line.entry for line in lines]
+            history = service_log.read(entries, apply_of(entries))
         except LogInvalid as error:
             raise StorageMismatch(f"The service log does not hold: {error}") from error
         keys = keys_listed(self.origin, history.replaced, [line.receipt.sequence - 1 for line in lines])

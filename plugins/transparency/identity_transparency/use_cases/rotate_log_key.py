@@ -18,9 +18,8 @@ from identity_codec.values import value_class
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.dids.changes import RetireLogKey, RotateLogKey
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log.entry import signer_of
-from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
-from identity_core.domain.dids.log.service_log import LogKeyHistory
+from identity_core.domain.dids.logs import LogKeys, key_hash, signer_of
+from identity_core.domain.dids.service_log import LogKeyHistory
 from identity_core.errors import DidMethodNotSupported, DidQuarantined, InvalidDocument, InvalidRequest
 from identity_core.ports.repositories import IndexRows
 from identity_core.use_cases.dids.log_keys import FRESH_SECONDS, LOG_KEY, name_of, public_key

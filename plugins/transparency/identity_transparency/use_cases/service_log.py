@@ -16,8 +16,8 @@ from identity_core.domain.dids import keys, requests
 from identity_core.domain.dids.changes import Authorization, Change, Create, Update
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.log.log_keys import LogKeys
-from identity_core.domain.dids.log.service_log import LogKeyHistory
+from identity_core.domain.dids.logs import LogKeys
+from identity_core.domain.dids.service_log import LogKeyHistory
 from identity_core.errors import StorageMismatch
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import PreRotatingDidMethod

@@ -12,6 +12,8 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from identity_did_ids.chain import Chain
+from identity_did_ids.evolution import Rules
 from identity_kit.conformance.controller import BIRTH, Controller, Life, WalletSigner
 
 from identity_client import challenge
@@ -31,8 +33,7 @@ from identity_core.domain.dids.changes import (
     Update,
 )
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log.chain import Chain, fold
+from identity_core.domain.dids.logs import fold
 from identity_core.domain.dids.state import DidState
 from identity_core.errors import DidDeactivated, Forbidden, InvalidDocument
 

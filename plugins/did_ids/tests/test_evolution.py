@@ -5,10 +5,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from identity_did_ids import evidence
+from identity_did_ids.evolution import Rules, evolve
 from identity_kit.conformance.controller import Controller, WalletSigner
 
 from identity_client import challenge
-from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,
@@ -27,7 +28,6 @@ from identity_core.domain.dids.changes import (
     UpdateService,
 )
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.evolution import Rules, evolve
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.state import DidState
 from identity_core.errors import (

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from identity_did_ids.evolution import Rules, evolve
 from identity_kit.conformance.controller import Controller, WalletSigner
 
 from identity_core.domain.dids import comparison
@@ -21,7 +22,6 @@ from identity_core.domain.dids.changes import (
     UpdateService,
 )
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.evolution import Rules, evolve
 from identity_core.domain.dids.state import DidState, SpentChallenge
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)

@@ -6,17 +6,13 @@ Its document lists the keys that were replaced beside it, of tokens and of check
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import orjson
 
 from identity_codec.values import value_class
-from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log import change_json
-from identity_core.domain.dids.log.chain import Chain, fold
-from identity_core.domain.dids.log.entry import signer_of
-from identity_core.domain.dids.log.service_keys import Replacement, read_replacements
-from identity_core.domain.dids.state import LOG_KEY_RETIRED, DidState, LogInvalid
+from identity_core.domain.dids.logs import Apply, fold, signer_of
+from identity_core.domain.dids.service_keys import Replacement, read_replacements
+from identity_core.domain.dids.state import LOG_KEY_RETIRED, LogInvalid
 
 
 @value_class
@@ -45,12 +41,11 @@ def check_not_retired(retired: Mapping[str, int], entry: bytes, index: int) -> N
         )
 
 
-def read(lines: Sequence[bytes]) -> LogKeyHistory:
-    """Return the content of the whole log, oldest entry first. Raises ``LogInvalid`` for one that does not hold, or is
-    another DID's."""
-    if not lines:
-        raise LogInvalid("The service log is empty.")
-    states = list(fold(Chain(_method(lines[0]), Rules()).apply, lines))
+def read(lines: Sequence[bytes], apply: Apply) -> LogKeyHistory:
+    """Return the content of the whole log, one entry at least, oldest first.
+
+    ``apply`` is that of the method of the DID. Raises ``LogInvalid`` for one that does not hold, or is another DID's."""
+    states = list(fold(apply, lines))
     generations: list[str] = []
     retired: dict[str, int] = {}
     for state, line in zip(states, lines, strict=True):
@@ -59,18 +54,12 @@ def read(lines: Sequence[bytes]) -> LogKeyHistory:
         if state.update_keys[0] not in generations:
             generations.append(state.update_keys[0])
         if state.operation == LOG_KEY_RETIRED:
-            said = change_json.read_retired(orjson.loads(line)["parameters"]["change"]["retired"])
+            # The method has checked the form.
+            said = orjson.loads(line)["parameters"]["change"]["retired"]
+            key, size = said["multikey"], said["treeSize"]
             # Said twice, the earlier holds: nothing that was refused once counts again.
-            retired[said.multikey] = min(said.tree_size, retired.get(said.multikey, said.tree_size))
-    newest: DidState = states[-1]
-    replaced = read_replacements(states)
-    return LogKeyHistory(str(newest.did), tuple(generations), newest.next_key_hashes, retired, replaced)
-
-
-def _method(first: bytes) -> str:
-    """The method that the first entry names; that it is the DID's is for the fold to say."""
-    try:
-        parameters: Any = orjson.loads(first)["parameters"]
-        return str(parameters["method"]).split(":")[1]
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise LogInvalid("The service log has no first entry.") from error
+            retired[key] = min(size, retired.get(key, size))
+    newest = states[-1]
+    return LogKeyHistory(
+        str(newest.did), tuple(generations), newest.next_key_hashes, retired, read_replacements(states)
+    )
