@@ -17,7 +17,7 @@ from identity_did_ids.evolution import Rules
 
 from identity_client import challenge
 from identity_codec import ed25519
-from identity_core.domain.dids import comparison, keys
+from identity_core.domain.dids import keys, logs
 from identity_core.domain.dids.changes import Authorization, Change
 from identity_core.domain.dids.keys import Key
 from identity_core.ports.ledger import Receipt
@@ -79,7 +79,7 @@ class Story:
         after = self._chain.apply(before, entry)
         sequence = len(self.lines) + 1
         receipt = Receipt(hashlib.sha256(entry).hexdigest(), sequence, sequence, at)
-        version = IndexedVersion(after, receipt, comparison.changes(before, after))
+        version = IndexedVersion(after, receipt, logs.changes(before, after))
         self.lines.append(entry)
         self.versions.append(version)
         return version

@@ -101,7 +101,7 @@ class Runtime:
     @property
     def signer(self) -> LogSigner:
         """Return the signer of log entries."""
-        return self.jobs.follow.signer
+        return self.jobs.signer
 
     @property
     def mismatch(self) -> Callable[[], IdentityError | None]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from identity_commands.verify_log import unnamed_keys, verify
-from identity_did_ids.chain import apply_of
 from identity_did_ids.entry import multihash, proof_config, proof_value
+from identity_did_ids.service_log import read as read_service_log
 from identity_kit.conformance.controller import WalletSigner
 from nacl.signing import SigningKey
 from playwright.sync_api import Page, expect
@@ -21,9 +21,7 @@ from identity_codec import jcs, multibase, multikey
 from identity_codec.times import printed
 from identity_core.api.contract import load_document
 from identity_core.domain.dids.changes import RetireLogKey, RotateLogKey
-from identity_core.domain.dids.logs import key_hash
-from identity_core.domain.dids.service_log import check_not_retired
-from identity_core.domain.dids.service_log import read as read_service_log
+from identity_core.domain.dids.logs import check_not_retired, key_hash
 from identity_core.domain.dids.state import LogInvalid
 from identity_tlog.leaf import LogLeaf, verify_entry
 from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_line, cosignature_message, sign_checkpoint
@@ -534,7 +532,7 @@ def test_the_browser_takes_no_entry_of_a_retired_key(verifying: Page) -> None:
     by_old = [leaf(number, RandomLife(0).entries[0]) for number in range(1, 5)]
     for sizes in ((), (4, 3)):
         life = service_life(*sizes)
-        history = read_service_log(life.entries, apply_of(life.entries))
+        history = read_service_log(life.entries)
         beside, named = log_of(life.entries), str(life.state.did)
         for index, one in enumerate(by_old):
             taken = paste(verifying, place(index, leaves=by_old), beside=beside, service_did=named)

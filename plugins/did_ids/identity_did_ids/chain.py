@@ -8,7 +8,7 @@ the documents.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Create, Deactivate, SetStrictEvidence, has_step
 from identity_core.domain.dids.did import SERVICE_CONTEXTS, Did
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.dids.logs import Apply, LogKeys, multihash
+from identity_core.domain.dids.logs import LogKeys, multihash
 from identity_core.domain.dids.state import MAX_RECOVERY_WINDOW, RECOVERY_WINDOW, DidState, LogInvalid
 from identity_core.errors import IdentityError, InvalidDid, InvalidDocument
 from identity_did_ids import change_json, evidence, evolution, log_keys, past
@@ -273,15 +273,6 @@ class Chain:
         if proof != expected or entry.parameters["change"]["proofBy"] != _proof_by(before, signer, entry.time):
             raise LogInvalid("The proof says something else than the entry.")
         return replace(after, entry_hash=entry.hash)
-
-
-def apply_of(lines: Sequence[bytes]) -> Apply:
-    """Return the ``apply`` of the method that the first entry of a log names; the fold checks that the DID is one of it. Raises
-    ``LogInvalid``: when the log is empty, or names no method."""
-    method = entries.method_of(entries.parse(lines[0]).parameters) if lines else None
-    if method is None:
-        raise LogInvalid("The log has no first entry that names its method.")
-    return Chain(method, Rules()).apply
 
 
 def _proof_by(before: DidState, signer: str, at: datetime) -> str:

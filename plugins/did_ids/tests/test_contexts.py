@@ -179,7 +179,7 @@ def test_contexts_of_another_form_are_refused(change: Callable[[Any], object]) -
 
 
 def test_the_end_of_a_grace_period_brings_no_context() -> None:
-    """It was in force before its entry was written."""
+    """The version was in force before its entry was written."""
     life = HanasLife(OLD, HUB)
     at = life.later()
     end = at.replace(microsecond=0) + timedelta(hours=1)

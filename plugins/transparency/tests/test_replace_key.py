@@ -11,22 +11,23 @@ from typing import Any
 
 import pytest
 from identity_commands.verify_log import verify
-from identity_did_ids.chain import apply_of
+from identity_did_ids import service_log
 from identity_did_ids.method import DidIds, DidIdsSettings
+from identity_did_ids.service_keys import TYPE, Replacement, token_key_name
 from identity_oauth.use_cases.token_keys import GetJwks, TokenKeys
 from identity_oauth.use_cases.tokens import AuthenticateToken, IssueToken
 from identity_oauth.wire import IssueTokenRequest
+from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.replace_key import MOST_LISTED, ReplacedKey, ReplaceServiceKey, no_succession
 
 from identity_codec import ed25519, multikey
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
-from identity_core.domain.dids import requests, service_log
+from identity_core.domain.dids import requests
 from identity_core.domain.dids.changes import Authorization, Update
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import ServiceEntry
 from identity_core.domain.dids.logs import fold
-from identity_core.domain.dids.service_keys import TYPE, Replacement, token_key_name
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import AuthFailed, PluginUnavailable, StorageMismatch
 from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateApiKey
@@ -168,7 +169,7 @@ def test_service_log_lists_it_and_every_reader_checks_who_asked(tmp_path: Path) 
         last = await replaced(service, compromised=True)
         lines = await service.lines(Did.parse(done.service_did))
         assert verify(b"\n".join(lines)).versions == 5
-        history = service_log.read(lines, apply_of(lines))
+        history = service_log.read(lines)
         assert [(one.number, one.multikey, one.compromised) for one in history.replaced] == [
             (2, done.multikey, False),
             (3, last.multikey, True),
@@ -211,7 +212,7 @@ def test_crash_before_entry_changes_nothing(
 
 def test_service_log_is_found_after_crash(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
-        tree = service.rooms.store.service_did
+        tree = TransparencyTree(service.rooms.store.database)
         noted = tree.begin_service
 
         async def crash(_: str) -> str:
@@ -277,7 +278,7 @@ def test_the_document_keeps_the_newest_and_its_log_all(tmp_path: Path) -> None:
         lines = await service.lines(Did.parse(done.service_did))
         listed = json.loads(lines[-1])["state"]["service"]
         assert len(listed) == MOST_LISTED
-        assert len(service_log.read(lines, apply_of(lines)).replaced) == MOST_LISTED + 2
+        assert len(service_log.read(lines).replaced) == MOST_LISTED + 2
         assert (await Process.open_on(service)).keys.name == f"token-{MOST_LISTED + 3}"
 
     run(tmp_path, story)

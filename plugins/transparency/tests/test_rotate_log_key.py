@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 from identity_commands.verify_log import verify
-from identity_did_ids.chain import apply_of
+from identity_did_ids import service_log
 from identity_did_ids.method import DidIds, DidIdsSettings
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.follow import FollowServiceLog
 from identity_transparency.use_cases.rotate_log_key import RotateServiceKey
 from identity_transparency.use_cases.service_log import ServiceLog
 
 from identity_codec import ed25519, multikey
-from identity_core.domain.dids import keys, service_log
+from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import AddService, NewService, Update
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.logs import key_hash, signer_of
@@ -26,7 +28,7 @@ from identity_core.errors import DidQuarantined, InvalidDocument, InvalidRequest
 from identity_core.ports.custodian import KeyNotHeld
 from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import Created
-from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
+from identity_core.use_cases.dids.log_keys import LogSigner
 from tests.rooms import ORIGIN, Rooms, secret_of, update_of
 
 
@@ -100,7 +102,7 @@ class Service:
 
     def follow_of(self, signer: LogSigner, retired: dict[str, int]) -> FollowServiceLog:
         return FollowServiceLog(
-            signer, self.rooms.check.methods, self.rooms.ledger, self.rooms.store.service_did, self.rooms.clock, retired
+            signer, self.rooms.ledger, TransparencyTree(self.rooms.store.database), self.rooms.clock, retired
         )
 
     async def rotate(self, **how: Any) -> Any:
@@ -126,7 +128,7 @@ class Service:
             rooms.clock,
             None,
         )
-        return ServiceLog(writer, follow, DidIds(DidIdsSettings()), rooms.store.service_did, ORIGIN)
+        return ServiceLog(writer, follow, DidIds(DidIdsSettings()), TransparencyTree(rooms.store.database), ORIGIN)
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -176,7 +178,7 @@ def test_each_process_goes_on_to_next_key_and_old_one_is_retired(tmp_path: Path)
         # What the service log says, and that anybody can check it.
         lines = await service.lines(Did.parse(done.service_did))
         assert verify(b"\n".join(lines)).versions == 3
-        history = service_log.read(lines, apply_of(lines))
+        history = service_log.read(lines)
         assert (history.generations, history.next_key_hashes) == ((first, second), (key_hash(second), key_hash(third)))
         # 2 entries of the DID, the service's first and its second: those are the entries of before.
         assert history.retired == {first: 4} == service.retired
@@ -403,18 +405,18 @@ def test_a_service_log_that_was_rolled_back_retires_nothing_less(tmp_path: Path)
         done = await service.rotate()
         lines = await service.lines(Did.parse(done.service_did))
         for cut in (1, 2):
-            assert service_log.read(lines[:cut], apply_of(lines[:cut])).retired == {}
+            assert service_log.read(lines[:cut]).retired == {}
         follow = service.rooms.writer.signer.generations
         await follow.now()
         assert service.rooms.check.retired == service.retired != {}
         for spoilt in ([], lines[1:], [lines[0], lines[2]], [lines[0], lines[1], lines[1]], [b"{}"], [b"x"]):
             with pytest.raises(LogInvalid):
-                service_log.read(spoilt, apply_of(spoilt))
+                service_log.read(spoilt)
 
     run(tmp_path, story)
 
 
 def test_a_did_is_no_service_log_because_it_says_so() -> None:
     with pytest.raises(LogInvalid):
-        service_log.read([b"null"], apply_of([b"null"]))
+        service_log.read([b"null"])
     assert keys.ED25519.name == multikey.ED25519
