@@ -13,6 +13,7 @@ from importlib.util import spec_from_loader
 from types import ModuleType
 from typing import Final
 
+MODULES_OF_DID_IDS: Final = ("evidence", "evolution", "foreign", "revision")
 # Old name to new name, also of the modules below it. An entry comes before that of a package which contains it.
 MOVED: Final = {
     "identity_core.client.handover": "identity_bound_credentials.handover",
@@ -24,7 +25,7 @@ MOVED: Final = {
     "identity_core.crypto": "identity_codec",
     "identity_core.domain.delegations.action": "identity_client.action",
     "identity_core.domain.dids.comparison": "identity_core.domain.dids.logs",
-    **{f"identity_core.domain.dids.{one}": f"identity_did_ids.{one}" for one in ("evidence", "evolution")},
+    **{f"identity_core.domain.dids.{each}": f"identity_did_ids.{each}" for each in MODULES_OF_DID_IDS},
     "identity_core.domain.dids.jwk": "identity_codec.jwk",
     "identity_core.domain.dids.log": "identity_did_ids",
     "identity_core.domain.jose": "identity_codec.jose",

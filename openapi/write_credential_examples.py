@@ -33,6 +33,7 @@ from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
 from identity_client import data_integrity
 from identity_codec import ed25519, multibase, times
+from identity_codec.multibase import base58btc_encode
 from identity_codec.structs import plain
 from identity_core.api.credentials import credentials, record, schema, schemas, shown
 from identity_core.domain.callers import ApiKey, Caller
@@ -262,7 +263,7 @@ class CredentialTelling:
         """Signed by the story's log key."""
         config = {"@context": document["@context"], **entry.proof_config(self.story.log_key, document["validFrom"])}
         signature = ed25519.sign(self.story.log_secret, data_integrity.proof_input(config, document))
-        document["proof"] = {**config, "proofValue": entry.proof_value(signature)}
+        document["proof"] = {**config, "proofValue": base58btc_encode(signature)}
         return SignedStatusList(1, entry.canonical(document))
 
 

@@ -16,6 +16,7 @@ from identity_kit.conformance.controller import Controller, Life, WalletSigner
 
 from identity_client import challenge, data_integrity
 from identity_codec import jcs, multibase
+from identity_codec.multibase import base58btc_encode
 from identity_core.domain.dids.changes import Create, NewService
 from identity_core.domain.dids.did import SERVICE_CONTEXTS
 from identity_core.domain.dids.state import LogInvalid
@@ -112,7 +113,7 @@ def asked_again(body: Json, life: RandomLife) -> None:
 
 def sealed(body: Json, proof: Json, signer: WalletSigner) -> bytes:
     config = {name: proof[name] for name in proof if name != "proofValue"}
-    value = entry.proof_value(signer._pair.sign(data_integrity.proof_input(config, body)))
+    value = base58btc_encode(signer._pair.sign(data_integrity.proof_input(config, body)))
     return jcs.canonicalize(body | {"proof": [config | {"proofValue": value}]})
 
 

@@ -20,6 +20,7 @@ from identity_kit.conformance.controller import Controller, Life, WalletSigner, 
 
 from identity_client import challenge, data_integrity
 from identity_codec import jcs
+from identity_codec.multibase import base58btc_encode
 from identity_codec.times import parse, printed
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
@@ -187,7 +188,7 @@ def rewritten(line: bytes, before: bytes, change: Callable[[Json], object], sign
     body["versionId"] = json.loads(before)["versionId"]
     body["versionId"] = f"{number}-{entry.multihash(jcs.canonicalize(body))}"
     config = {name: proof[name] for name in proof if name != "proofValue"}
-    value = entry.proof_value(signer._pair.sign(data_integrity.proof_input(config, body)))
+    value = base58btc_encode(signer._pair.sign(data_integrity.proof_input(config, body)))
     return jcs.canonicalize(body | {"proof": [config | {"proofValue": value}]})
 
 

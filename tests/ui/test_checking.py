@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from identity_commands.verify_log import unnamed_keys, verify
-from identity_did_ids.entry import multihash, proof_config, proof_value
+from identity_did_ids.entry import multihash, proof_config
 from identity_did_ids.service_log import read as read_service_log
 from identity_kit.conformance.controller import WalletSigner
 from nacl.signing import SigningKey
@@ -18,6 +18,7 @@ from playwright.sync_api import Page, expect
 
 from identity_client.data_integrity import proof_input
 from identity_codec import jcs, multibase, multikey
+from identity_codec.multibase import base58btc_encode
 from identity_codec.times import printed
 from identity_core.api.contract import load_document
 from identity_core.domain.dids.changes import RetireLogKey, RotateLogKey
@@ -115,7 +116,7 @@ def committed(parameters: Entry, signer: WalletSigner) -> str:
     body["versionId"] = json.loads(first)["versionId"]
     body["versionId"] = f"2-{multihash(jcs.canonicalize(body))}"
     config = proof_config(signer.multikey, now)
-    value = proof_value(signer._pair.sign(proof_input(config, body)))
+    value = base58btc_encode(signer._pair.sign(proof_input(config, body)))
     return f"{first.decode()}\n{jcs.canonicalize(body | {'proof': [config | {'proofValue': value}]}).decode()}\n"
 
 

@@ -20,7 +20,6 @@ from identity_codec.values import replace, value_class
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
-from identity_core.domain.dids.revision import Revision
 from identity_core.errors import IdentityError
 
 CREATE: Final = "create"
@@ -145,10 +144,7 @@ def due(state: DidState) -> datetime | None:
 
 def expire(state: DidState, at: datetime) -> DidState:
     """The version without the keys whose grace ends at ``at``; its entry is not written yet."""
-    revision = Revision.of(state.document, ())
     gone = [method for method in state.document.methods if method.revoked == at]
-    for method in gone:
-        revision.remove_key(method.id)
     return replace(
         state,
         version_id=state.version_id + 1,
@@ -156,7 +152,7 @@ def expire(state: DidState, at: datetime) -> DidState:
         operation=KEY_EXPIRED,
         entry_hash="",
         previous_hash=state.entry_hash or None,
-        document=revision.document(),
+        document=state.document.without({method.id for method in gone}),
         key_id=None,
         spent_challenges=unexpired(state.spent_challenges, at),
         retired_keys=state.retired_keys + tuple(digest(method.multibase) for method in gone),

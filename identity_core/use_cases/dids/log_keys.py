@@ -62,11 +62,9 @@ class Generations(Protocol):
 
     async def fresh(self) -> None:
         """Reads it where that was not done in the last second. Raises what ``now`` raises."""
-        ...
 
     async def now(self) -> None:
         """Reads it. Raises ``LedgerUnavailable``, ``StorageMismatch`` for a log that is not this custodian's."""
-        ...
 
 
 class KnownGenerations:

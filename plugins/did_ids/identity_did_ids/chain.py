@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from identity_client.data_integrity import check_signature, signer_of_proof
 from identity_codec import times
+from identity_codec.multibase import base58btc_encode
 from identity_codec.values import replace, value_class
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Create, Deactivate, SetStrictEvidence, has_step
@@ -129,7 +130,7 @@ class DraftedEntry:
 
     def sealed(self, signature: bytes) -> bytes:
         """The finished entry, as JCS: one entry has one form."""
-        proof = self.config | {"proofValue": entries.proof_value(signature)}
+        proof = self.config | {"proofValue": base58btc_encode(signature)}
         return self.body.octets(self.version_id, entries.canonical_plain(proof))
 
 
@@ -190,13 +191,13 @@ class Chain:
             case _:
                 return keys
 
-    def apply(self, state: DidState | None, octets: bytes) -> DidState:
+    def apply(self, state: DidState | None, entry: bytes) -> DidState:
         """The state after the entry. Raises ``LogInvalid`` with the ``version`` in its details, ``HistoryNeeded``."""
         try:
-            if len(octets) > MAX_ENTRY:
+            if len(entry) > MAX_ENTRY:
                 raise LogInvalid("The entry is too large.")
-            entry = entries.parse_canonical(octets)
-            return self._first(entry) if state is None else self._next(state, entry)
+            read = entries.parse_canonical(entry)
+            return self._first(read) if state is None else self._next(state, read)
         except history.HistoryNeeded:
             raise
         except (IdentityError, ValueError, KeyError, TypeError, AttributeError) as error:

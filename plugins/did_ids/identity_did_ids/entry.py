@@ -167,11 +167,6 @@ def signing_input(config: Mapping[str, Any], octets: bytes) -> bytes:
     return hashlib.sha256(canonical_plain(config)).digest() + hashlib.sha256(octets).digest()
 
 
-def proof_value(signature: bytes) -> str:
-    """The multibase form of a signature."""
-    return multibase.base58btc_encode(signature)
-
-
 def check_proof(
     proof: Mapping[str, Any], document: Mapping[str, Any], signers: Collection[str], now: datetime | None = None
 ) -> str:

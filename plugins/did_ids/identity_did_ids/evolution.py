@@ -39,11 +39,11 @@ from identity_core.domain.dids.changes import (
 from identity_core.domain.dids.did import SERVICE_CONTEXTS, Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import Key, PublicKey
-from identity_core.domain.dids.revision import Revision
 from identity_core.domain.dids.state import DidState, digest
 from identity_core.errors import DidDeactivated, DidExists, DidNotFound, InvalidDocument, VersionConflict
 from identity_did_ids import evidence, past
 from identity_did_ids.evidence import Authorized
+from identity_did_ids.revision import Revision
 
 MAX_UPDATE_KEYS: Final = 10
 MAX_OPERATIONS: Final = 50

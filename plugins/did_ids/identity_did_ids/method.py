@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
-from identity_core.domain.dids.changes import Change
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.logs import LogKeys
 from identity_core.domain.dids.state import DidState
-from identity_did_ids.chain import Chain, DraftedEntry
+from identity_did_ids.chain import Chain
 from identity_did_ids.evolution import Rules
 
 
@@ -74,8 +72,9 @@ TRAITS: Final = {
 }
 
 
-class DidIds:
-    """``DescribedDidMethod``: pure, deterministic, without I/O."""
+class DidIds(Chain):
+    """``DescribedDidMethod``: pure, deterministic, without I/O. The identifier is 46 characters of base58btc: the multihash of the first
+    entry."""
 
     mutable = True
     pre_rotates = True
@@ -89,34 +88,14 @@ class DidIds:
             strict_evidence=settings.strict_evidence,
             recovery_window=timedelta(hours=settings.recovery_window_hours),
         )
-        self._chain = Chain(settings.name, rules)
+        super().__init__(settings.name, rules)
 
     @property
     def name(self) -> str:
         """The method name."""
-        return self._chain.method
-
-    def check(self, did: Did) -> None:
-        """The identifier is 46 characters of base58btc: the multihash of the first entry."""
-        self._chain.check(did)
-
-    def draft(
-        self,
-        state: DidState | None,
-        change: Change,
-        at: datetime,
-        *,
-        signer: str,
-        next_keys: LogKeys | None = None,
-    ) -> DraftedEntry:
-        """Runs the rules, writes the document that comes out into an entry, and mints the DID when it is the first."""
-        return self._chain.draft(state, change, at, signer=signer, next_keys=next_keys)
-
-    def apply(self, state: DidState | None, entry: bytes) -> DidState:
-        """Checks hash chain, signature and evidence, runs the rules again, and compares."""
-        return self._chain.apply(state, entry)
+        return self.method
 
     def expand(self, did: Did) -> DidState | None:
-        """Nothing: without its log, this identifier is just a hash."""
+        """Return None: without its log, this identifier is a hash. Raises ``InvalidDid``."""
         self.check(did)
         return None

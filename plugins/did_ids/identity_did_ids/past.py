@@ -6,7 +6,6 @@ from datetime import datetime
 
 from identity_codec.values import replace
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.dids.revision import Revision
 from identity_core.domain.dids.state import DidState, HistoryNeeded, PastVersion
 from identity_core.errors import DidNotFound, InvalidDocument
 
@@ -33,11 +32,8 @@ def restorable(state: DidState, version_id: int, at: datetime) -> PastVersion:
                 "recoveryWindow": int(state.recovery_window.total_seconds()),
             },
         )
-    revision = Revision.of(found.document, ())
-    for method in found.document.methods:
-        if method.revoked is not None and method.revoked <= at:
-            revision.remove_key(method.id)
-    return replace(found, document=revision.document())
+    gone = {method.id for method in found.document.methods if method.revoked is not None and method.revoked <= at}
+    return replace(found, document=found.document.without(gone))
 
 
 def known_before(before: DidState, after: DidState) -> DidDocument:

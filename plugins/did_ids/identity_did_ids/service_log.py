@@ -46,11 +46,9 @@ class FollowedServiceLog(Protocol):
 
     async def now(self) -> None:
         """Read it. Raises ``LedgerUnavailable``; ``StorageMismatch``: when it is not the log of the custodian's keys."""
-        ...
 
     async def tell(self, hearer: Callable[[LogKeyHistory], Awaitable[None]]) -> None:
         """Call ``hearer`` with the history, now and whenever it has grown. Raises what ``hearer`` raises."""
-        ...
 
 
 def read(lines: Sequence[bytes]) -> LogKeyHistory:

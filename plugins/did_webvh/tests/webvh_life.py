@@ -14,6 +14,7 @@ from identity_kit.conformance.controller import Controller, Life, WalletSigner
 
 from identity_client import challenge, data_integrity
 from identity_codec import multikey
+from identity_codec.multibase import base58btc_encode
 from identity_core.domain.dids.changes import (
     AddService,
     AddVerificationMethod,
@@ -100,7 +101,7 @@ def sealed(body: dict[str, Any], signer: WalletSigner, **config: Any) -> bytes:
     """``body`` with a good proof of ``signer``, whose configuration ``config`` changes."""
     said = entries.proof_config(signer.multikey, body["versionTime"]) | config
     signature = signer._pair.sign(data_integrity.proof_input(said, body))
-    return entries.canonical(body | {"proof": [said | {"proofValue": entries.proof_value(signature)}]})
+    return entries.canonical(body | {"proof": [said | {"proofValue": base58btc_encode(signature)}]})
 
 
 def weak_key() -> str:

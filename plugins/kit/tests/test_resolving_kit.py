@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from _pytest.outcomes import Failed
+from identity_did_ids import foreign
 from identity_kit.conformance.resolving import Opened, Outside, ResolvingDidMethodConformance
 
-from identity_core.domain.dids import foreign
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.state import DidState, LogInvalid

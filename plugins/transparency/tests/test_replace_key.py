@@ -210,18 +210,15 @@ def test_crash_before_entry_changes_nothing(
     run(tmp_path, story)
 
 
-def test_service_log_is_found_after_crash(tmp_path: Path) -> None:
+def test_service_log_is_found_after_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(service: Service) -> None:
-        tree = TransparencyTree(service.rooms.store.database)
-        noted = tree.begin_service
-
-        async def crash(_: str) -> str:
+        async def crash(_: TransparencyTree, __: str) -> str:
             raise PluginUnavailable("The process is killed here.")
 
-        tree.begin_service = crash  # type: ignore[method-assign]
-        with pytest.raises(PluginUnavailable):
-            await replaced(service)
-        tree.begin_service = noted  # type: ignore[method-assign]
+        with monkeypatch.context() as killed:
+            killed.setattr(TransparencyTree, "begin_service", crash)
+            with pytest.raises(PluginUnavailable):
+                await replaced(service)
         done = await replaced(service)
         assert done.number == 2
         assert len({line.did for line in await service.rooms.ledger.entries_after(0, 10)}) == 1

@@ -33,12 +33,10 @@ class TabledCurve(Curve, Protocol):
     @property
     def offset(self) -> Offset:
         """Return the offset of all entries."""
-        ...
 
     @property
     def tabled(self) -> WeakSet[AffineBases]:
         """Return the object whose memory is counted."""
-        ...
 
 
 class AffinePoints:

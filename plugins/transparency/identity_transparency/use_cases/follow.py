@@ -32,11 +32,9 @@ class ServiceName(Protocol):
 
     async def service_did(self) -> str | None:
         """The DID; None before the first rotation of the log key."""
-        ...
 
     async def begin_service(self, did: str) -> str:
         """The same, which is ``did`` from now on where there was none. Durable on return."""
-        ...
 
 
 FRESH_SECONDS: Final = 1.0
@@ -101,7 +99,7 @@ class FollowServiceLog(Repeating):
             history = service_log.read(lines)
         except LogInvalid as error:
             raise StorageMismatch(f"The service log does not hold: {error}") from error
-        held = await self._held(history)
+        held = await self._held_keys(history)
         if not held or held[-1].multikey != history.generations[-1]:
             raise StorageMismatch("The service log is not of the keys that the custodian holds.")
         for hearer in self.hearers:
@@ -113,7 +111,7 @@ class FollowServiceLog(Repeating):
         self.signer.older = tuple(key for key in held[:-1] if key.multikey not in history.retired)
         self.signer.next_key_hashes = tuple(one for one in history.next_key_hashes if one != own)
 
-    async def _held(self, history: LogKeyHistory) -> list[LogKey]:
+    async def _held_keys(self, history: LogKeyHistory) -> list[LogKey]:
         """The generations that the custodian holds, oldest first. Raises ``StorageMismatch`` where it holds another key in the place of
         one."""
         held = []
