@@ -11,7 +11,7 @@ Left out on purpose: field elements, uncompressed points, points outside the sub
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NewType, Protocol, TypeVar, runtime_checkable
+from typing import Any, Final, NewType, Protocol, TypeVar, runtime_checkable
 
 ORDER: Final = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
 """r, the prime order of G1, G2 and the target group."""
@@ -166,6 +166,38 @@ class Curve(Protocol):
 
     def point_sums(self, points: Sequence[G1], /) -> PointSums:
         """Sums over these points."""
+
+
+class BaseCurve:
+    """The part of ``Curve`` that is alike in every backend, given identity, generators, ``_uncompress_g1`` and ``_uncompress_g2``."""
+
+    def __init__(self, identity: Any, g1_generator: Any, g2_generator: Any) -> None:
+        self._identity = identity
+        self._generators = g1_generator, g2_generator
+
+    def g1_identity(self) -> Any:
+        """Return the identity of G1."""
+        return self._identity
+
+    def g1_generator(self) -> Any:
+        """Return the standard generator of G1."""
+        return self._generators[0]
+
+    def g2_generator(self) -> Any:
+        """Return the standard generator of G2."""
+        return self._generators[1]
+
+    def g1s_to_octets(self: Any, points: Sequence[Any], /) -> list[bytes]:
+        """Encode each point in 48 bytes."""
+        return [*map(self.g1_to_octets, points)]
+
+    def octets_to_g1(self: Any, octets: bytes, /) -> Any:
+        """Decode a point of G1. Raises ``InvalidPoint``."""
+        return decoded(octets, G1_OCTETS, self._uncompress_g1, self.g1_to_octets, self.g1_is_identity)
+
+    def octets_to_g2(self: Any, octets: bytes, /) -> Any:
+        """Decode a point of G2. Raises ``InvalidPoint``."""
+        return decoded(octets, G2_OCTETS, self._uncompress_g2, self.g2_to_octets, self.g2_is_identity)
 
 
 def checked_dst(dst: bytes) -> bytes:
