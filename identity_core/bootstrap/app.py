@@ -42,6 +42,7 @@ from identity_core.throttle.memory import TokenBucketStorage
 from identity_core.throttle.policy import Limit, Policy, TokenBucketRateLimiter, parse_proxies
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
+from identity_core.use_cases.dids.log_keys import Generations
 from identity_core.use_cases.proofs.suite_1 import NoSuite
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.service import Dependencies
@@ -124,11 +125,14 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
         *(challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
         *(ApiKeyHandlers(*of_keys, opened.fingerprint), AuthHandlers(challenge, gate.trusted_proxies)),
         *(verification_handlers(opened), service_handlers(opened, dependencies), refusals, gate),
-        *(opened.jobs.follow, tags.credentials.get.access, opened.plugins, opened.jobs.suspicions, opened.key_watch),
+        *(tags.credentials.get.access, opened.plugins, opened.jobs.suspicions, opened.key_watch),
         *(TokenGrants(), TokenResources(opened.resources)),
         installation_state(opened, early[LogPlaces], early[Anchoring], early[ProofSuite]),
     )
-    return {type(each): each for each in shared} | {TokenBucketStorage: opened.buckets}
+    return {type(each): each for each in shared} | {
+        TokenBucketStorage: opened.buckets,
+        Generations: opened.signer.generations,
+    }
 
 
 def _ports(opened: Runtime) -> dict[type[Any], Any]:
