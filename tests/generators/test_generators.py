@@ -87,6 +87,21 @@ def test_datamodel_code_generator_makes_importable_models(tmp_path: Path) -> Non
     run(sys.executable, "-c", "import models; models.StatusGapsManifest", cwd=tmp_path)
 
 
+def test_generated_typescript_makes_the_five_calls(tmp_path: Path) -> None:
+    """The client compiles in strict mode and needs no dependency."""
+    npm, node = program("npm"), program("node")
+    (tmp_path / "client").mkdir()
+    generate("typescript-fetch", tmp_path / "client")
+    run(npm, "install", "--no-audit", "--no-fund", "--prefix", tmp_path, "typescript@5", "@types/node@20", cwd=tmp_path)
+    shutil.copy(Path(__file__).with_name("five_calls.ts"), tmp_path)
+    options = ("--strict", "--module", "nodenext", "--moduleResolution", "nodenext", "--target", "es2022")
+    tsc = tmp_path / "node_modules" / ".bin" / "tsc"
+    run(tsc, *options, "--types", "node", "--outDir", "dist", "five_calls.ts", cwd=tmp_path)
+    with local_server() as server:
+        printed = run(node, tmp_path / "dist" / "five_calls.js", server.url, server.api_key, cwd=tmp_path)
+    assert re.sub(r"did:\S+", "DID", printed).split("\n") == FIVE_CALLS
+
+
 @pytest.mark.parametrize("package", NODE_GENERATORS)
 def test_node_generators_make_a_client(package: str, tmp_path: Path) -> None:
     name, *arguments = NODE_GENERATORS[package]
