@@ -454,7 +454,7 @@ def _register(who: Holder, body: Any, more: dict[str, str]) -> Answer:
 # Names of schemas
 
 
-def test_absent_takes_the_name_of_another(either: Target) -> None:
+def test_no_client_takes_the_name_of_another(either: Target) -> None:
     mallory, ivo = either.stranger.holder(), either.stranger.holder()
     place = f"{either.wire.url}/api/v1/dids"
     for name in (

@@ -41,7 +41,7 @@ def test_another_agent_in_the_body_in_the_token_and_in_both(scene: Scene) -> Non
     assert scene.uses == 0
 
 
-def test_untargeted_but_the_agent_presents_a_token(scene: Scene) -> None:
+def test_only_the_agent_presents_a_token(scene: Scene) -> None:
     """Neither its holder nor the issuer nor anyone who found it."""
     body = scene.body()
     for who in (scene.people.hana, scene.people.ivo, scene.people.mallory):

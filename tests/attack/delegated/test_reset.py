@@ -42,7 +42,7 @@ def newcomer(scene: Scene, agent: Holder | None = None) -> Searcher:
     return Searcher(Scene(people, scene.credential_id, delegation, scene.holder, agent), set(range(151)))
 
 
-def test_unrelated_but_the_holder_signs_it(people: People) -> None:
+def test_only_the_holder_signs_it(people: People) -> None:
     scene = used_up(people).scene
     unrelated = people.target.stranger.holder()
     for who, expected in ((scene.agent, 403), (people.ivo, 403), (unrelated, 404)):
