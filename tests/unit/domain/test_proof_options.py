@@ -1,4 +1,4 @@
-"""The options of a Data Integrity proof, whoever reads it (VC Data Integrity 1.0, "Proofs")."""
+"""Options of a Data Integrity proof, for all readers of them (VC Data Integrity 1.0, "Proofs")."""
 
 from __future__ import annotations
 
