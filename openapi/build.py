@@ -25,7 +25,7 @@ from typing import Any, Final
 import yaml
 
 from identity_codec.structs import Types
-from identity_core.extension.opening import CompositionError, compose
+from identity_core.extension.compose import CompositionError, compose
 from openapi.client_rules import adapt
 from openapi.error_classes import TEXTS, error_members, write_members
 from openapi.error_classes import write_stub as write_error_stub
@@ -83,7 +83,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def read(source: Path) -> Json:
-    """Return a source file. Aliases become copies, so that no one changes two places at once."""
+    """Return a source file. Aliases become copies, so that a change of one place does not change another."""
     loaded = yaml.load(source.read_text(encoding="utf-8"), Loader=_Loader)
     copied: Json = json.loads(json.dumps(loaded, allow_nan=False))
     return copied

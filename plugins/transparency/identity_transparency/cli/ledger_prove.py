@@ -151,13 +151,19 @@ def _followed(
     raise refusal
 
 
-def _summary(proven: ProvenEntry) -> dict[str, Any]:
-    leaf, checkpoint = proven.leaf, proven.signed.checkpoint
+def entry_summary(leaf: LogLeaf) -> dict[str, Any]:
+    """Return the members that say which entry it is."""
     return {
         "did": leaf.did,
         "versionId": leaf.version,
         "transactionHash": leaf.transaction_hash,
         "recordedAt": times.printed(leaf.recorded_at),
+    }
+
+
+def _summary(proven: ProvenEntry) -> dict[str, Any]:
+    leaf, checkpoint = proven.leaf, proven.signed.checkpoint
+    return entry_summary(leaf) | {
         "origin": checkpoint.origin,
         "index": leaf.index,
         "treeSize": checkpoint.size,
