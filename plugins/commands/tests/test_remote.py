@@ -126,7 +126,7 @@ def test_a_row_sends_its_operation(
 
     def call(self: Client, *asked: str, body: Any = None, query: Any = None, **_: Any) -> None:
         sent.append((*asked, body, {name: value for name, value in query.items() if value is not None}))
-        raise ServiceUnreachable("nobody is there")
+        raise ServiceUnreachable("the service does not answer")
 
     monkeypatch.setattr(Client, "call", call)
     Commands({"IDENTITY_API_KEY": "k"}).refused(*words)

@@ -88,8 +88,10 @@ class CheckpointGuard(RollbackGuard):
 async def accept_rollback(
     settings: Settings, agreed: Callable[[Rollback], bool], *, new_origin: str | None = None
 ) -> Rollback:
-    """Goes on from the databases as they are, if ``agreed``; with ``new_origin`` the log has that name from then on. The service must not
-    run. Raises ``StartError``."""
+    """Continue from the databases as they are, if ``agreed``; with ``new_origin`` the log has that name from then on.
+
+    The service must not run. Raises ``StartError``.
+    """
     if new_origin is not None:
         check_new_origin(settings, new_origin)
     with told_at_start(settings):

@@ -60,7 +60,7 @@ def _sqlite(folder: Path) -> Diagnosis:
 
 
 def file_system(folder: Path, mounts: Path) -> str | None:
-    """The type of the file system that ``folder`` is on, or would be; None where no one says."""
+    """Return the type of the file system that ``folder`` is on, or would be; None where it is unknown."""
     try:
         lines = mounts.read_text().splitlines()
     except OSError:

@@ -104,7 +104,7 @@ def _data_directory(settings: Settings) -> Iterator[Diagnosis]:
         yield warn(f"others may look into {folder}", f"chmod 700 {folder}")
     else:
         yield ok(f"{folder}, for its owner only")
-    # Whoever can write a folder above can put another in its place, but for what a sticky one keeps.
+    # A user who can write a folder above can replace this one, unless the folder above is sticky.
     for above in folder.resolve().parents:
         if stat.S_IMODE(above.stat().st_mode) & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH:
             yield warn(f"every user can replace {folder}: {above} can be written by all", f"chmod o-w {above}")

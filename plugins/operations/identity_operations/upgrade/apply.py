@@ -2,7 +2,7 @@
 
 It is done to a copy first, which is looked at as a backup is; only then to the installation. On SQLite the copy is made here; on
 PostgreSQL it is the database into which the operator has put a backup, and what it lacks of the audit log says how old it is. A run that
-was killed leaves some databases brought up and others not, and the next run goes on. One is at work at a time.
+was killed leaves some databases brought up and others not, and the next run continues. One is at work at a time.
 """
 
 from __future__ import annotations

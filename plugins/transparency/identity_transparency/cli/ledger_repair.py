@@ -1,5 +1,7 @@
-"""The document index held against the ledger (``identity ledger audit``), and what mends what was found: ``identity ledger repair`` writes
-the index anew, ``identity ledger accept-rollback`` goes on from a backup that was put back on purpose, and says what that loses.
+"""Audit of the document index against the ledger (``identity ledger audit``), and its repairs.
+
+``identity ledger repair`` writes the index anew. ``identity ledger accept-rollback`` continues from a backup that was restored on
+purpose, and reports what that loses.
 """
 
 from __future__ import annotations
