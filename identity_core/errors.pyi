@@ -1,7 +1,7 @@
 """GENERATED from openapi/errors.yaml by `python -m openapi.build`: every refusal, one class a code. Do not edit.
 
-A class holds what the client sees: code, HTTP status, a message that is safe to show to anybody, and a remedy where one fits every
-case. ``details`` holds only JSON values and never a secret.
+A class holds what the client sees: code, HTTP status, a message that is safe to show to anybody, and the remedies.
+``details`` holds only JSON values and never a secret.
 """
 
 from collections.abc import Mapping
@@ -16,8 +16,11 @@ class IdentityError(Exception):
     status: ClassVar[int]
     message: ClassVar[str]
     remedy: ClassVar[str]
+    reasons: ClassVar[Mapping[str, str]]
     details: dict[str, JsonValue]
     def __init__(self, message: str | None = None, *, details: Mapping[str, JsonValue] | None = None) -> None: ...
+    def find_remedy(self) -> str: ...
+    def answer_details(self) -> dict[str, JsonValue]: ...
 
 CODES: Final[Mapping[str, type[IdentityError]]]
 

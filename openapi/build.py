@@ -25,9 +25,9 @@ from typing import Any, Final
 import yaml
 
 from identity_codec.structs import Types
-from identity_core.extension.opening import CompositionError, compose
+from identity_core.extension.compose import CompositionError, compose
 from openapi.client_rules import adapt
-from openapi.error_classes import error_members, write_members
+from openapi.error_classes import TEXTS, error_members, write_members
 from openapi.error_classes import write_stub as write_error_stub
 from openapi.served_operations import operations_of
 from openapi.wire_stub import write_stub
@@ -83,7 +83,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def read(source: Path) -> Json:
-    """Return a source file. Aliases become copies, so that no one changes two places at once."""
+    """Return a source file. Aliases become copies, so that a change of one place does not change another."""
     loaded = yaml.load(source.read_text(encoding="utf-8"), Loader=_Loader)
     copied: Json = json.loads(json.dumps(loaded, allow_nan=False))
     return copied
@@ -125,8 +125,7 @@ def bundle(*added: Path) -> Json:
         code: _error_example(code, entry) for code, entry in codes.items() if code in _referred(responses)
     }
     document[CATALOGUE] = {
-        code: {"status": entry["status"], "message": entry["message"], "meaning": entry["meaning"]}
-        for code, entry in codes.items()
+        code: {name: entry[name] for name in (*TEXTS, "meaning") if name in entry} for code, entry in codes.items()
     }
     for _, examples in sources.values():
         _show_examples(document, read(examples))
@@ -282,8 +281,7 @@ def _add_headers(response: Json, status: str, *more: str) -> None:
 
 
 def _error_example(code: str, entry: Mapping[str, Any]) -> Json:
-    remedy = {"remedy": entry["remedy"]} if "remedy" in entry else {}
-    details = {**remedy, **entry.get("details", {}), "requestId": EXAMPLE_REQUEST_ID}
+    details = {"remedy": entry["remedy"], **entry.get("details", {}), "requestId": EXAMPLE_REQUEST_ID}
     return {"summary": code, "value": {"error": {"code": code, "message": entry["message"], "details": details}}}
 
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 HEAD: Final = '''"""GENERATED from openapi/errors.yaml by `python -m openapi.build`: every refusal, one class a code. Do not edit.
 
-A class holds what the client sees: code, HTTP status, a message that is safe to show to anybody, and a remedy where one fits every
-case. ``details`` holds only JSON values and never a secret.
+A class holds what the client sees: code, HTTP status, a message that is safe to show to anybody, and the remedies.
+``details`` holds only JSON values and never a secret.
 """
 
 from collections.abc import Mapping
@@ -25,13 +25,17 @@ class IdentityError(Exception):
     status: ClassVar[int]
     message: ClassVar[str]
     remedy: ClassVar[str]
+    reasons: ClassVar[Mapping[str, str]]
     details: dict[str, JsonValue]
     def __init__(self, message: str | None = None, *, details: Mapping[str, JsonValue] | None = None) -> None: ...
+    def find_remedy(self) -> str: ...
+    def answer_details(self) -> dict[str, JsonValue]: ...
 
 CODES: Final[Mapping[str, type[IdentityError]]]
 '''
 # The codes that a class is not named after: what is called a blockchain on the wire is a ledger in the code.
 NAMES: Final = {"BLOCKCHAIN_ERROR": "LedgerUnavailable"}
+TEXTS: Final = ("status", "message", "remedy", "reasons")
 
 
 def error_members(errors: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -54,8 +58,7 @@ def _name(code: str) -> str:
 
 
 def _members(code: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    texts = {member: entry[member].strip() for member in ("message", "remedy") if member in entry}
-    return {"__doc__": entry["meaning"].strip(), "code": code, "status": entry["status"], **texts}
+    return {"__doc__": entry["meaning"].strip(), "code": code} | {name: entry[name] for name in TEXTS if name in entry}
 
 
 def _class(name: str, meaning: str) -> str:

@@ -17,13 +17,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from identity_did_ids.service_keys import CHECKPOINT, TYPE, Replacement
 from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
 from identity_transparency.domain.checkpoint_keys import succession_text
 from identity_transparency.domain.history import LoggedHistory
 
 from identity_codec import multibase, multikey, times
 from identity_core.domain.dids.changes import AddService, Deactivate, NewService
-from identity_core.domain.dids.log.service_keys import CHECKPOINT, TYPE, Replacement
 from identity_tlog.leaf import LogLeaf, Recorded
 from identity_tlog.note import Checkpoint, Note
 from identity_tlog.proofs import Span, TlogProof, consistency_spans, inclusion_spans, span_hash
@@ -69,7 +69,7 @@ SERVICE_DID, DID = str(SERVICE.state.did), str(HOLDER.state.did)
 
 
 def leaf(index: int, did: str = "", version: int = 1, entry: bytes = b"") -> LogLeaf:
-    """An entry of the log at this place; without a DID one that is nobody's."""
+    """Return an entry of the log at this place; by default its DID is unregistered."""
     did = did or f"did:key:z{index}"
     at = START + timedelta(minutes=index)
     return LogLeaf(index + 1, leaf_hash(b"%d" % index).hex(), index + 1, at, did, version, entry or b'{"n":%d}' % index)

@@ -21,8 +21,8 @@ from identity_codec.values import value_class
 from identity_core.api.request import NOTHING, Handler
 from identity_core.api.transport import READ
 from identity_core.errors import InvalidDid, InvalidRequest, NotFound
-from identity_core.extension.opening import compose
-from identity_core.extension.opening import operations as operations
+from identity_core.extension.compose import compose
+from identity_core.extension.compose import operations as operations
 from identity_core.settings import StartError
 
 

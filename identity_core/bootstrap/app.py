@@ -42,6 +42,7 @@ from identity_core.throttle.memory import TokenBucketStorage
 from identity_core.throttle.policy import Limit, Policy, TokenBucketRateLimiter, parse_proxies
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
+from identity_core.use_cases.dids.log_keys import Generations
 from identity_core.use_cases.proofs.suite_1 import NoSuite
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.service import Dependencies
@@ -59,18 +60,6 @@ def challenge_book(opened: Runtime) -> ChallengeBook:
         timedelta(seconds=chosen.lifetime_seconds),
         chosen.cap,
     )
-
-
-def auth_handlers(opened: Runtime, challenges: ChallengeBook) -> AuthHandlers:
-    """The handlers of the tag ``auth``."""
-    challenge = GetDidAuthChallenge(opened.reader, challenges, opened.clock)
-    return AuthHandlers(challenge, parse_proxies(opened.settings.server.trusted_proxies))
-
-
-def api_key_handlers(opened: Runtime) -> ApiKeyHandlers:
-    """The handlers of the tag ``api_keys``."""
-    keys = opened.keys
-    return ApiKeyHandlers(keys.create, keys.list, keys.get, keys.update, keys.rotate, keys.revoke, opened.fingerprint)
 
 
 def gate_of(opened: Runtime, challenges: ChallengeBook, own_tokens: Callable[[], OwnTokens | None]) -> Gate:
@@ -129,20 +118,21 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
     refusals = AuditRefusals(Record(opened.store.activity), opened.clock, quotas_of(opened))
     dependencies = Dependencies({})
     gate = gate_of(opened, challenges, lambda: early.get(OwnTokens))
+    keys, challenge = opened.keys, GetDidAuthChallenge(opened.reader, challenges, opened.clock)
+    of_keys = (keys.create, keys.list, keys.get, keys.update, keys.rotate, keys.revoke)
     shared = (
-        *(opened.store, tags.dids, tags.delegations),
-        *(tags.credentials, tags.proofs, tags.dashboard),
+        *(opened.store, tags.dids, tags.delegations, tags.credentials, tags.proofs, tags.dashboard),
         *(challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
-        *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
-        *(auth_handlers(opened, challenges), refusals, opened.jobs.follow, gate, tags.credentials.get.access),
-        *(opened.plugins, opened.jobs.suspicions, opened.key_watch),
-        *(
-            TokenGrants(),
-            TokenResources(opened.resources),
-            installation_state(opened, early[LogPlaces], early[Anchoring], early[ProofSuite]),
-        ),
+        *(ApiKeyHandlers(*of_keys, opened.fingerprint), AuthHandlers(challenge, gate.trusted_proxies)),
+        *(verification_handlers(opened), service_handlers(opened, dependencies), refusals, gate),
+        *(tags.credentials.get.access, opened.plugins, opened.jobs.suspicions, opened.key_watch),
+        *(TokenGrants(), TokenResources(opened.resources)),
+        installation_state(opened, early[LogPlaces], early[Anchoring], early[ProofSuite]),
     )
-    return {type(each): each for each in shared} | {TokenBucketStorage: opened.buckets}
+    return {type(each): each for each in shared} | {
+        TokenBucketStorage: opened.buckets,
+        Generations: opened.signer.generations,
+    }
 
 
 def _ports(opened: Runtime) -> dict[type[Any], Any]:

@@ -24,9 +24,9 @@ from identity_core.bootstrap.ports import (
     log,
     make_own_keys,
     open_store,
+    told_at_start,
 )
 from identity_core.bootstrap.runtime import Runtime, begin_jobs
-from identity_core.bootstrap.storage import told_at_start
 from identity_core.database import DatabaseUnavailable, look_at
 from identity_core.domain.activity import SERVICE, RequestContext
 from identity_core.extension.choice import in_order

@@ -10,10 +10,11 @@ from operator import attrgetter
 from typing import Final
 
 from identity_codec.values import value_class
-from identity_core.bootstrap.beside import ApiKeyAdministration, followed
+from identity_core.bootstrap.beside import ApiKeyAdministration
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.extension.choice import ChosenExtensions, InstalledExtension, extensions_on, in_order
+from identity_core.files import install_command
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import AttendedCustodian, Custodian
 from identity_core.ports.key_store import KeyStore
@@ -25,11 +26,11 @@ from identity_core.throttle.memory import TokenBucketStorage
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.auth.challenge import ForgetExpired
-from identity_core.use_cases.background import AttendCustodian
+from identity_core.use_cases.background import AttendCustodian, Repeating
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
-from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
+from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.transparency import RollbackGuard, StorageWatch
 
@@ -38,7 +39,7 @@ from identity_core.use_cases.transparency import RollbackGuard, StorageWatch
 class Jobs:
     """The jobs that requests or metrics ask something of."""
 
-    follow: FollowServiceLog
+    signer: LogSigner
     suspicions: RecordSuspicions
     watch: StorageWatch
 
@@ -59,7 +60,7 @@ async def begin_jobs(
     watch.hold_up(repair, suspicions)
     if settings.database_url is not None:
         watch.spare(repair, suspicions, follow)
-    return Jobs(follow, suspicions, watch)
+    return Jobs(signer, suspicions, watch)
 
 
 async def _keep_index(
@@ -69,12 +70,12 @@ async def _keep_index(
     check: HeadCheck,
     store: Store,
     stack: AsyncExitStack,
-) -> tuple[FollowServiceLog, IndexRepair, RecordSuspicions]:
+) -> tuple[Repeating | None, IndexRepair, RecordSuspicions]:
     """Brings the index up to the ledger, if that is the one that it was made from, holds some of it against the ledger, and keeps it
     there. What is withheld is in the suspicions."""
     await guard.require_ledger(check.ledger, store)
     # Which keys are retired is known before anything of theirs is looked at.
-    follow = await followed(signer, check.ledger, store, check)
+    follow = await guard.follow(signer, check, store)
     catch_up = CatchUp(check.methods, check.ledger, store.documents, check)
     audit = IndexAudit(check, check.ledger, store.index_rows, store.quarantine, Record(store.activity), SystemClock())
     # What is brought up stands on rows of the present form.
@@ -87,7 +88,8 @@ async def _keep_index(
     repair = IndexRepair(catch_up)
     await stack.enter_async_context(repair)
     await stack.enter_async_context(suspicions)
-    await stack.enter_async_context(follow)
+    if follow is not None:
+        await stack.enter_async_context(follow)
     return follow, repair, suspicions
 
 
@@ -116,7 +118,7 @@ def require_resources(installed: Sequence[InstalledExtension], settings: Setting
     for key in RESOURCES:
         if attrgetter(key)(settings) and key not in known:
             what = f"{key} is true, and no extension that is installed serves it."
-            fix = "pip install 'identity-service[mcp]', or set it to false."
+            fix = f"{install_command('identity-service[mcp]')}, or set it to false."
             raise SettingsError(what, f"{settings.origin(key)} ({key})", fix)
 
 
@@ -181,7 +183,7 @@ class Runtime:
     @property
     def signer(self) -> LogSigner:
         """Return the signer of log entries."""
-        return self.jobs.follow.signer
+        return self.jobs.signer
 
     @property
     def mismatch(self) -> Callable[[], IdentityError | None]:

@@ -104,7 +104,6 @@ class RenderedMetrics(Protocol):
 
     def render(self, dependencies: Mapping[str, str]) -> bytes:
         """Return the text format of Prometheus; ``dependencies`` is the state of each in a word."""
-        ...
 
 
 S = TypeVar("S")
@@ -123,11 +122,9 @@ class PeoplePages(Protocol):
 
     def page(self, template: str, request: Any, *, status: int = 200, **values: Any) -> Any:
         """Return the answer with a page in the language of the request."""
-        ...
 
     def explained(self, handler: Any) -> Any:
         """Return ``handler``, whose refusals are pages."""
-        ...
 
 
 class Contribution(Struct, frozen=True, kw_only=True):
@@ -167,27 +164,22 @@ class Kernel(Protocol):
     @property
     def origin(self) -> str:
         """The scheme, host and port of the setting ``public_url``."""
-        ...
 
     @property
     def operations(self) -> Mapping[str, Any]:
         """The operations of the document by operationId, each with its own authorization; empty until the application is built."""
-        ...
 
     @property
     def gauges(self) -> Sequence[Gauge]:
         """The gauges of all parts; complete once the application is built."""
-        ...
 
     @property
     def retention(self) -> Sequence[RetentionRule]:
         """The retention rules of all parts that are on."""
-        ...
 
     @property
     def refusal(self) -> Callable[[], IdentityError | None]:
         """Return why nothing may be changed now; None if it may."""
-        ...
 
     @property
     def clock(self) -> Clock: ...
@@ -200,26 +192,21 @@ class Kernel(Protocol):
 
     def random(self, count: int) -> bytes:
         """Return ``count`` random bytes of the operating system."""
-        ...
 
     def secret(self, label: str) -> bytes:
         """Return 32 bytes that no other extension gets and that all processes of the installation share."""
-        ...
 
     def formats(self, *, anonymous: bool) -> Mapping[str, SecuringFormat]:
         """Return the installed formats of secured credentials by name; unauthenticated callers have processes of their own."""
-        ...
 
     def issuing_formats(self) -> Mapping[str, SecuringFormat]:
         """Return the same formats in this process, where those that are an ``IssuingFormat`` issue."""
 
     def find(self, service: type[S]) -> S | None:
         """Return the service of this type; None while no part that is open provides it."""
-        ...
 
     def need(self, service: type[S]) -> S:
         """Return the service of this type. Raises ``StartError``: when no distribution that is installed provides it."""
-        ...
 
 
 class Extension(Struct, frozen=True, kw_only=True):

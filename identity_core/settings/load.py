@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from identity_core.files import read_regular, require_own
+from identity_core.files import install_command, read_regular, require_own
 from identity_core.settings.fields import (
     DEFAULT,
     Given,
@@ -276,4 +276,4 @@ def _require(group: str, url: str, extra: str, key: str, settings: Settings) -> 
         if [each.load() for each in entry_points(group=group, name=scheme)]:
             return
     what = f"{key} needs the driver for {scheme}://, which is not installed."
-    raise SettingsError(what, f"{settings.origin(key)} ({key})", f"pip install 'identity-service[{extra}]'")
+    raise SettingsError(what, f"{settings.origin(key)} ({key})", install_command(f"identity-service[{extra}]"))

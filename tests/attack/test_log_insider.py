@@ -1,5 +1,7 @@
-"""Somebody who holds the log key (the operator, or who robbed him) still cannot write what the controller did not want, nor
-what the rules forbid: hashes and proofs fit, and the entry is refused."""
+"""Attacks by a holder of the log key (the operator or a thief): entries that the controller did not want, or that the rules forbid.
+
+Hashes and proofs of such an entry fit, and it is refused.
+"""
 
 from __future__ import annotations
 
@@ -106,8 +108,8 @@ PARAMETERS: dict[str, Callable[[Item], object]] = {
     ),
     "members of another change": lambda item: change(item).update(recoveryKey=LOG_KEY.multikey),
     "proof by the controller": lambda item: change(item).update(proofBy="controller"),
-    "proof by nobody": lambda item: change(item).pop("proofBy"),
-    "proof by somebody": lambda item: change(item).update(proofBy="mallory"),
+    "proof without an author": lambda item: change(item).pop("proofBy"),
+    "proof by an unknown author": lambda item: change(item).update(proofBy="mallory"),
     "grace not strict": lambda item: change(item).update(strictGrace=False),
     "evidence strict": lambda item: change(item).update(strictEvidence=True),
     "evidence not strict": lambda item: change(item).update(strictEvidence=False),
@@ -309,7 +311,7 @@ def test_proofs(life: Life, update: Item) -> None:
         {"challenge": "x"},
     ):
         refused(life.state, sealed(body, LOG_KEY, **changes))
-    from identity_core.domain.dids.log import entry
+    from identity_did_ids import entry
 
     for proofs in ([], [good, good], {}, good, [None], [good | {"proofValue": good["proofValue"][1:]}], [good | {"proofValue": None}],
                    [{name: value for name, value in good.items() if name != "created"}]):  # fmt: skip
@@ -357,7 +359,7 @@ def test_a_did_that_is_not_the_hash_of_its_genesis(life: Life) -> None:
     good = parsed(life.entries[0])
     scid = good["parameters"]["scid"]
     body = {name: value for name, value in good.items() if name != "proof"}
-    from identity_core.domain.dids.log import entry
+    from identity_did_ids import entry
 
     for wrong in ("Qm" + "a" * 44, scid[:-1] + ("a" if scid[-1] != "a" else "b")):
         text = entry.canonical(body | {"versionId": scid}).replace(scid.encode(), wrong.encode())

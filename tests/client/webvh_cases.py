@@ -9,7 +9,7 @@ from typing import Any
 
 from identity_commands.verify_log import verify
 
-from identity_core.domain.dids.log.entry import multihash
+from identity_core.domain.dids.logs import multihash
 from identity_core.domain.dids.state import LogInvalid
 from tests.vectors.files import ROOT, found
 from tests.webvh_logs import KEY, NEXT, WITNESS, approval, first, first_of, following, moved
@@ -63,7 +63,7 @@ WITNESSES: dict[str, Any] = {
     "one": {"threshold": 1, "witnesses": ONE},
     "two": {"threshold": 2, "witnesses": [{"id": WITNESS.multikey}, {"id": NEXT.multikey}]},
     "none": {},
-    "nobody": {"threshold": 1, "witnesses": []},
+    "empty": {"threshold": 1, "witnesses": []},
     "twice": {"threshold": 1, "witnesses": ONE * 2},
     "true": {"threshold": True, "witnesses": ONE},
     "texts": {"threshold": 1, "witnesses": ["x"]},

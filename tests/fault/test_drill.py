@@ -22,8 +22,7 @@ from identity_transparency.use_cases.rotate_log_key import Rotation
 
 from features.steps.theft import read
 from identity_codec import ed25519, multikey
-from identity_core.domain.dids.log.entry import signer_of
-from identity_core.domain.dids.log.log_keys import key_hash
+from identity_core.domain.dids.logs import key_hash, signer_of
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.settings import load
 from identity_tlog.note import VerifierKey
@@ -153,7 +152,7 @@ def test_lost_machine_is_restored_with_stated_loss(tmp_path: Path) -> None:
         assert "is a fork" in identity(*accept).stderr
         told(*accept, "--new-origin", AGAIN)
 
-        # The log key is in strange hands: the one on paper goes on.
+        # The log key is stolen: the one on paper continues.
         done = asyncio.run(rotated(data, compromised=True, secret=paper))
         assert (done.multikey, done.retired) == (committed, (first.multikey,))
         # It signs with the same key under the new name.

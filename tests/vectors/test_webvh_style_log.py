@@ -6,11 +6,12 @@ import json
 
 import pytest
 from identity_commands.verify_log import verify
+from identity_did_ids import entry
 from identity_did_webvh import log as webvh
 from identity_kit.conformance.controller import WalletSigner
 
 from identity_client import data_integrity
-from identity_core.domain.dids.log import entry
+from identity_codec.multibase import base58btc_encode
 from identity_core.domain.dids.state import LogInvalid
 from tests.vectors.files import vector, vector_json
 
@@ -64,14 +65,14 @@ def test_swap_removal_repetition_and_another_beginning(entries: list[dict]) -> N
 
 
 def resigned(item: dict, predecessor: str, signer: WalletSigner) -> dict:
-    """The entry with a hash and a proof that fit, by a key of somebody."""
+    """Return the entry with a hash and a proof that fit, signed by another key."""
     body = {name: value for name, value in item.items() if name != "proof"}
     body["versionId"] = predecessor
     number = item["versionId"].split("-")[0]
     body["versionId"] = f"{number}-{entry.multihash(entry.canonical(body))}"
     config = entry.proof_config(signer.multikey, item["versionTime"])
     signature = signer._pair.sign(data_integrity.proof_input(config, body))
-    return body | {"proof": [config | {"proofValue": entry.proof_value(signature)}]}
+    return body | {"proof": [config | {"proofValue": base58btc_encode(signature)}]}
 
 
 def test_another_signer(entries: list[dict]) -> None:

@@ -1,5 +1,6 @@
-"""Secrets that a command is given: from a file, the environment, standard input or a prompt, and never from its arguments, which
-every user of the machine can read (``ps``) and which shells remember. Also a file of JSON that one command after another goes on with."""
+"""Secrets of a command's user: from a file, the environment, standard input or a prompt, and never from its arguments, which
+every user of the machine can read (``ps``) and which shells remember. Also a file of JSON that one command after another continues.
+"""
 
 from __future__ import annotations
 

@@ -10,12 +10,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
+from identity_did_ids import entry as entries
 
 from identity_client import data_integrity
 from identity_codec import multikey, strict_json
 from identity_codec.ed25519 import Ed25519KeyPair
+from identity_codec.multibase import base58btc_encode
 from identity_codec.values import value_class
-from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.state import LogInvalid
 
 NOTHING: Final = b"[]\n"
@@ -68,7 +69,7 @@ def _require_ed25519(key: str) -> None:
 
 def required_by(said: Iterable[Any]) -> list[Witnesses | None]:
     """Return the witnesses of each entry, from the parameter ``witness`` of all entries (None if an entry has none). A
-    new list counts from the entry after it on; only one that has nobody before it counts at once."""
+    new list counts from the entry after it on; only one that follows an empty list counts at once."""
     required, guards = list[Witnesses | None](), None
     for value in said:
         listed = guards if value is None else read_witnesses(value)
@@ -170,7 +171,7 @@ def unapproved(
 
 
 def check_approval(version_id: str, proof: Mapping[str, Any]) -> str:
-    """The key that made a good ``proof`` of ``version_id``, whoever it is. Raises ``LogInvalid``."""
+    """Return the key that made a valid ``proof`` of ``version_id``. Raises ``LogInvalid``."""
     return entries.check_proof(proof, {"versionId": version_id}, {entries.signer(proof)})
 
 
@@ -229,8 +230,10 @@ def _approvers(
 
 
 def approve(witness_file: bytes | None, version_id: str, pair: Ed25519KeyPair, created: str) -> bytes:
-    """The did-witness.json with the approval of ``version_id`` by the key of ``pair``, in the place of those that this key gave before:
-    it covers them. ``created`` is an RFC 3339 time. Raises ``LogInvalid`` for a ``witness_file`` that is none."""
+    """Return the did-witness.json with the approval of ``version_id`` by the key of ``pair``, which replaces the earlier ones of this key.
+
+    ``created`` is an RFC 3339 time. Raises ``LogInvalid`` for an invalid ``witness_file``.
+    """
     key = multikey.encode_public(multikey.ED25519, pair.public)
     method = f"did:key:{key}#{key}"
     approvals = {} if witness_file is None else _read_approvals(witness_file)
@@ -240,6 +243,6 @@ def approve(witness_file: bytes | None, version_id: str, pair: Ed25519KeyPair, c
     }
     config = entries.proof_config(key, created)
     signature = pair.sign(data_integrity.proof_input(config, {"versionId": version_id}))
-    others.setdefault(version_id, []).append(config | {"proofValue": entries.proof_value(signature)})
+    others.setdefault(version_id, []).append(config | {"proofValue": base58btc_encode(signature)})
     shown = [{"versionId": version, "proof": proofs} for version, proofs in others.items() if proofs]
     return orjson.dumps(shown, option=orjson.OPT_INDENT_2) + b"\n"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from identity_kit.conformance.extension import ExtensionConformance
 
+from identity_core.extension.compose import CompositionError
 from identity_core.extension.declaration import Contribution, Extension, Kernel
-from identity_core.extension.opening import CompositionError
 from identity_core.plugin.sockets import PluginError
 
 

@@ -153,7 +153,7 @@ HOSTILE: dict[str, Change] = {
     "number as subject": lambda head, said: (head, said | {"sub": 5}),
     "a made-up actor": lambda head, said: (head, said | {"act": {"sub": "key:admin"}}),
     "a made-up key": lambda head, said: (head, said | {"client_id": "key:admin", "sub": "key:admin"}),
-    "a key of somebody else": lambda head, said: (
+    "a key of another client": lambda head, said: (
         head,
         said | {"key": "z6MkehRgf7yJbgaGfYsdoAsKdBPE3dj2CYhowQdcjqSJgvVd"},
     ),

@@ -18,6 +18,7 @@ from identity_commands.local_server import LocalServer
 from identity_operations.checks import machine as doctor_machine
 
 from identity_core.cli.serve import listening_at
+from identity_core.files import install_command
 from identity_core.settings import Settings, SettingsError, load
 from tests.postgres_server import PostgresServer, postgres_server, postgres_url
 from tests.unit.cli.conftest import Commands
@@ -49,7 +50,7 @@ def test_a_library_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.
         without_redis(patched)
         with pytest.raises(SettingsError) as refused:
             only(doctor_machine.extras(settings))
-    assert refused.value.fix == "pip install 'identity-service[redis]'"
+    assert refused.value.fix == install_command("identity-service[redis]")
     # It is installed, as the remedy says.
     assert only(doctor_machine.extras(settings)).state == "ok"
 
@@ -60,7 +61,7 @@ def test_the_doctor_goes_on_behind_it(identity: Commands, here: Path, monkeypatc
     told = identity("doctor")
     assert told.exit_code == 1
     assert "fail  libraries" in told.stdout
-    assert "identity-service[redis]" in told.stdout
+    assert install_command("identity-service[redis]") in told.stdout
     assert "backups" in told.stdout
     assert list(here.iterdir()) == []
 
@@ -102,7 +103,7 @@ def test_a_service_that_runs_is_known(server: LocalServer) -> None:
 
 
 @contextmanager
-def someone(listening: socket.socket, answer: bytes) -> Iterator[None]:
+def answering(listening: socket.socket, answer: bytes) -> Iterator[None]:
     """One connection is answered so, whatever is asked."""
 
     def run() -> None:
@@ -123,7 +124,7 @@ def test_somebody_else_at_the_port_is_told(tmp_path: Path, answer: bytes) -> Non
         listening.bind(("127.0.0.1", 0))
         settings = settings_of(tmp_path, **{"server.port": listening.getsockname()[1]})
         listening.listen()
-        with someone(listening, answer):
+        with answering(listening, answer):
             found = only(doctor_machine.listener(settings))
         assert (found.state, "something else" in found.says) == ("warn", True)
         assert "server.port" in found.remedy
@@ -135,7 +136,7 @@ def test_a_unix_socket_is_looked_at_too(tmp_path: Path) -> None:
     path = tmp_path / "identity.sock"
     settings = settings_of(tmp_path, **{"server.unix_socket": path})
     assert only(doctor_machine.listener(settings)).state == "ok"
-    with listening_at(settings.server) as listening, someone(listening.socket, b"hello"):
+    with listening_at(settings.server) as listening, answering(listening.socket, b"hello"):
         assert only(doctor_machine.listener(settings)).state == "warn"
 
 

@@ -6,7 +6,6 @@ import asyncio
 import json
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -19,18 +18,10 @@ from identity_core.store import Store
 from tests.postgres_server import postgres_server, postgres_url
 from tests.unit.cli.conftest import Commands
 from tests.unit.cli.test_extensions import here, settings_file, state
+from tests.unit.extension.test_choice import opened, settings
 from tests.unit.extension.test_extensions import toy
 
-__all__ = ["here", "postgres_server", "postgres_url", "settings_file"]
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return replace(Settings(), data_dir=tmp_path)
-
-
-def opened(settings: Settings) -> None:
-    asyncio.run(Store.open(settings.data_dir).close())
+__all__ = ["here", "postgres_server", "postgres_url", "settings", "settings_file"]
 
 
 def new_store(settings_file: Path) -> Path:

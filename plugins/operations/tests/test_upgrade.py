@@ -228,7 +228,8 @@ def test_the_store_of_every_step_is_brought_up(older: Path, number: int, monkeyp
 
 
 def test_steps_only_add() -> None:
-    """The version before goes on while replicas are replaced. Steps to 12 are of before there was a version to go on. SQLite changes no
+    """The version before continues while replicas are replaced. Steps to 12 are of before there was a version to continue. SQLite changes
+    no
     key of a table: what is written anew there has its name again, and its columns (``tests/unit/store/test_schema.py``)."""
     written_anew = re.compile(r"\bDROP TABLE (\w+);\s+ALTER TABLE \1_by_sequence RENAME TO \1;")
     takes_away = re.compile(r"\b(DROP\s+(TABLE|COLUMN)|RENAME|ALTER\s+COLUMN|DELETE\s+FROM)\b", re.IGNORECASE)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, reduce
-from typing import ClassVar, Final, NamedTuple, Protocol
+from typing import ClassVar, Final, NamedTuple
 
 from identity_bbs.bls12381 import G1, Curve, DigitTable, FixedBases
 from identity_prover_bbs import labels
@@ -15,27 +15,6 @@ from identity_prover_bbs.labels import BLINDING, COEFFICIENT, COEFFICIENT_BLINDI
 from identity_prover_bbs.plan import RADIX
 
 MAX_DIGITS: Final = 256
-
-
-class CommitmentGenerators(Protocol):
-    """The generators of a committed vector, for either suite."""
-
-    @property
-    def curve(self) -> Curve:
-        """The curve that they are on."""
-        ...
-
-    def commit_masks(self, scalars: Sequence[int], blinding: int) -> G1:
-        """The sum of scalars[i] G_i + blinding H."""
-        ...
-
-    def commit_digits(self, digits: Sequence[int], blinding: int) -> G1:
-        """The sum of digits[i] G_i + blinding H, each digit below ``RADIX``; its time does not depend on the digits."""
-        ...
-
-    def commit_coefficient(self, coefficient: int, blinding: int) -> G1:
-        """coefficient g + blinding h."""
-        ...
 
 
 def generator_message(role: bytes, index: int) -> bytes:
@@ -51,12 +30,14 @@ class Shelf(NamedTuple):
     digits: DigitTable
 
 
-class ShelvedGenerators:
-    """Generators of which those of the vector are made as longer vectors come, in shelves of ``width``."""
+class CommitmentGenerators:
+    """The generators of a committed vector, for either suite. Those of its elements are made as longer vectors come,
+    in shelves of ``width``."""
 
     width: ClassVar[int]
     least: ClassVar[int]
     most: ClassVar[int]
+    unit: ClassVar[str]
     tag: ClassVar[bytes]
 
     def __init__(self, curve: Curve) -> None:
@@ -68,6 +49,10 @@ class ShelvedGenerators:
     def curve(self) -> Curve:
         """Return the curve that they are on."""
         return self._curve
+
+    def commit_masks(self, scalars: Sequence[int], blinding: int) -> G1:
+        """Return the sum of scalars[i] G_i + blinding H."""
+        raise NotImplementedError
 
     def commit_digits(self, digits: Sequence[int], blinding: int) -> G1:
         """Return the sum of digits[i] G_i + blinding H, each digit below ``RADIX``; its time does not depend on the digits."""
@@ -85,7 +70,7 @@ class ShelvedGenerators:
 
     def _shelves_for(self, count: int) -> tuple[Shelf, ...]:
         if not self.least <= count <= self.most:
-            raise ValueError(f"an argument has {self.least} to {self.most} digits")
+            raise ValueError(f"an argument has {self.least} to {self.most} {self.unit}")
         wanted = -(-count // self.width)
         shelves = self._shelves
         if len(shelves) < wanted:
@@ -105,17 +90,17 @@ class ShelvedGenerators:
         return self._curve.hash_to_g1(generator_message(role, index), self.tag)
 
 
-class Generators(ShelvedGenerators):
+class Generators(CommitmentGenerators):
     """The generators of suite 1. Get it from ``generators``, so that the tables are shared."""
 
     # What any one interval of 64 bits needs, so that one proof of it is one multi-scalar product.
     width = 33
     least = 1
     most = MAX_DIGITS
+    unit = "digits"
     tag = labels.GENERATOR_DST
 
     def commit_masks(self, scalars: Sequence[int], blinding: int) -> G1:
-        """Return the sum of scalars[i] G_i + blinding H."""
         sums = []
         for number, shelf in enumerate(self._shelves_for(len(scalars))):
             part = scalars[number * self.width : (number + 1) * self.width]

@@ -7,8 +7,7 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
-from identity_core.bootstrap.ports import SystemClock, load_plugins, log, rows_secret
-from identity_core.bootstrap.storage import told_at_start
+from identity_core.bootstrap.ports import SystemClock, load_plugins, log, rows_secret, told_at_start
 from identity_core.database import refuse_upgrades
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.custodian import KeyNotHeld

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from identity_codec.values import value_class
-from identity_core.bootstrap.ports import SystemClock, rows_secret
-from identity_core.bootstrap.storage import told_at_start
+from identity_core.bootstrap.ports import SystemClock, rows_secret, told_at_start
 from identity_core.database import DatabaseAbsent, MigrationPending
 from identity_core.plugin import BuildContext, PluginError
 from identity_core.plugin.border import Bulkhead

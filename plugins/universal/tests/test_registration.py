@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from identity_did_ids.revision import Revision
 from identity_kit.conformance.controller import Controller
 from identity_universal.registration_update import ADD, REMOVE, SET, update_body
 
@@ -23,7 +24,6 @@ from identity_core.domain.dids.changes import (
     UpdateService,
 )
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.dids.revision import Revision
 from identity_core.errors import InvalidDocument, InvalidRequest
 from identity_core.wire import UpdateDidRequest
 
@@ -168,11 +168,11 @@ IMPOSSIBLE: list[tuple[str, Any]] = [
     (ADD, {"verificationMethod": [{**METHOD, "privateKeyMultibase": SECRET}]}),
     (ADD, {"keyAgreement": [ED_ID]}),
     (ADD, {"alsoKnownAs": [{}]}),
-    (REMOVE, {"service": [{"id": "#nobody"}]}),
+    (REMOVE, {"service": [{"id": "#absent"}]}),
     (REMOVE, {"service": [{"id": SECRET}]}),
     (REMOVE, {"verificationMethod": [{"id": NEW_ID}]}),
     (REMOVE, {"authentication": [ED_ID]}),
-    (REMOVE, {"alsoKnownAs": ["https://nobody.example/"]}),
+    (REMOVE, {"alsoKnownAs": ["https://absent.example/"]}),
 ]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from identity_core.extension.opening import operations
+from identity_core.extension.compose import operations
 from tests.unit.deploy.packages import (
     PROJECTS,
     ROOT,

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from identity_core.api.contract import dereference, load_document
-from identity_core.extension.opening import CompositionError, compose
+from identity_core.extension.compose import CompositionError, compose
 from openapi import build
 from tests.reference import PARTS
 

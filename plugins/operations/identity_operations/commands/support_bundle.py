@@ -1,4 +1,4 @@
-"""``identity support-bundle``: what somebody who helps wants to see, in one file, without what is nobody else's business."""
+"""``identity support-bundle``: one file of versions, settings and findings for a supporter, without secrets and personal data."""
 
 from __future__ import annotations
 

@@ -9,8 +9,7 @@ from identity_transparency.opening import check_of, index_tools, load_remembered
 from identity_transparency.tree import TransparencyTree
 
 from identity_codec.values import value_class
-from identity_core.bootstrap.ports import SystemClock, rows_secret
-from identity_core.bootstrap.storage import BRING_UP
+from identity_core.bootstrap.ports import BRING_UP, SystemClock, rows_secret
 from identity_core.database import DatabaseAbsent, faults_of
 from identity_core.errors import IdentityError
 from identity_core.extension.choice import extensions_on
@@ -22,9 +21,9 @@ from identity_core.store import Store
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.record import Record
-from identity_operations.examination.examiner import Examiner, Finding
+from identity_operations.examination.examiner import Examiner
 from identity_operations.examination.looking import open_plugins, open_store
-from identity_operations.examination.rows import StoreExamination
+from identity_operations.examination.rows import Finding, StoreExamination
 
 _WHOLE = "put it and the other databases back from one backup (`identity backup restore`); keep the broken ones"
 _LEFT = "remove it: a backup or a restore that was killed has left it, and it holds keys"

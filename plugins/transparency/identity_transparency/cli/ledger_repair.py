@@ -1,12 +1,14 @@
-"""The document index held against the ledger (``identity ledger audit``), and what mends what was found: ``identity ledger repair`` writes
-the index anew, ``identity ledger accept-rollback`` goes on from a backup that was put back on purpose, and says what that loses.
+"""Audit of the document index against the ledger (``identity ledger audit``), and its repairs.
+
+``identity ledger repair`` writes the index anew. ``identity ledger accept-rollback`` continues from a backup that was restored on
+purpose, and reports what that loses.
 """
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +20,7 @@ from identity_core.settings import Settings
 from identity_transparency.domain.audit import LogFault
 
 if TYPE_CHECKING:
+    from identity_core.use_cases.dids.index_audit import IndexAudit
     from identity_transparency.opening import IndexTools
     from identity_transparency.use_cases.rollback import Rollback
 
@@ -37,7 +40,7 @@ async def _compared(settings: Settings, advance: Callable[[], None]) -> tuple[in
     async with index_tools(settings) as tools:
         # What a crash left out is no finding.
         await tools.catch_up()
-        async for did, differences in tools.audit.whole():
+        async for did, differences in _differences(tools.audit):
             count += 1
             advance()
             if differences:
@@ -49,6 +52,23 @@ async def _compared(settings: Settings, advance: Callable[[], None]) -> tuple[in
             if differences := await tools.audit.differences(did):
                 findings.append(LogFault("index", did, "; ".join(differences)))
     return count, findings
+
+
+async def _differences(audit: IndexAudit) -> AsyncIterator[tuple[str, Sequence[str]]]:
+    """Yield every DID of ledger and index with its differences."""
+    after = 0
+    while lines := await audit.ledger.entries_after(after, PAGE):
+        for line in lines:
+            if line.version == 1:
+                yield line.did, await audit.differences(line.did)
+        after = lines[-1].receipt.sequence
+    last = ""
+    while names := await audit.rows.dids(after=last, limit=PAGE):
+        for name in names:
+            entries = await audit.ledger.entries(name)
+            if not entries or entries[0].version != 1:
+                yield name, await audit.differences(name)
+        last = names[-1]
 
 
 @click.command(name="repair", cls=Command)

@@ -49,13 +49,12 @@ class CheckpointWitness(Protocol):
 
         Ends within ten seconds or so. Raises ``Stale`` with the size of what it cosigned last, ``WitnessFailed``.
         """
-        ...
 
 
 @dataclass(slots=True)
 class CosignedLog:
     """The checkpoints of the log of ``signer`` that a quorum of ``policy`` has cosigned: verified like those of a stranger, because
-    whoever can write the database could put others there. ``last`` is the newest that this process knows."""
+    a writer of the database could put others there. ``last`` is the newest that this process knows."""
 
     policy: WitnessPolicy
     signer: CheckpointSigner

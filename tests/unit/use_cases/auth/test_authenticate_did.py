@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_did_ids import evidence
 
 from identity_client.challenge import Challenge, hash_body, origin_field
 from identity_codec import ed25519, multibase
 from identity_codec.values import replace
-from identity_core.domain.dids import challenge, evidence, keys
+from identity_core.domain.dids import challenge, keys
 from identity_core.domain.dids.challenge import ChallengeKey, ChallengeScope, SignedHeader
 from identity_core.domain.dids.changes import AddVerificationMethod, Deactivate, SetAlsoKnownAs, Update
 from identity_core.domain.dids.did import Did
@@ -330,13 +331,13 @@ def test_it_ends_at_its_end(tmp_path: Path, named: bool) -> None:
 def test_named_challenge_is_not_stored(tmp_path: Path) -> None:
     async def scenario(rooms: Rooms) -> None:
         did, _ = await with_keys(rooms, 1)
-        nobody = Did.parse("did:ids:QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG")
+        unknown = Did.parse("did:ids:QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG")
         # Changes whenever another connection has committed.
         other = sqlite3.connect(tmp_path / "identity.sqlite")
         before = other.execute("PRAGMA data_version").fetchone()
         await rooms.challenge(did, purpose=None, body_hash=BODY, named=True)
         with pytest.raises(DidNotFound):
-            await rooms.challenge(nobody, purpose=None, body_hash=None)
+            await rooms.challenge(unknown, purpose=None, body_hash=None)
         assert other.execute("PRAGMA data_version").fetchone() == before
         other.close()
 
