@@ -9,7 +9,7 @@ import pytest
 from identity_commands.remote import explained
 
 from identity_client import Client, ServiceError, ServiceUnreachable
-from identity_core.cli.failures import refused_values
+from identity_core.cli.output import refused_values
 from tests.unit.cli.conftest import Commands
 
 

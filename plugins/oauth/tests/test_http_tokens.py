@@ -23,7 +23,7 @@ import identity_custodian_sealed
 import pytest
 from nacl.signing import SigningKey
 
-from identity_core.plugin.provider import BuildContext
+from identity_core.plugin.sockets import BuildContext
 from tests.attack.conftest import Target
 from tests.attack.stranger import LEAVE, PREFIX, Answer, Holder, at_once, base64url, header, public, recovery_body
 

@@ -33,7 +33,7 @@ from identity_core.domain.dids.changes import Authorization
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import generate
 from identity_core.errors import AuthFailed, AuthRequired, DidDeactivated, DidNotFound, Forbidden, InvalidRequest
-from identity_core.plugin.provider import BuildContext
+from identity_core.plugin.sockets import BuildContext
 from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateApiKey, AuthenticateBearer
 from identity_core.use_cases.record import Record
 from identity_core.wire import DeactivateDidRequest

@@ -24,7 +24,7 @@ from identity_operations.upgrade import apply as upgrade_module
 
 from identity_core.database import look_at, migrations
 from identity_core.database.files import FileLock
-from identity_core.extension.installation import Diagnosis
+from identity_core.extension.declaration import Diagnosis
 from identity_core.settings import load
 from identity_core.store import Store
 from identity_core.store import migrations as steps_of_store
@@ -248,7 +248,7 @@ import asyncio, json, os, shutil, sys
 from pathlib import Path
 import identity_core
 from identity_operations.upgrade import steps
-from identity_core.bootstrap.read_only import pending_steps
+from identity_transparency.read_only import pending_steps
 from identity_operations.upgrade.steps import bring_up
 from identity_core.database.files import FileLock
 from identity_core.settings import load

@@ -11,8 +11,7 @@ from identity_records.audit import audit_of
 from identity_records.chain import require_line
 
 from identity_codec.values import value_class
-from identity_core.bootstrap.ports import SystemClock
-from identity_core.bootstrap.storage import told_at_start
+from identity_core.bootstrap.ports import SystemClock, told_at_start
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError

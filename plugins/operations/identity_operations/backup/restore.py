@@ -26,8 +26,7 @@ from identity_transparency.witnesses import SeenByWitnesses, ask_witnesses
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed
 from identity_codec.values import value_class
-from identity_core.bootstrap.ports import SystemClock
-from identity_core.bootstrap.storage import told_at_start
+from identity_core.bootstrap.ports import SystemClock, told_at_start
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.errors import StorageMismatch
 from identity_core.files import sync_folder

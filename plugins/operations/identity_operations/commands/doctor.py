@@ -24,7 +24,7 @@ from identity_core.cli.output import Command, show, working
 from identity_core.cli.serve import LOOPBACK
 from identity_core.database import DatabaseError, DatabaseUnavailable
 from identity_core.database.interface import BUCKETS, driver_of
-from identity_core.extension.installation import SHOWN, Diagnosis, InstallationCheck, ok, stopped, warn, wrong
+from identity_core.extension.declaration import SHOWN, Diagnosis, InstallationCheck, ok, stopped, warn, wrong
 from identity_core.files import install_command
 from identity_core.plugin.sockets import EXTEND_HOOK
 from identity_core.settings import Settings, StartError, buckets_of

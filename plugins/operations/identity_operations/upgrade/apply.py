@@ -15,12 +15,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import orjson
+from identity_transparency.read_only import pending_steps
 
 from identity_codec.times import parse, printed
 from identity_codec.values import value_class
-from identity_core.bootstrap.ports import SystemClock, store_beside
-from identity_core.bootstrap.read_only import pending_steps
-from identity_core.bootstrap.storage import told_at_start
+from identity_core.bootstrap.ports import SystemClock, store_beside, told_at_start
 from identity_core.database import DatabaseError, Transaction, look_at
 from identity_core.database.files import FileLock
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
