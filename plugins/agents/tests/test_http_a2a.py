@@ -1,4 +1,4 @@
-"""Tasks at /a2a by bytes of our own making: what a stranger finds in the card, what an agent gets, and what somebody else tries."""
+"""Tasks at /a2a by raw bytes: the public card, the answers to an agent, and requests of other clients."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_task_with_token_ends_with_valid_proof(scene: Scene) -> None:
     again = rpc(scene, "GetTask", id=task["id"])["result"]
     assert (again["id"], again["contextId"], state(again)) == (task["id"], "order-4711", "COMPLETED")
     assert again["artifacts"][0]["parts"][0]["data"] == proof
-    # It has ended: no message goes on with it, and nothing cancels it.
+    # It has ended: no message continues it, and nothing cancels it.
     assert send(scene, request, taskId=task["id"]) == -32004
     assert rpc(scene, "CancelTask", id=task["id"])["error"]["code"] == -32002
 

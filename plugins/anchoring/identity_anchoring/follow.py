@@ -109,7 +109,7 @@ def _event(batch: Batch, ledger: str) -> Event:
 @dataclass(slots=True)
 class RevokeLeaves:
     """Asks for every revocation that is on the way, which is safe to do again; one that failed is begun anew after
-    ``retry_seconds``, for ever: a proof that was taken back must not stay anchored."""
+    ``retry_seconds``, for ever: a revoked proof must not stay anchored."""
 
     outbox: StoredOutbox
     ledger: AnchoringLedger
@@ -172,7 +172,7 @@ class _Unanswered(Exception):
 @dataclass(slots=True)
 class RecheckFinal(Generic[T]):
     """``page`` gives the next ones after one of them, newest first; ``correction`` asks the ledger about one and gives what stores the
-    answer, None when it stands. Where it goes on is not stored: a new process begins at the top."""
+    answer, None when it stands. The place to continue is not stored: a new process begins at the top."""
 
     outbox: StoredOutbox
     clock: Clock
@@ -181,7 +181,7 @@ class RecheckFinal(Generic[T]):
     _below: T | None = field(default=None)
 
     async def __call__(self) -> bool:
-        """Whether anything was undone. A ledger that cannot be asked is no news: it goes on there the next time. Raises ``LeaseLost``."""
+        """Return whether anything was undone. If the ledger does not answer, the next call continues there. Raises ``LeaseLost``."""
         was_undone = False
         try:
             newest = await self.page(None, PAGE)

@@ -28,7 +28,7 @@ CONFIRMATIONS = 3
 
 @contextlib.contextmanager
 def own_site(program: Path, tmp_path: Path, **changes: Any) -> Iterator[Site]:
-    """A chain of its own: one that is rewound is no one else's."""
+    """Yield a separate chain: no other test uses one that is rewound."""
     server = AnvilServer(program).start()
     folder = tmp_path / "chain"
     folder.mkdir()

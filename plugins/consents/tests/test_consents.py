@@ -46,7 +46,7 @@ class Kept:
         return self.rows.get(digest)
 
     async def forget(self, until: datetime, *, limit: int) -> int:
-        raise AssertionError("somebody else forgets")
+        raise AssertionError("another component forgets")
 
 
 class World:

@@ -22,7 +22,7 @@ __all__ = ["Pkcs11Settings", "identity_provide_custodian"]
 
 @dataclass(frozen=True, slots=True)
 class Pkcs11Settings:
-    """``[plugins.pkcs11]``. No one can guess the first three, so that all of them must be set."""
+    """``[plugins.pkcs11]``. The first three have no default, so that all of them must be set."""
 
     module: Path | None = setting(  # noqa: RUF009  (a Path cannot be changed)
         None, "The token's PKCS#11 library.", example='"/usr/lib/softhsm/libsofthsm2.so"'

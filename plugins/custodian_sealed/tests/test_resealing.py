@@ -533,7 +533,7 @@ def test_a_kill_at_any_line_leaves_the_old_or_the_new(tmp_path: Path, passphrase
             await check(started, publics)
             await started.close()
             await check(running, publics)
-        # What it left is in nobody's way.
+        # What it left does not block later runs.
         assert running.reseal_now(compromised=passphrase is None).generation == generation + 1
         assert generation > 2
         await check(running, publics)

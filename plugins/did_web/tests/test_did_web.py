@@ -65,7 +65,7 @@ def test_a_document_is_shown_as_it_was_published(tmp_path: Path, path: tuple[str
         assert state.document.to_json() == document(did)
         assert (str(state.did), state.document.did, state.version_id) == (did, did, 1)
         assert state.created_at == state.updated_at == Clock().time
-        # No one signs in with the key of a foreign document.
+        # The key of a foreign document is not used to sign in.
         assert state.document.methods == ()
         (head,) = host.requests
         assert f"Host: {NAME}:{host.port}\r\n" in head

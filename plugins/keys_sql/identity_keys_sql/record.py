@@ -55,7 +55,7 @@ def from_record(record: str) -> ApiKey:
 
 def read_row(key_id: str, digest: str, record: str) -> ApiKey:
     """The key of a row, with the id and the digest by which it is found. One whose record cannot be read may do nothing and is
-    revoked: somebody edited it, and the service says so of a key that is not as it left it."""
+    revoked: it was edited, and the service reports a key that is not as it left it."""
     try:
         return replace(from_record(record), id=key_id, digest=digest)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):

@@ -44,11 +44,11 @@ Row = tuple[int, str, int, bytes, bytes, int, int, bytes]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-# Together with a commit that waits for its standby less than the core's patience with a ledger.
+# Together with a commit that waits for its standby less than the core's timeout for a ledger.
 _LOOK_UP_SECONDS = 1.5
 _LOOK_AGAIN_SECONDS = 0.2
 
-# On a server each commit begins with it, and no one else can append before that is through.
+# On a server each commit begins with it, and no other process can append before that is through.
 _LOCK = "SELECT id FROM ledger_head WHERE id = 1 FOR UPDATE"
 # One statement sees one moment: no block is newer than the entries tell. On a server it is one journey, too.
 _TIP = """

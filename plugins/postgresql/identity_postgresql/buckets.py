@@ -51,7 +51,7 @@ _SWEEP_EVERY = 4096
 class TokenBucketPostgresqlStorage(TokenBucketStorage):
     """One row a key. ``uri`` is ``async+tokenbucket+postgresql://…``. Belongs to one event loop.
 
-    A statement that no one waits for any more keeps its connection until the server has answered, so a server that
+    A statement without a waiting caller keeps its connection until the server has answered, so a server that
     hangs is asked ``connections`` times at most.
     """
 
@@ -88,7 +88,7 @@ class TokenBucketPostgresqlStorage(TokenBucketStorage):
             return spending.refused(spending.capacity) if cost else spending.allowed(0)
         debt = max(row[1], 0)
         if debt > spending.capacity:
-            # No one can owe that much: the clock has stepped back. The bucket is empty from now on.
+            # A debt that large is impossible: the clock has stepped back. The bucket is empty from now on.
             await self._ask(_EMPTY, parameters)
             debt = spending.capacity
         return spending.allowed(debt) if row[0] else spending.refused(debt)
@@ -106,7 +106,7 @@ class TokenBucketPostgresqlStorage(TokenBucketStorage):
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)
         if not task.cancelled():
-            # Looked at, because no one else will if the caller has gone.
+            # Retrieved here, because it is not retrieved elsewhere if the caller has gone.
             task.exception()
 
     async def _run(self, sql: str, parameters: dict[str, Any]) -> Any:

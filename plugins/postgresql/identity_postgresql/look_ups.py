@@ -87,7 +87,7 @@ class LookUps:
         return look_up.future
 
     def _move(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Belongs to ``loop`` from now on; nobody is left on the loop of before."""
+        """Bind to ``loop`` from now on; no caller waits on the former loop."""
         self._drop()
         self._loop, self._timer, self._is_connecting = loop, None, False
         self._waiting.clear()
@@ -265,7 +265,7 @@ class LookUps:
 
 @lru_cache(maxsize=256)
 def numbered(sql: str) -> tuple[bytes, tuple[str, ...]]:
-    """A statement with ``$1`` in the place of ``:name``, and the names in their order."""
+    """Return a statement with ``$1`` instead of ``:name``, and the names in their order."""
     names = tuple(dict.fromkeys(PARAMETER.findall(sql)))
     return PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", sql).encode(), names
 

@@ -299,7 +299,7 @@ def test_silent_server_times_out(postgres_url: str) -> None:
     async def scenario() -> None:
         silent = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
         port = silent.sockets[0].getsockname()[1]
-        # Of whoever waits for its connection without an end.
+        # Of a caller that waits for its connection without an end.
         database._settings |= {"host": "127.0.0.1", "port": port, "connect_timeout": PATIENCE_SECONDS + 3}
         begun = time.monotonic()
         outcomes = await asyncio.gather(*(database.look_up("SELECT 1", {}) for _ in range(5)), return_exceptions=True)

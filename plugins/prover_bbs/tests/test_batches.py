@@ -64,7 +64,7 @@ def honest():
 
 @pytest.fixture(scope="module")
 def unsigned():
-    """Right in everything but that no one signed the gap: only the pairings tell."""
+    """Return a proof whose only fault is an unsigned gap: only the pairings show it."""
     return forge(ASKED, lambda messages: messages[1].__setitem__(slice(0, 2), (0, (1 << 32) - 1)))
 
 

@@ -38,7 +38,7 @@ def labels_of(source: str) -> Iterator[bytes]:
         if isinstance(node, ast.Constant) and isinstance(node.value, bytes) and node.value.startswith(b"IDENTITY-"):
             yield node.value
         if isinstance(node, ast.BinOp) and isinstance(node.left, ast.Name) and node.left.id == "TAG":
-            # What is not written out fails here, so that no label is made where nobody reads it.
+            # A label that is not written out fails here, so that each label can be read.
             yield TAG + bytes(ast.literal_eval(node.right))
 
 

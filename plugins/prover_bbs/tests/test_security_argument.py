@@ -248,7 +248,7 @@ def test_the_simulator_satisfies_every_equation():
 
 
 def test_equations_hold_for_real_transcripts_of_any_challenge():
-    """Completeness beyond the hash: prover and verifier sides agree for challenges that no one hashed."""
+    """Completeness beyond the hash: prover and verifier sides agree for challenges that are not hashes."""
     source = random.Random(5)
     for _ in range(5):
         y, c = source.randrange(ORDER), source.randrange(1, ORDER)

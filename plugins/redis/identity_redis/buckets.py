@@ -3,7 +3,7 @@
 A script decides and spends in one round trip, under the server's clock, so the clocks of the machines do not matter. A
 key expires when its bucket is full.
 
-The client is given no patience: its defaults wait for ever on a frozen server and repeat what failed. Needs the extra
+The client's defaults are replaced: they wait for ever on a frozen server and repeat what failed. Needs the extra
 ``identity-service[redis]``.
 """
 
@@ -20,7 +20,7 @@ from redis.exceptions import NoScriptError, RedisError
 from identity_core.throttle.memory import BucketDebit, Decision, TokenBucketStorage
 
 ANSWER_SECONDS = 0.05
-# A connection may need a TLS handshake across a continent. No one waits that long for a decision (``fallback``).
+# A connection may need a TLS handshake across a continent. A decision does not wait that long (``fallback``).
 CONNECT_SECONDS = 2.0
 _PREFIX = "identity:bucket:"
 _MICROSECONDS = 1_000_000
@@ -47,7 +47,7 @@ return {1, debt}
 
 
 class _Waiting(NamedTuple):
-    """A decision that somebody waits for."""
+    """A decision that a caller waits for."""
 
     key: str
     capacity: int

@@ -20,7 +20,7 @@ def server():
 
 
 def open_storage(server, answer_seconds: float = 60) -> TokenBucketRedisStorage:
-    """The service gives a server 50 ms and decides alone. Here no one would: a slow machine is no error."""
+    """Open a storage with a long timeout. The service gives a server 50 ms and decides alone; here a slow machine is no error."""
     return TokenBucketRedisStorage(f"async+tokenbucket+{server.url}?socket_timeout={answer_seconds}")
 
 

@@ -1,7 +1,7 @@
 """From a JSON-LD document to its canonical statements (RDFC-1.0), within bounds that no document exceeds.
 
 PyLD expands and canonicalises. What it leaves out is decided here: contexts come from the wheel alone; what expansion would drop without
-a word is refused, because nobody would have signed it; an IRI has the characters of an IRI, or it could end its statement and begin
+a word is refused, because it would not have been signed; an IRI has the characters of an IRI, or it could end its statement and begin
 another; and the search for labels of blank nodes that look alike, which a hostile graph makes exponential, has a budget.
 """
 
@@ -94,7 +94,7 @@ class Statements:
         return compacted
 
     def quads(self, expanded: list[Any]) -> list[Quad]:
-        """The statements of an expanded document, with blank nodes in the place of skolem names. Raises ``Malformed``."""
+        """Return the statements of an expanded document, with blank nodes instead of skolem names. Raises ``Malformed``."""
         options = {**self._options, "identifierIssuer": IdentifierIssuer("_:b")}
         try:
             dataset = self._processor.to_rdf(expanded, options)

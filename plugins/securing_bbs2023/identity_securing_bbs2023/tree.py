@@ -50,7 +50,7 @@ def tree(quads: Sequence[Quad], root: str | None) -> dict[str, Any]:
         name for name, found in nodes.items() if any(one["value"] == VC_TYPE for one in found.get(_TYPE, ()))
     ]
     if root in targets and credentials != [root]:
-        # Whoever wrote the JSON could have begun with either of them.
+        # The JSON could begin with either of them.
         malformed("several credentials refer to each other")
     return _Tree(nodes).node(root, ())
 

@@ -26,7 +26,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "two states": {"credentialStatus": [STATUS, {"type": "Elsewhere"}]},
     "the digest of a context": {"relatedResource": RESOURCE},
     "another hash of a context": {"relatedResource": {"id": VC, "digestSRI": "sha384-AAAA"}},
-    "a resource that nobody fetches": {"relatedResource": {"id": "https://x.example/r", "digestMultibase": "uEiA"}},
+    "a resource that is not fetched": {"relatedResource": {"id": "https://x.example/r", "digestMultibase": "uEiA"}},
     "the digest as multibase": {
         "relatedResource": {"id": VC, "digestMultibase": "u" + multibase.base64url_encode(b"\x12\x20" + PUBLISHED)}
     },

@@ -293,7 +293,7 @@ def test_a_pointer_selects_nothing_that_is_not_there(bbs: Bbs2023, issued: dict[
 
 
 def test_every_context_of_the_wheel_is_there() -> None:
-    """Each can be processed with nobody asked."""
+    """Each can be processed without a request."""
     rdf = statements.Statements()
     for context in CONTEXTS:
         document = {"@context": [VC, context], "type": "VerifiableCredential", "issuer": ISSUER}

@@ -256,7 +256,7 @@ def test_what_no_issuer_may_write_is_refused(text: str) -> None:
 
 
 def test_a_disclosure_that_holds_its_own_digest_ends() -> None:
-    # Nobody finds such a text; digests in a ring of two stand in for it, as a table of digests would show them.
+    # Such a text cannot be found; digests in a ring of two stand in for it, as a table of digests would show them.
     nested = packed(["c2FsdA", "a", "end"])
     for _ in range(60):
         nested_next = packed(["c2FsdA", "a", {"_sd": [digest(nested)]}])

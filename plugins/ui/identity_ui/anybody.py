@@ -143,7 +143,7 @@ class PublicPages:
         return page("check_log.html", request, **await self._who(request))
 
     async def verified(self, request: Request) -> Answer:
-        """The verdict below the form, as for a stranger: whoever is signed in leaves no trace of what was pasted."""
+        """Return the verdict below the form, as for a stranger: for a signed-in user as well, nothing of the pasted text is recorded."""
         self.sessions.require_own_page(request)
         given = _shown(request.body)
         found, refusal = None, None

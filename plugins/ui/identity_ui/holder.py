@@ -62,7 +62,7 @@ class HolderPages:
         async def handler(request: Request) -> Answer:
             session = await self.sessions.find(request)
             if session is None:
-                # The last word of the path, so that no one is sent to a place of somebody else's choosing.
+                # The last word of the path, so that there is no redirect to a foreign place.
                 place = request.raw_path.rpartition(b"/")[2].decode("ascii", "replace")
                 return to(f"/ui/sign-in?to={place}" if place in PLACES else "/ui/sign-in")
             return await show(request, session)

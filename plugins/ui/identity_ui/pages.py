@@ -70,7 +70,7 @@ def ui_forms(public: PublicPages, holder: HolderPages, operator: OperatorPages) 
 
 
 def explained(handler: Handler) -> Handler:
-    """``handler``, whose refusals are pages. What is our own fault goes on to the guard, which logs it."""
+    """Return ``handler``, whose refusals are pages. Internal errors are raised to the guard, which logs them."""
 
     async def run(request: Request) -> Answer:
         try:

@@ -1,7 +1,7 @@
 """A page as an answer: the template in the reader's language, under a policy that runs nothing but our own scripts.
 
 The policy has a nonce of its own in each answer, so no page may be kept by a cache. htmx acts only on elements that bear the nonce
-(its extension hx-csp), so markup that somebody smuggled in would be inert; Trusted Types leave htmx alone to write markup. Jinja2 escapes
+(its extension hx-csp), so injected markup would be inert; Trusted Types leave htmx alone to write markup. Jinja2 escapes
 everything; no template says otherwise, and a test looks for it.
 """
 
@@ -107,7 +107,7 @@ def with_visible_directions(value: Any) -> Any:
 
 
 def readable(value: Mapping[str, Any]) -> str:
-    """JSON for people: indented, with the characters that it holds. Not for bytes that somebody signs."""
+    """Return indented JSON for display, with the characters that it holds. Not for bytes that are signed."""
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 

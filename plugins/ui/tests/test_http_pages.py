@@ -1,4 +1,4 @@
-"""The pages for people, against somebody who does not open them in a browser: sessions, cookies, forms of other origins, markup in text."""
+"""Attacks on the pages without a browser: sessions, cookies, forms of other origins, markup in text."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_every_page_has_the_policy_and_a_nonce_of_its_own(target: Target) -> Non
 
 
 def test_files_are_compressed_for_who_takes_that_and_pages_never(target: Target) -> None:
-    """A page holds what somebody else may have chosen beside what is secret: compressed, its length would tell."""
+    """A page holds text that another user may have chosen beside secret text: compressed, its length would reveal it."""
     cookie = cookie_of(begin(target.stranger.holder()))
     takes = {"Accept-Encoding": "gzip, deflate, br"}
     for path in ("/ui/verify", "/ui/home", "/ui/agents/new", "/ui/keys"):

@@ -182,7 +182,7 @@ def test_sixteen_kilobytes_and_64_blank_nodes_are_taken(target: Target) -> None:
     issuer = target.stranger.holder(additionalKeys=[BLS])
 
     def padded(size: int) -> dict[str, Any]:
-        """With another proof in the set, which is not of this format and nobody's to sign."""
+        """Build a credential with another proof in the set, which is not of this format and is not signed here."""
 
         def credential_of(padding: int) -> dict[str, Any]:
             return whole | {"proof": [whole["proof"], {"type": "Other", "proofValue": "x" * padding}]}
@@ -201,7 +201,7 @@ def test_sixteen_kilobytes_and_64_blank_nodes_are_taken(target: Target) -> None:
 
 
 def test_nobody_is_asked_for_what_a_credential_names(target: Target) -> None:
-    """Its list of statuses, a schema, and terms are said to be where somebody listens; nobody calls."""
+    """Its status list, a schema, and terms have the URL of a listening socket; there is no request."""
     issuer = target.stranger.holder(additionalKeys=[BLS])
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.settimeout(0)

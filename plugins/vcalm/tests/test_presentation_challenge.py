@@ -1,4 +1,4 @@
-"""A challenge for presentations carries its own end, and nobody else can make one."""
+"""A challenge for presentations carries its own end, and only this service can make one."""
 
 from __future__ import annotations
 
