@@ -374,8 +374,9 @@
       const octets = Uint8Array.from(atob(location.hash.slice(1).replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
       consent.querySelector("#request").value = new TextDecoder("utf-8", { fatal: true }).decode(octets);
       history.replaceState(null, "", location.pathname);
-      // htmx listens once the page is ready, and the request opens read.
-      addEventListener("load", () => consent.requestSubmit());
+      // The request opens read once htmx listens: a form that the browser sends itself would be sent again by Back.
+      if (consent.dataset.htmxPowered) consent.requestSubmit();
+      else consent.addEventListener("htmx:after:init", () => consent.requestSubmit(), { once: true });
     } catch {
       say("link");
     }
