@@ -33,7 +33,7 @@ _ADD_SCHEMA = f"{_SCHEMAS.insert} ON CONFLICT DO NOTHING"
 _SELECT_SCHEMA = f"SELECT id, attributes, {_SCHEMAS.columns} FROM credential_schemas"  # noqa: S608 - made of constants
 _GET_SCHEMA = f"{_SELECT_SCHEMA} WHERE id = :id"
 _SCHEMA_SIZES = """
-SELECT id, length(attributes) FROM credential_schemas WHERE id > :after ORDER BY id LIMIT :limit + 1
+SELECT id, length(attributes) + coalesce(length(titles), 0) FROM credential_schemas WHERE id > :after ORDER BY id LIMIT :limit + 1
 """
 _SCHEMA_PAGE = f"{_SELECT_SCHEMA} WHERE id > :after AND id <= :last ORDER BY id LIMIT :limit"
 

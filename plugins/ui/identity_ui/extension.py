@@ -32,6 +32,7 @@ from identity_ui import pages
 from identity_ui.anybody import PublicPages
 from identity_ui.consent import ConsentPages
 from identity_ui.holder import HolderPages
+from identity_ui.names import Names
 from identity_ui.operator import OperatorHandlers, OperatorPages
 from identity_ui.operator_session import OperatorSessions
 from identity_ui.pages import ui_forms, ui_pages
@@ -88,14 +89,16 @@ def _questions(kernel: Kernel, holder: HolderPages) -> dict[type[Any], Any]:
 
 def _holder_pages(kernel: Kernel, sessions: Sessions) -> HolderPages:
     credentials, consents = kernel.need(CredentialHandlers), kernel.find(HolderConsents)
+    names = Names(credentials)
     return HolderPages(
         kernel.need(DidHandlers),
         kernel.need(DelegationHandlers),
         credentials,
         kernel.need(ProofHandlers),
         kernel.need(RecordsHandlers),
-        None if consents is None else ConsentPages(credentials, sessions, consents),
+        None if consents is None else ConsentPages(credentials, sessions, consents, names),
         sessions,
+        names,
     )
 
 

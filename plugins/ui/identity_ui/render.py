@@ -16,7 +16,8 @@ from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 
 from identity_client.action import PREDICATE_NAMES, Grant, literal_of
 from identity_codec.strict_json import JsonValue
@@ -66,11 +67,11 @@ def page(
     language, nonce = language_of(request.header("accept-language")), secrets.token_urlsafe(16)
     here = request.raw_path.decode("latin-1").partition("?")[0]
     loaded = {"nonce": nonce, "versions": static_versions(), "modules": MODULES, "here": here, "hidden": HIDDEN}
-    loaded |= {"host": request.header("host") or "", "request_id": request.request_id}
+    loaded |= {"titles": {}, "host": request.header("host") or "", "request_id": request.request_id}
     text = (
         _environment(language)
         .get_template(template)
-        .render(language=language, signed_in=signed_in, operator=operator, **loaded, **values)
+        .render(loaded | values, language=language, signed_in=signed_in, operator=operator)
     )
     policy = ("content-security-policy", _POLICY.format(nonce=nonce))
     headers = [*_ALONE, policy, NO_STORE, ("vary", "Accept, Accept-Language, Cookie")]
@@ -117,8 +118,11 @@ def short(did: str) -> str:
     return did if len(rest) < 14 else f"{method}:{rest[:4]}…{rest[-4:]}"
 
 
-def type_name(schema_id: str) -> str:
-    """Return the last word of the identifier of a credential type."""
+@pass_context
+def type_name(context: Context, schema_id: str) -> str:
+    """Return the title of a credential type where the page has it, else the last word of its identifier."""
+    if title := context["titles"].get(schema_id):
+        return str(title)
     words = [word for word in re.split("[/:#]", schema_id) if word and not word.isdigit()]
     return words[-1] if words else schema_id
 

@@ -286,7 +286,7 @@
 
   // The value of a question as the type of its attribute has it; of an unknown attribute what looks like a whole number is one.
   function valueOf(form) {
-    const kind = JSON.parse(form.dataset.kinds)[form.elements.attribute.value.trim()];
+    const kind = (JSON.parse(form.dataset.attributes)[form.elements.attribute.value.trim()] || {}).type;
     const one = (text) => (kind === "boolean" ? text === "true" : kind === "integer" || (!kind && /^-?\d{1,15}$/.test(text)) ? Number(text) : text);
     const text = form.elements.value.value.trim();
     return form.elements.relation.value === "set_member" ? text.split(",").map((part) => one(part.trim())) : one(text);
