@@ -32,6 +32,7 @@ PURPOSES = {
     ),
     **dict.fromkeys(("generateDelegatedProof", "createDelegatedPresentation", "revokeProof"), "prove"),
     "eraseRecords": "erase",
+    **dict.fromkeys(("setLabel", "deleteLabel"), "label"),
     "resetDisclosures": "disclosures",
     "rotateHolderSecret": "holder-secret",
 }

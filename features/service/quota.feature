@@ -37,6 +37,8 @@ Feature: No one fills the disk of others
       | requestPresentation     |
       | eraseRecords            |
       | resetDisclosures        |
+      | setLabel                |
+      | deleteLabel             |
       | rotateHolderSecret      |
 
   @revokeIbct

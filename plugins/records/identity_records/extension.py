@@ -14,8 +14,10 @@ from identity_core.ports.activity import EventSink
 from identity_core.ports.retention import RetentionRule
 from identity_core.store import Store
 from identity_core.use_cases.proofs.stored import ProofAccess
+from identity_core.use_cases.record import Record
 from identity_records.audit import AuditLines, audit_of
 from identity_records.handlers import RecordsHandlers
+from identity_records.labels import DeleteLabel, ListLabels, SetLabel, StoredLabels
 from identity_records.store import ActivityRows, StoredTimeline, StoredVerifications
 from identity_records.use_cases.audit import CheckAuditChain, CutAuditLog, FollowAuditChain, ListAuditLines
 from identity_records.use_cases.timeline import GetDashboardTimeline
@@ -35,6 +37,13 @@ VERIFICATIONS: Final = RetentionRule(
     columns="id at verified caller verifier fingerprint holder issuer schema_id proof_id attribute predicate_type codes",
     roles=("holder", "verifier"),
 )
+LABELS: Final = RetentionRule(
+    kind="labels",
+    table="records_labels",
+    expired="updated_at <= :until ORDER BY id",
+    columns="id holder updated_at",
+    roles=("holder",),
+)
 
 
 def record_sinks(store: Store, is_new: bool) -> Sequence[EventSink]:
@@ -52,11 +61,15 @@ async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
     audit = audit_of(store)
     access = ProofAccess(store.proofs, store.verifier_challenges)
     verifications = StoredVerifications(store.database)
+    labels, record = StoredLabels(store.database, kernel.secret("labels"), kernel.random), kernel.need(Record)
     handlers = RecordsHandlers(
         ListAuditLines(audit),
         GetDashboardTimeline(StoredTimeline(store.database)),
         ListVerificationHistory(verifications, store.proofs, access, clock),
         GetVerificationStats(verifications),
+        ListLabels(labels),
+        SetLabel(labels, record, clock),
+        DeleteLabel(labels, record, clock),
     )
     chain = FollowAuditChain(audit)
     cutter = None if days is None else CutAuditLog(audit, timedelta(days=days), clock, clock.monotonic)
@@ -89,5 +102,6 @@ def identity_extend() -> Extension:
         vital=True,
         sinks=record_sinks,
         adopts=("timeline", "verifications"),
-        retention=(TIMELINE, VERIFICATIONS),
+        migrations="identity_records.migrations",
+        retention=(TIMELINE, VERIFICATIONS, LABELS),
     )
