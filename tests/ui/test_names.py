@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from identity_ui.render import short
 from playwright.sync_api import expect
 
 from identity_client import Client
-from tests.ui.visiting import Open, Site, examine, issue, sign_in
+from tests.ui.visiting import Open, Site, arrives, examine, give_delegation, issue, sign_in
 
 
 def test_titles_stand_for_types_and_limit_the_builder(site: Site, opened: Open) -> None:
@@ -25,3 +26,30 @@ def test_titles_stand_for_types_and_limit_the_builder(site: Site, opened: Open) 
     assert page.locator("#value").evaluate("field => field.validationMessage") == ""
     watched.look(page)
     examine(page)
+
+
+def test_a_nickname_stands_where_the_did_stood(site: Site, opened: Open) -> None:
+    aki = site.did("aki")
+    page, watched = opened()
+    sign_in(page, site, keep=True)
+    page.goto(f"{site.url}/ui/did/{aki}")
+    expect(page.locator("h1")).to_have_text(short(aki))
+    page.fill("#label", "My shopping helper")
+    page.click("#nickname button")
+    expect(page.locator("h1")).to_have_text("My shopping helper")
+    page.wait_for_load_state()
+    watched.look(page)
+    examine(page)
+    give_delegation(page, site, "nicknames")
+    arrives(page, f"{site.url}/ui/agents")
+    expect(page.locator(".cards h2").first).to_contain_text("My shopping helper")
+    assert page.locator(f".cards h2 [title='{aki}']").count() >= 1
+    # Another reader and an operator see the DID.
+    other, _ = opened()
+    sign_in(other, site, "vera")
+    other.goto(f"{site.url}/ui/did/{aki}")
+    expect(other.locator("h1")).to_have_text(short(aki))
+    page.goto(f"{site.url}/ui/did/{aki}")
+    page.fill("#label", "")
+    page.click("#nickname button")
+    expect(page.locator("h1")).to_have_text(short(aki))

@@ -54,7 +54,8 @@ class ConsentPages:
             return page("consent.html", request, status=422, signed_in=session.target, **shown)
         fitting = await self._fitting(request, session, found)
         titles = titles_of(request, await self.names.schemas(request, (one["schemaId"] for one in fitting)))
-        shown = NOTHING | {"text": text, "found": found, "fitting": fitting, "titles": titles}
+        labels = await self.names.labels(request, session)
+        shown = NOTHING | {"text": text, "found": found, "fitting": fitting, "titles": titles, "labels": labels}
         return page("consent.html", request, signed_in=session.target, **shown)
 
     def _require_asked(self, found: AgentRequest, session: Session) -> None:

@@ -68,8 +68,9 @@ async def open_ui(kernel: Kernel) -> AsyncIterator[Contribution]:
     sessions = Sessions(reader=kernel.dids, signatures=gate.signatures, **common)
     operators = OperatorSessions(api_keys=gate.api_keys, **common)
     dids, ledger, proofs = kernel.need(DidHandlers), kernel.find(LedgerHandlers), kernel.need(ProofHandlers)
-    public = PublicPages(dids, ledger, proofs, sessions, operators, __version__)
-    holder = _holder_pages(kernel, sessions)
+    names = Names(kernel.need(CredentialHandlers), kernel.need(RecordsHandlers))
+    public = PublicPages(dids, ledger, proofs, sessions, operators, names, __version__)
+    holder = _holder_pages(kernel, sessions, names)
     async with KeepFigures(partial(render_metrics, kernel.find), time.time) as figures:
         chain = kernel.need(CheckAuditChain)
         state = kernel.need(InstallationState)
@@ -87,9 +88,8 @@ def _questions(kernel: Kernel, holder: HolderPages) -> dict[type[Any], Any]:
     return {HolderQuestions: HolderQuestions(holder.consent.consents, kernel.origin + CONSENT)}
 
 
-def _holder_pages(kernel: Kernel, sessions: Sessions) -> HolderPages:
+def _holder_pages(kernel: Kernel, sessions: Sessions, names: Names) -> HolderPages:
     credentials, consents = kernel.need(CredentialHandlers), kernel.find(HolderConsents)
-    names = Names(credentials)
     return HolderPages(
         kernel.need(DidHandlers),
         kernel.need(DelegationHandlers),

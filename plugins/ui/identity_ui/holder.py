@@ -180,9 +180,10 @@ class HolderPages:
     async def _page(
         self, template: str, request: Request, session: Session, schemas: Iterable[str] = (), **values: Any
     ) -> Answer:
-        """Return the page with the titles of these credential types."""
+        """Return the page with her nicknames and the titles of these credential types."""
         titles = titles_of(request, await self.names.schemas(request, schemas))
-        return page(template, request, signed_in=session.target, titles=titles, **values)
+        labels = await self.names.labels(request, session)
+        return page(template, request, signed_in=session.target, titles=titles, labels=labels, **values)
 
     async def _rows(
         self, request: Request, session: Session, query: GetDashboardTimelineQuery

@@ -238,11 +238,11 @@
   const signedIn = () => document.querySelector("#signed-in").textContent;
 
   // Each change has a challenge of its own, bound to its purpose and its body.
-  async function change(signer, url, purpose, body, scheme) {
+  async function change(signer, url, purpose, body, scheme, method = "POST") {
     const header = await authorization(signer, url, purpose, body === null ? null : await hashOf(body), scheme);
     const headers = { Authorization: header };
     if (body !== null) headers["Content-Type"] = "application/json";
-    return answered(url, { method: "POST", headers, body: body === null ? undefined : JSON.stringify(body) });
+    return answered(url, { method, headers, body: body === null ? undefined : JSON.stringify(body) });
   }
 
   const inSeconds = (milliseconds) => new Date(milliseconds).toISOString().replace(/\.\d+Z$/, "Z");
@@ -282,6 +282,21 @@
       await changes(signer, button.dataset.change.trim().split(/ +/), button.dataset.purpose, body);
       location.reload();
     }));
+  }
+
+  // A nickname of a DID, which only the signer reads; an empty one is taken back.
+  const nickname = document.querySelector("#nickname");
+  if (nickname) {
+    nickname.addEventListener("submit", (event) => {
+      event.preventDefault();
+      doing(async () => {
+        const signer = await signerFor(signedIn()), label = nickname.elements.label.value.trim();
+        if (signer === null) return;
+        const url = `/api/v1/dashboard/labels/${encodeURIComponent(nickname.dataset.did)}`;
+        await (label ? change(signer, url, "label", { label }, undefined, "PUT") : change(signer, url, "label", null, undefined, "DELETE"));
+        location.reload();
+      });
+    });
   }
 
   // The value of a question as the type of its attribute has it; of an unknown attribute what looks like a whole number is one.
