@@ -2,11 +2,13 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from docs.generate import write  # noqa: E402  (the path first)
+from docs.generate.text import write_text_files  # noqa: E402
 from identity_core import __version__  # noqa: E402
 
 write(HERE / "reference" / "generated")
@@ -19,7 +21,12 @@ html_favicon = "icon.svg"
 html_show_copyright = False
 html_copy_source = False
 html_last_updated_fmt = None
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx_copybutton", "sphinx_inline_tabs"]
+myst_enable_extensions = ["colon_fence"]
+# What is copied of a console block is what is typed.
+copybutton_prompt_text = r"^[$>] "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
 exclude_patterns = [
     "README.md",
     "_build",
@@ -35,3 +42,13 @@ myst_heading_anchors = 3
 myst_links_external_new_tab = False
 nitpicky = True
 pygments_style = "friendly"
+
+
+def _write_text(app: Any, error: Exception | None) -> None:
+    if error is None:
+        write_text_files(HERE, Path(app.outdir))
+
+
+def setup(app: Any) -> None:
+    """Add the pages as text to the built site."""
+    app.connect("build-finished", _write_text)

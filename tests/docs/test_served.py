@@ -67,7 +67,7 @@ def test_pages_search_and_theme_work_under_the_policy(server: LocalServer, tab: 
     tab.goto(f"{server.url}/docs/guide")
     expect(tab.get_by_role("heading", level=1)).to_contain_text("identity-service")
     assert tab.evaluate("document.body.dataset.theme") == "auto"
-    tab.locator("article").get_by_role("link", name="Tutorial").click()
+    tab.locator("article").get_by_role("link", name="From the first DID to the first proof").click()
     expect(tab.get_by_role("heading", level=1)).to_contain_text("From the first DID")
     tab.goto(f"{server.url}/docs/guide/search.html?q=bisection")
     expect(tab.locator("#search-results .search li").first).to_be_visible()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.docs.built import SITE, need_furo
+from tests.docs.built import ROOT, SITE, need_furo
 
 need_furo()
+INDEX = (ROOT / "docs" / "index.md").read_text("utf-8")
 # What a browser loads by itself.
 LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 
@@ -68,3 +70,14 @@ def test_each_code_has_the_anchor_that_an_answer_names(site: dict[Path, Page]) -
     ids = site[SITE / "reference" / "errors.html"].ids
     codes = load().body["x-error-catalogue"].keys() & CODES.keys()
     assert {code.lower().replace("_", "-") for code in codes} <= ids
+
+
+def test_pages_as_text_are_listed_and_complete(built: Path) -> None:
+    listed, whole = ((built / name).read_text("utf-8") for name in ("llms.txt", "llms-full.txt"))
+    linked = re.findall(r"^- \[.+?\]\((\S+?)\.html\): \S", listed, re.MULTILINE)
+    pages = re.findall(r"^(?:tutorial|roles|how-to|explanation|project|reference)/\S+$", INDEX, re.MULTILINE)
+    assert sorted(linked) == sorted(pages)
+    assert all(
+        f"# {heading}\n" in whole for heading in ("Quickstart for holders", "Threat model", "Errors", "Settings")
+    )
+    assert all((built / f"{page}.html").is_file() for page in linked)

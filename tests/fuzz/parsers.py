@@ -19,7 +19,7 @@ from identity_bbs.bls12381.choice import select
 from identity_bbs.octets import octets_to_proof, octets_to_public_key, octets_to_signature
 from identity_bbs.suite import BbsProofInvalid, BbsSignatureInvalid, ciphersuite
 from identity_client.action import Action, Grant, literal_of
-from identity_client.capability import Capability, delegation_id
+from identity_client.capability import Capability, CapabilityInvalid, delegation_id
 from identity_client.challenge import Challenge, build_header
 from identity_codec import jcs, multibase, multikey, strict_json, times
 from identity_core.api.errors import negotiate
@@ -133,7 +133,7 @@ PARSERS: dict[str, Parser] = {
         write=lambda found: build_header(str(found.did) if found.named is None else found.named.text, found.signature),
     ),
     "time": of_text(times.parse, (ValueError,), "2026-11-22T10:00:00Z", "2026-11-22T10:00:00.123456+01:00"),
-    "ibct": of_json(capability, (IdentityError,), TOKEN),
+    "ibct": of_json(capability, (CapabilityInvalid,), TOKEN),
     "delegation_ref": of_text(
         lambda text: delegation_id(text, ("https://id.example/d/",)),
         (),

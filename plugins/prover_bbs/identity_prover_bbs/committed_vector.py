@@ -58,6 +58,36 @@ class ProverVector:
         return b"".join(scalar.to_bytes(SCALAR_OCTETS, "big") for scalar in scalars)
 
 
+class VectorProver:
+    """The prover of an argument about one vector. A subclass brings the coefficients of its check polynomial.
+
+    ``sent`` has the indexes of the responses that are sent.
+    """
+
+    def __init__(self, vector: ProverVector, sent: Sequence[int]) -> None:
+        self._vector, self._sent = vector, sent
+        self._sent_points: list[bytes] = []
+
+    def first(self) -> tuple[bytes, bytes]:
+        """Return A and B."""
+        a, b = self._vector.first()
+        self._sent_points = [a]
+        return a, b
+
+    def second(self, y: int) -> list[bytes]:
+        """Return T_0 … T_(k-1) for the first challenge."""
+        commitments = self._vector.second(self._coefficients(y))
+        self._sent_points += commitments[1:]
+        return commitments
+
+    def _coefficients(self, y: int) -> list[int]:
+        raise NotImplementedError
+
+    def proof(self, c: int) -> bytes:
+        """Return A, T_1 … T_(k-1), the responses that are sent, z, zt."""
+        return b"".join(self._sent_points) + self._vector.responses(c, self._sent)
+
+
 @dataclass(frozen=True, slots=True)
 class VerifierVector:
     """The decoded vector that the verifier received: every point in the subgroup and not the identity, every scalar

@@ -12,18 +12,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from identity_codec import jcs, strict_json
+from identity_codec import jcs
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.predicate import MAX_PREDICATES, Predicate, check_elements
-from identity_core.domain.proofs.proof import MAX_ENVELOPE_CHARACTERS, MAX_METHOD, Context, PresentedProof
+from identity_core.domain.proofs.proof import MAX_METHOD, Context, PresentedProof
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_prover_bbs import labels
+from identity_prover_bbs.envelope_text import decode_text, encode_text, read_members, refusal
 
 MAX_SUB_PROOFS: Final = MAX_PREDICATES + 1
 _MEMBERS: Final = frozenset(
-    (
+    [
         "bbsProof",
         "context",
         "disclosed",
@@ -33,7 +34,7 @@ _MEMBERS: Final = frozenset(
         "suite",
         "verificationMethod",
         "version",
-    )
+    ]
 )
 
 
@@ -49,7 +50,7 @@ class Envelope:
     def encode(self) -> str:
         """The text of ``ZkProof.proof``. Raises ``PredicateUnsupported`` when it is longer than a verifier reads."""
         presented = self.presented
-        text = base64url_encode(
+        return encode_text(
             jcs.canonicalize(
                 {
                     "bbsProof": base64url_encode(self.bbs_proof),
@@ -64,37 +65,23 @@ class Envelope:
                 }
             )
         )
-        if len(text) > MAX_ENVELOPE_CHARACTERS:
-            raise PredicateUnsupported(details={"reason": "the statement is too long for an envelope"})
-        return text
 
     @classmethod
     def decode(cls, text: str) -> Envelope:
         """Return the content of an untrusted envelope. Raises ``ProofInvalid``; no curve operation is done."""
-        try:
-            envelope = cls._parsed(_members(text))
-            canonical = envelope.encode()
-        except PredicateUnsupported as unsupported:
-            raise ProofInvalid(details=unsupported.details) from None
-        except ValueRefused as refused:
-            raise _refused(str(refused)) from None
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise _refused("the envelope has not the shape of one") from None
-        if canonical != text:
-            raise _refused("the envelope is not in its canonical form")
-        return envelope
+        return decode_text(text, _MEMBERS, cls._parsed, (ValueRefused,))
 
     @classmethod
     def decode_expected(cls, text: str, presented: PresentedProof, disclosed: Mapping[int, bytes]) -> Envelope:
         """An envelope that must say exactly this. Only the proofs are read from it; all the rest is written anew from what
         the verifier asked and must give the same text. Raises ``ProofInvalid``."""
-        value = _members(text)
+        value = read_members(text, _MEMBERS)
         try:
             envelope = cls(presented, disclosed, base64url_decode(value["bbsProof"]), _proofs(value["predicateProofs"]))
             if envelope.encode() == text:
                 return envelope
         except (ValueError, TypeError, KeyError):
-            raise _refused("the envelope has not the shape of one") from None
+            raise refusal("the envelope has not the shape of one") from None
         except PredicateUnsupported as unsupported:
             raise ProofInvalid(details=unsupported.details) from None
         found = cls.decode(text)
@@ -105,13 +92,13 @@ class Envelope:
             ("context", found.presented.context, presented.context),
         ):
             if there != asked:
-                raise _refused(f"the proof is not bound to the expected {name}")
-        raise _refused("the proof discloses something else than the predicates say")
+                raise refusal(f"the proof is not bound to the expected {name}")
+        raise refusal("the proof discloses something else than the predicates say")
 
     @classmethod
     def _parsed(cls, value: dict[str, Any]) -> Envelope:
         if value["suite"] != labels.SUITE or value["version"] != labels.ENVELOPE_VERSION:
-            raise _refused("the envelope is of another suite or version")
+            raise refusal("the envelope is of another suite or version")
         method = value["verificationMethod"]
         if not isinstance(method, str) or not 1 <= len(method) <= MAX_METHOD or not method.isprintable():
             raise ValueError("verificationMethod is a string")
@@ -125,20 +112,6 @@ class Envelope:
             base64url_decode(value["bbsProof"]),
             _proofs(value["predicateProofs"]),
         )
-
-
-def _members(text: str) -> dict[str, Any]:
-    if len(text) > MAX_ENVELOPE_CHARACTERS:
-        raise _refused(f"the envelope has more than {MAX_ENVELOPE_CHARACTERS} characters")
-    try:
-        value = strict_json.loads(base64url_decode(text))
-    except strict_json.JsonRefused as refused:
-        raise _refused(str(refused)) from None
-    except ValueError:
-        raise _refused("the envelope is not base64url of JSON") from None
-    if not isinstance(value, dict) or value.keys() != _MEMBERS:
-        raise _refused("the envelope has not exactly its members")
-    return value
 
 
 def _proofs(value: Any) -> tuple[bytes, ...]:
@@ -171,11 +144,7 @@ def _disclosed(schema: Schema, value: Any) -> dict[int, bytes]:
     for slot, octets in value:
         # Only hashed slots, so that a number is never shown by itself.
         if type(slot) is not int or not previous < slot < len(schema.attributes):
-            raise _refused("disclosed slots are hashed ones and strictly ascending")
+            raise refusal("disclosed slots are hashed ones and strictly ascending")
         disclosed[slot] = base64url_decode(octets)
         previous = slot
     return disclosed
-
-
-def _refused(reason: str) -> ProofInvalid:
-    return ProofInvalid(details={"reason": reason})

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, reduce
-from typing import Final, NamedTuple, Protocol
+from typing import ClassVar, Final, NamedTuple, Protocol
 
 from identity_bbs.bls12381 import G1, Curve, DigitTable, FixedBases
 from identity_prover_bbs import labels
+from identity_prover_bbs.labels import BLINDING, COEFFICIENT, COEFFICIENT_BLINDING, DIGIT
 from identity_prover_bbs.plan import RADIX
 
 MAX_DIGITS: Final = 256
-_SHELF: Final = 33
-"""Digits of one shelf: what any one interval of 64 bits needs, so that one proof of it is one multi-scalar product."""
 
 
 class CommitmentGenerators(Protocol):
@@ -39,57 +38,55 @@ class CommitmentGenerators(Protocol):
         ...
 
 
-class _Shelf(NamedTuple):
-    bases: FixedBases
-    digits: DigitTable
-
-
 def generator_message(role: bytes, index: int) -> bytes:
     """Return the message that is hashed to the curve: the role and an 8-octet index."""
     return role + index.to_bytes(8, "big")
 
 
-class Generators:
-    """Get it from ``generators``, so that the tables are shared."""
+class Shelf(NamedTuple):
+    """The points of some generators G_i, what keeps multiples of them, and the sums of their digits."""
+
+    points: Sequence[G1]
+    bases: FixedBases
+    digits: DigitTable
+
+
+class ShelvedGenerators:
+    """Generators of which those of the vector are made as longer vectors come, in shelves of ``width``."""
+
+    width: ClassVar[int]
+    least: ClassVar[int]
+    most: ClassVar[int]
+    tag: ClassVar[bytes]
 
     def __init__(self, curve: Curve) -> None:
         self._curve = curve
-        self._coefficient = self._hashed(labels.COEFFICIENT, 0)
-        self._coefficient_blinding = self._hashed(labels.COEFFICIENT_BLINDING, 0)
-        self._blinding = self._hashed(labels.BLINDING, 0)
-        self._shelves: tuple[_Shelf, ...] = ()
+        self._roles = [self._hashed(role, 0) for role in (COEFFICIENT, COEFFICIENT_BLINDING, BLINDING)]
+        self._shelves: tuple[Shelf, ...] = ()
 
     @property
     def curve(self) -> Curve:
-        """The curve that they are on."""
+        """Return the curve that they are on."""
         return self._curve
 
-    def commit_masks(self, scalars: Sequence[int], blinding: int) -> G1:
-        """The sum of scalars[i] G_i + blinding H."""
-        sums = []
-        for number, shelf in enumerate(self._shelves_for(len(scalars))):
-            part = scalars[number * _SHELF : (number + 1) * _SHELF]
-            indexes = range(3, 3 + len(part))
-            if number == 0:
-                sums.append(shelf.bases.msm([*part, blinding], [*indexes, 2]))
-            else:
-                sums.append(shelf.bases.msm(part, indexes))
-        return reduce(self.curve.g1_add, sums)
-
     def commit_digits(self, digits: Sequence[int], blinding: int) -> G1:
-        """The sum of digits[i] G_i + blinding H, each digit below ``RADIX``; its time does not depend on the digits."""
-        shelves = self._shelves_for(len(digits))
-        sums = [shelf.digits.sum(digits[n * _SHELF : (n + 1) * _SHELF]) for n, shelf in enumerate(shelves)]
-        return reduce(self.curve.g1_add, sums, shelves[0].bases.msm([blinding], [2]))
+        """Return the sum of digits[i] G_i + blinding H, each digit below ``RADIX``; its time does not depend on the digits."""
+        shelves = enumerate(self._shelves_for(len(digits)))
+        sums = [shelf.digits.sum(digits[n * self.width : (n + 1) * self.width]) for n, shelf in shelves]
+        return reduce(self._curve.g1_add, sums, self._role_bases().msm([blinding], [2]))
 
     def commit_coefficient(self, coefficient: int, blinding: int) -> G1:
-        """coefficient g + blinding h."""
-        return self._shelves_for(1)[0].bases.msm([coefficient, blinding], [0, 1])
+        """Return coefficient g + blinding h."""
+        return self._role_bases().msm([coefficient, blinding], [0, 1])
 
-    def _shelves_for(self, count: int) -> tuple[_Shelf, ...]:
-        if not 1 <= count <= MAX_DIGITS:
-            raise ValueError(f"an argument has 1 to {MAX_DIGITS} digits")
-        wanted = -(-count // _SHELF)
+    def _role_bases(self) -> FixedBases:
+        """Return bases that begin with g, h and H."""
+        return self._shelves_for(1)[0].bases
+
+    def _shelves_for(self, count: int) -> tuple[Shelf, ...]:
+        if not self.least <= count <= self.most:
+            raise ValueError(f"an argument has {self.least} to {self.most} digits")
+        wanted = -(-count // self.width)
         shelves = self._shelves
         if len(shelves) < wanted:
             # Replaced in one step, as other threads may read it; two that grow it at once make equal shelves.
@@ -97,22 +94,49 @@ class Generators:
             self._shelves = shelves
         return shelves[:wanted]
 
-    def _shelf(self, number: int) -> _Shelf:
-        points = [self._hashed(labels.DIGIT, index) for index in range(number * _SHELF, (number + 1) * _SHELF)]
-        # Each shelf starts with the same three points, so that indexes mean the same on all; a point costs nothing
-        # until it is used.
-        roles = [self._coefficient, self._coefficient_blinding, self._blinding]
-        bases = self.curve.fixed_bases([*roles, *points])
-        if number == 0:
-            # A proof has g and h in each of its coefficients: they get their tables before there is no room for more.
-            bases.msm([0] * len(roles), range(len(roles)))
-        return _Shelf(bases, self.curve.digit_table(points, RADIX))
+    def _shelf(self, number: int) -> Shelf:
+        points = [self._hashed(DIGIT, index) for index in range(number * self.width, (number + 1) * self.width)]
+        return Shelf(points, self._bases_of(number, points), self._curve.digit_table(points, RADIX))
+
+    def _bases_of(self, number: int, points: Sequence[G1]) -> FixedBases:
+        raise NotImplementedError
 
     def _hashed(self, role: bytes, index: int) -> G1:
-        return self.curve.hash_to_g1(generator_message(role, index), labels.GENERATOR_DST)
+        return self._curve.hash_to_g1(generator_message(role, index), self.tag)
+
+
+class Generators(ShelvedGenerators):
+    """The generators of suite 1. Get it from ``generators``, so that the tables are shared."""
+
+    # What any one interval of 64 bits needs, so that one proof of it is one multi-scalar product.
+    width = 33
+    least = 1
+    most = MAX_DIGITS
+    tag = labels.GENERATOR_DST
+
+    def commit_masks(self, scalars: Sequence[int], blinding: int) -> G1:
+        """Return the sum of scalars[i] G_i + blinding H."""
+        sums = []
+        for number, shelf in enumerate(self._shelves_for(len(scalars))):
+            part = scalars[number * self.width : (number + 1) * self.width]
+            indexes = range(3, 3 + len(part))
+            if number == 0:
+                sums.append(shelf.bases.msm([*part, blinding], [*indexes, 2]))
+            else:
+                sums.append(shelf.bases.msm(part, indexes))
+        return reduce(self.curve.g1_add, sums)
+
+    def _bases_of(self, number: int, points: Sequence[G1]) -> FixedBases:
+        # Each shelf starts with the same three points, so that indexes mean the same on all; a point costs nothing
+        # until it is used.
+        bases = self.curve.fixed_bases([*self._roles, *points])
+        if number == 0:
+            # A proof has g and h in each of its coefficients: they get their tables before there is no room for more.
+            bases.msm([0] * len(self._roles), range(len(self._roles)))
+        return bases
 
 
 @cache
 def generators(curve: Curve) -> Generators:
-    """The generators on this curve, one set for the whole process."""
+    """Return the generators on this curve, one set for the whole process."""
     return Generators(curve)

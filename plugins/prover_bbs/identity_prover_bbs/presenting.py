@@ -15,13 +15,7 @@ from identity_bound_credentials.domain.presented import PresentedPresentation
 
 from identity_core.errors import ProofInvalid
 from identity_prover_bbs.single import SingleProver
-from identity_prover_bbs.suite2 import (
-    PresentationEnvelope,
-    PresentationProver,
-    PresentationVerifier,
-    ReceivedPresentation,
-    VerifiedPresentation,
-)
+from identity_prover_bbs.suite2 import PresentationEnvelope, PresentationProver, PresentationVerifier
 
 
 class BbsProver(SingleProver):
@@ -56,35 +50,4 @@ class BbsProver(SingleProver):
         self, asked: Sequence[tuple[PresentationStatement, str, PresentationContext, Acceptance]]
     ) -> list[ProofInvalid | None]:
         """Return the error of ``verify_presentation`` for each, None if it is valid; faster than one by one."""
-        found = self._accepting.accept_all([_received(*one) for one in asked], self._random)
-        return [self._refusal(answer, *one) for answer, one in zip(found, asked, strict=True)]
-
-    def _refusal(
-        self,
-        answer: VerifiedPresentation | ProofInvalid,
-        statement: PresentationStatement,
-        text: str,
-        bound: PresentationContext,
-        acceptance: Acceptance,
-    ) -> ProofInvalid | None:
-        if isinstance(answer, ProofInvalid):
-            return answer
-        if (answer.statement, answer.bound) == (statement, bound):
-            return None
-        # What was accepted is what the text says of itself, and that is something else.
-        try:
-            self._accepting.verify(statement, bound, text, acceptance)
-        except ProofInvalid as refused:
-            return refused
-        return None
-
-
-def _received(
-    statement: PresentationStatement, text: str, bound: PresentationContext, acceptance: Acceptance
-) -> ReceivedPresentation:
-    question, context = statement.question, bound.context
-    keys = {one.header.method: key for one, key in zip(question.credentials, statement.keys, strict=True)}
-    keys |= {part.epoch.method: part.public_key for part in statement.status}
-    return ReceivedPresentation(
-        text, question, keys, context.audience, context.nonce, acceptance, bound.agent_key, context.capability
-    )
+        return self._accepting.verify_all(asked, self._random)

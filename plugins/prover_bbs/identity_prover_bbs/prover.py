@@ -14,6 +14,7 @@ from typing import Final
 from identity_bbs import core
 from identity_bbs.bls12381 import Curve
 from identity_bbs.bls12381.keys import InvalidBlsKey
+from identity_bbs.frames import frame, scalar
 from identity_bbs.octets import (
     calculate_challenge,
     mixed_messages_to_scalars,
@@ -48,7 +49,7 @@ from identity_prover_bbs.generators import Generators, generators
 from identity_prover_bbs.range_argument import RangeProver
 from identity_prover_bbs.relation import Relation
 from identity_prover_bbs.set_argument import SetProver
-from identity_prover_bbs.transcript import context_octets, frame, scalar
+from identity_prover_bbs.transcript import context_octets
 
 _REMEMBERED: Final = 1024
 _HIDDEN_DICE: Final = 5

@@ -16,7 +16,7 @@ from typing import Final
 from identity_bbs.bls12381 import ORDER
 from identity_bbs.bls12381.hedged import HedgedScalars
 from identity_core.domain.proofs.predicate import InRange
-from identity_prover_bbs.committed_vector import ProverVector, VerifierVector, octets_of_vector_proof
+from identity_prover_bbs.committed_vector import ProverVector, VectorProver, VerifierVector, octets_of_vector_proof
 from identity_prover_bbs.generators import Generators
 from identity_prover_bbs.plan import RADIX, Digit, decompose, plan
 
@@ -61,7 +61,7 @@ class RangeLayout:
         return octets_of_vector_proof(POINTS, len(self.digits) - len(self.goals))
 
 
-class RangeProver:
+class RangeProver(VectorProver):
     """The prover's side. ``values`` and ``message_masks`` are the slots' scalars and their BBS masks m~."""
 
     def __init__(
@@ -82,25 +82,10 @@ class RangeProver:
             masks += [*free, (message_mask - weighted) % ORDER]
         alpha, beta, *taus = dice.scalars(2 + RADIX)
         self._layout = layout
-        self._vector = ProverVector(generators, digits, masks, alpha, beta, taus)
-        self._sent_points: list[bytes] = []
+        super().__init__(ProverVector(generators, digits, masks, alpha, beta, taus), layout.sent)
 
-    def first(self) -> tuple[bytes, bytes]:
-        """A and B."""
-        a, b = self._vector.first()
-        self._sent_points = [a]
-        return a, b
-
-    def second(self, y: int) -> list[bytes]:
-        """T_0 … T_3."""
-        vector = self._vector
-        commitments = vector.second(check_coefficients(self._layout.digits, vector.digits, vector.masks, y))
-        self._sent_points += commitments[1:]
-        return commitments
-
-    def proof(self, c: int) -> bytes:
-        """A, T_1, T_2, T_3, the responses that are not derived, z, zt."""
-        return b"".join(self._sent_points) + self._vector.responses(c, self._layout.sent)
+    def _coefficients(self, y: int) -> list[int]:
+        return check_coefficients(self._layout.digits, self._vector.digits, self._vector.masks, y)
 
 
 class RangeVerifier:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 
+from identity_bbs.frames import frame, number, scalar
 from identity_bbs.octets import mixed_messages_to_scalars
 from identity_bbs.suite import MAX_MESSAGES
 from identity_core.domain.credentials.schema import Message
@@ -23,10 +24,7 @@ from identity_prover_bbs.set_argument import SetLayout
 from identity_prover_bbs.transcript import (
     context_octets,
     first_challenge,
-    frame,
-    number,
     predicate_octets,
-    scalar,
     set_digest,
 )
 

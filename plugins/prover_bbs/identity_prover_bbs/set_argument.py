@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from identity_bbs.bls12381 import ORDER
 from identity_bbs.bls12381.hedged import HedgedScalars
-from identity_prover_bbs.committed_vector import ProverVector, VerifierVector, octets_of_vector_proof
+from identity_prover_bbs.committed_vector import ProverVector, VectorProver, VerifierVector, octets_of_vector_proof
 from identity_prover_bbs.generators import CommitmentGenerators
 
 
@@ -39,7 +39,7 @@ class SetLayout:
         return octets_of_vector_proof(self.bits, self.bits)
 
 
-class SetProver:
+class SetProver(VectorProver):
     """The prover's side. ``value`` and ``message_mask`` are the slot's scalar, one of the set, and its BBS mask m~."""
 
     def __init__(
@@ -54,26 +54,10 @@ class SetProver:
         alpha, beta, *taus = dice.scalars(2 + layout.bits)
         self._layout = layout
         self._message_mask = message_mask
-        self._vector = ProverVector(generators, bits, masks, alpha, beta, taus)
-        self._sent_points: list[bytes] = []
+        super().__init__(ProverVector(generators, bits, masks, alpha, beta, taus), range(layout.bits))
 
-    def first(self) -> tuple[bytes, bytes]:
-        """A and B."""
-        a, b = self._vector.first()
-        self._sent_points = [a]
-        return a, b
-
-    def second(self, y: int) -> list[bytes]:
-        """T_0 … T_(m-1)."""
-        vector = self._vector
-        coefficients = check_coefficients(self._layout.padded, vector.digits, vector.masks, self._message_mask, y)
-        commitments = vector.second(coefficients)
-        self._sent_points += commitments[1:]
-        return commitments
-
-    def proof(self, c: int) -> bytes:
-        """A, T_1 … T_(m-1), all responses, z, zt."""
-        return b"".join(self._sent_points) + self._vector.responses(c, range(self._layout.bits))
+    def _coefficients(self, y: int) -> list[int]:
+        return check_coefficients(self._layout.padded, self._vector.digits, self._vector.masks, self._message_mask, y)
 
 
 class SetVerifier:

@@ -11,18 +11,6 @@ from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import Context
 from identity_prover_bbs import labels
 
-__all__ = [
-    "context_fields",
-    "context_octets",
-    "first_challenge",
-    "frame",
-    "number",
-    "optional",
-    "predicate_octets",
-    "scalar",
-    "set_digest",
-]
-
 
 @lru_cache(maxsize=16)
 def set_digest(kind: bytes, scalars: tuple[int, ...]) -> bytes:

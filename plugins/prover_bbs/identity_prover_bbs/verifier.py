@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from identity_bbs import core
@@ -20,6 +21,7 @@ from identity_core.domain.proofs.proof import Context, PresentedProof, Statement
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_prover_bbs import labels
 from identity_prover_bbs.envelope import Envelope
+from identity_prover_bbs.envelope_text import refusal
 from identity_prover_bbs.generators import Generators, generators
 from identity_prover_bbs.prover import predicate_type
 from identity_prover_bbs.range_argument import RangeVerifier
@@ -35,30 +37,20 @@ class Verifying:
         self._generators: Final[Generators] = generators(curve)
 
     def verify(self, statement: Statement, proof: ZkProof, context: Context, now: datetime) -> None:
-        key, bbs_proof = self._but_pairing(statement, proof, context, now)
+        ((key, bbs_proof),) = self._but_pairing(statement, proof, context, now)
         try:
             core.check_pairing(self._suite, key, bbs_proof)
         except BbsProofInvalid as refused:
-            raise _refused(str(refused)) from None
+            raise refusal(str(refused)) from None
 
     def verify_all(
         self, asked: Sequence[tuple[Statement, ZkProof, Context, datetime]], random: Callable[[int], bytes]
     ) -> list[ProofInvalid | None]:
         """Return the error of ``verify`` for each, with the pairings of all in one product."""
-        answers: list[ProofInvalid | None] = [None] * len(asked)
-        claims: dict[int, list[Claim]] = {}
-        for number, one in enumerate(asked):
-            try:
-                claims[number] = [self._but_pairing(*one)]
-            except ProofInvalid as refused:
-                answers[number] = refused
-        numbers = list(claims)
-        for place in wrong_groups(self._suite, [claims[number] for number in numbers], random):
-            answers[numbers[place]] = _refused("the proof does not match")
-        return answers
+        return verify_together(self._suite, [partial(self._but_pairing, *one) for one in asked], random)
 
-    def _but_pairing(self, statement: Statement, proof: ZkProof, context: Context, now: datetime) -> Claim:
-        """Everything is checked but the pairing of the key and proof that it returns."""
+    def _but_pairing(self, statement: Statement, proof: ZkProof, context: Context, now: datetime) -> list[Claim]:
+        """Check everything but the pairing of the key and proof, and return them."""
         try:
             relation = Relation.of(statement)
         except PredicateUnsupported as unsupported:
@@ -68,24 +60,24 @@ class Verifying:
         _check_signals(statement, proof, context)
         context.check_time(now)
         if tuple(map(len, envelope.predicate_proofs)) != relation.argument_octets:
-            raise _refused("the sub-proofs are not those of the statement")
+            raise refusal("the sub-proofs are not those of the statement")
         try:
-            return self._check(relation, envelope, context)
+            return [self._check(relation, envelope, context)]
         except (BbsProofInvalid, InvalidBlsKey) as refused:
-            raise _refused(str(refused)) from None
+            raise refusal(str(refused)) from None
 
     def _check(self, relation: Relation, envelope: Envelope, context: Context) -> Claim:
         statement = relation.statement
         key = octets_to_public_key(self._suite, statement.issuer.public_key)
         proof = octets_to_proof(self._suite, envelope.bbs_proof)
         if len(proof.m_hats) != len(relation.hidden):
-            raise _refused("the BBS proof hides another number of messages")
+            raise refusal("the BBS proof hides another number of messages")
         c = proof.challenge
         m_hats = dict(zip(relation.hidden, proof.m_hats, strict=True))
         for slot, scalar in relation.equal.items():
             # Equation (3.2): only the message b with the mask 1 answers two challenges so.
             if m_hats[slot] != (scalar * c + 1) % ORDER:
-                raise _refused("the proof does not match")
+                raise refusal("the proof does not match")
         init = core.proof_verify_init(self._suite, key, proof, relation.header, relation.disclosed)
         arguments = self._arguments(relation, envelope.predicate_proofs, c, m_hats)
         commitments = [octets for argument in arguments for octets in argument.first()]
@@ -115,8 +107,24 @@ def _check_signals(statement: Statement, proof: ZkProof, context: Context) -> No
         predicate_type(statement),
         context.proof_id,
     ):
-        raise _refused("the public signals are not those of the proof")
+        raise refusal("the public signals are not those of the proof")
 
 
-def _refused(reason: str) -> ProofInvalid:
-    return ProofInvalid(details={"reason": reason})
+def verify_together(
+    suite: Ciphersuite, checks: Sequence[Callable[[], list[Claim]]], random: Callable[[int], bytes]
+) -> list[ProofInvalid | None]:
+    """Return the refusal of each check, with the pairings of all in one product; None for a valid proof.
+
+    A check does everything but the pairings of the claims that it returns.
+    """
+    answers: list[ProofInvalid | None] = [None] * len(checks)
+    claims: dict[int, list[Claim]] = {}
+    for number, check in enumerate(checks):
+        try:
+            claims[number] = check()
+        except ProofInvalid as refused:
+            answers[number] = refused
+    numbers = list(claims)
+    for place in wrong_groups(suite, [*claims.values()], random):
+        answers[numbers[place]] = refusal("the proof does not match")
+    return answers

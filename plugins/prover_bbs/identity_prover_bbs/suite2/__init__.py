@@ -7,8 +7,8 @@ from identity_bound_credentials.domain.presented import sign_as_agent
 
 from identity_prover_bbs.suite2.envelope import PresentationEnvelope
 from identity_prover_bbs.suite2.prover import PresentationProver
-from identity_prover_bbs.suite2.received import ReceivedPresentation
-from identity_prover_bbs.suite2.verifier import PresentationVerifier, VerifiedPresentation
+from identity_prover_bbs.suite2.received import ReceivedPresentation, VerifiedPresentation
+from identity_prover_bbs.suite2.verifier import PresentationVerifier
 
 __all__ = [
     "PresentationEnvelope",

@@ -14,14 +14,14 @@ from identity_bound_credentials.domain.normal_form import Slot
 
 from identity_bbs.bls12381 import ORDER
 from identity_bbs.bls12381.hedged import HedgedScalars
-from identity_prover_bbs.committed_vector import ProverVector, VerifierVector
+from identity_prover_bbs.committed_vector import ProverVector, VectorProver, VerifierVector
 from identity_prover_bbs.plan import RADIX, decompose
 from identity_prover_bbs.range_argument import check_coefficients, check_value
 from identity_prover_bbs.suite2.generators import PresentationGenerators
 from identity_prover_bbs.suite2.layout import POINTS, Key, Row, VectorLayout
 
 
-class VectorArgumentProver:
+class VectorArgumentProver(VectorProver):
     """The prover's side. ``messages`` and ``message_masks`` by slot; ``selected`` names the alternative of each group that holds."""
 
     def __init__(
@@ -40,12 +40,11 @@ class VectorArgumentProver:
         masks = self._masks(message_masks, hedged)
         alpha, beta, *taus = hedged.scalars(2 + RADIX)
         self._free = free
-        self._vector = ProverVector(generators, [*digits, *free], masks, alpha, beta, taus)
+        super().__init__(ProverVector(generators, [*digits, *free], masks, alpha, beta, taus), layout.sent)
         self._values: dict[Key, int] = dict(enumerate(self._vector.digits))
         self._mask_of: dict[Key, int] = dict(enumerate(masks))
         self._values.update(messages)
         self._mask_of.update(message_masks)
-        self._sent_points: list[bytes] = []
 
     def _digits(self, messages: Mapping[Slot, int], selected: Sequence[int]) -> list[int]:
         digits: list[int] = []
@@ -76,8 +75,8 @@ class VectorArgumentProver:
         self._sent_points = [a]
         return a, b
 
-    def second(self, y: int) -> list[bytes]:
-        """T_0 … T_3. Equation (6.7)."""
+    def _coefficients(self, y: int) -> list[int]:
+        """Return the coefficients of c⁰ … c³. Equation (6.7)."""
         vector, digits = self._vector, self._layout.digits
         count = len(digits)
         coefficients = check_coefficients(digits, vector.digits[:count], vector.masks[:count], y)
@@ -87,19 +86,13 @@ class VectorArgumentProver:
             cubic, square = self._row(row)
             coefficients[3] = (coefficients[3] + power * cubic) % ORDER
             coefficients[2] = (coefficients[2] + power * square) % ORDER
-        commitments = vector.second(coefficients)
-        self._sent_points += commitments[1:]
-        return commitments
+        return coefficients
 
     def _row(self, row: Row) -> tuple[int, int]:
         """The coefficients of c³ and c² of a row: a·b~ + a~·b and a~·b~. A value of 0 is as large a number as any other."""
         a, b = (ORDER + form.evaluate(1, self._values) for form in (row.a, row.b))
         a_mask, b_mask = (form.evaluate(0, self._mask_of) for form in (row.a, row.b))
         return (a * b_mask + a_mask * b) % ORDER, a_mask * b_mask % ORDER
-
-    def proof(self, c: int) -> bytes:
-        """A, T_1 … T_3, the responses that are sent, z, zt."""
-        return b"".join(self._sent_points) + self._vector.responses(c, self._layout.sent)
 
 
 class VectorArgumentVerifier:

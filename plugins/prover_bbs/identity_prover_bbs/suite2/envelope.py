@@ -16,15 +16,15 @@ from identity_bound_credentials.domain.question import MAX_CREDENTIALS, Question
 from identity_bound_credentials.domain.status_gaps import StatusEpoch
 
 from identity_bbs.bls12381.backend import G1_OCTETS
-from identity_codec import jcs, strict_json
+from identity_codec import jcs
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.strict_json import JsonValue
-from identity_core.domain.proofs.proof import MAX_ENVELOPE_CHARACTERS, Context
-from identity_core.errors import PredicateUnsupported, ProofInvalid
+from identity_core.domain.proofs.proof import Context
+from identity_prover_bbs.envelope_text import decode_text, encode_text, refusal
 from identity_prover_bbs.suite2 import labels
 
 _MEMBERS: Final = frozenset(
-    (
+    [
         "agent",
         "argument",
         "consent",
@@ -38,7 +38,7 @@ _MEMBERS: Final = frozenset(
         "status",
         "suite",
         "version",
-    )
+    ]
 )
 
 
@@ -107,10 +107,7 @@ class PresentationEnvelope:
 
     def encode(self) -> str:
         """The text. Raises ``PredicateUnsupported`` when it is longer than a verifier reads."""
-        text = base64url_encode(self.canonical)
-        if len(text) > MAX_ENVELOPE_CHARACTERS:
-            raise PredicateUnsupported(details={"reason": "the statement is too long for an envelope"})
-        return text
+        return encode_text(self.canonical)
 
     @property
     def agent_message(self) -> bytes:
@@ -121,17 +118,7 @@ class PresentationEnvelope:
     @classmethod
     def decode(cls, text: str) -> PresentationEnvelope:
         """Return the content of an untrusted envelope. Raises ``ProofInvalid``; no curve operation is done."""
-        value = _members(text)
-        try:
-            envelope = cls._parsed(value)
-            canonical = envelope.encode()
-        except PredicateUnsupported as unsupported:
-            raise ProofInvalid(details=unsupported.details) from None
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise refusal("the envelope has not the shape of one") from None
-        if canonical != text:
-            raise refusal("the envelope is not in its canonical form")
-        return envelope
+        return decode_text(text, _MEMBERS, cls._parsed)
 
     @classmethod
     def _parsed(cls, value: dict[str, Any]) -> PresentationEnvelope:
@@ -181,22 +168,3 @@ def _text(octets: bytes | None) -> str | None:
 
 def _octets(text: str | None) -> bytes | None:
     return None if text is None else base64url_decode(text)
-
-
-def _members(text: str) -> dict[str, Any]:
-    if len(text) > MAX_ENVELOPE_CHARACTERS:
-        raise refusal(f"the envelope has more than {MAX_ENVELOPE_CHARACTERS} characters")
-    try:
-        value = strict_json.loads(base64url_decode(text))
-    except strict_json.JsonRefused as refused:
-        raise refusal(str(refused)) from None
-    except ValueError:
-        raise refusal("the envelope is not base64url of JSON") from None
-    if not isinstance(value, dict) or value.keys() != _MEMBERS:
-        raise refusal("the envelope has not exactly its members")
-    return value
-
-
-def refusal(reason: str) -> ProofInvalid:
-    """A proof that is none, and why."""
-    return ProofInvalid(details={"reason": reason})

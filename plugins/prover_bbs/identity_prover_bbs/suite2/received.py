@@ -12,6 +12,7 @@ from identity_bound_credentials.domain.presentation import (
     PresentationContext,
     PresentationStatement,
     StatusPart,
+    unchecked,
 )
 from identity_bound_credentials.domain.question import Question
 
@@ -19,7 +20,8 @@ from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
 from identity_bbs.openings import octets_of_openings
 from identity_codec import ed25519
 from identity_core.errors import PredicateUnsupported, ProofInvalid
-from identity_prover_bbs.suite2.envelope import PresentationEnvelope, refusal
+from identity_prover_bbs.envelope_text import refusal
+from identity_prover_bbs.suite2.envelope import PresentationEnvelope
 from identity_prover_bbs.suite2.relation import PresentationRelation
 
 POINTS_OCTETS: Final = 3 * G1_OCTETS
@@ -39,6 +41,24 @@ class ReceivedPresentation:
     acceptance: Acceptance
     agent_key: bytes | None = None
     capability: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedPresentation:
+    """The verified statement. ``unchecked`` names what the question did not ask for; ``pseudonym`` is P, 48 bytes,
+    where one was asked for."""
+
+    statement: PresentationStatement
+    bound: PresentationContext
+    pseudonym: bytes | None
+    unchecked: tuple[str, ...]
+
+    @classmethod
+    def from_envelope(
+        cls, statement: PresentationStatement, bound: PresentationContext, envelope: PresentationEnvelope
+    ) -> VerifiedPresentation:
+        """Return what a valid proof shows."""
+        return cls(statement, bound, envelope.shown_pseudonym, unchecked(statement.question))
 
 
 def own_statement(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from os import urandom
 from typing import Final
@@ -16,12 +17,11 @@ from identity_bound_credentials.domain.presentation import (
     Acceptance,
     PresentationContext,
     PresentationStatement,
-    unchecked,
 )
 from identity_bound_credentials.domain.question import Question
 
 from identity_bbs import core
-from identity_bbs.batch import Claim, wrong_groups
+from identity_bbs.batch import Claim
 from identity_bbs.bls12381 import G1, ORDER, Curve, InvalidPoint
 from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
 from identity_bbs.bls12381.keys import InvalidBlsKey
@@ -31,16 +31,18 @@ from identity_bbs.octets import octets_to_proof, octets_to_public_key
 from identity_bbs.openings import HOLDER_SLOT, PSEUDONYM_DST
 from identity_bbs.suite import BbsProofInvalid, BbsPublicKey, Ciphersuite, InitResult, Proof, ciphersuite
 from identity_core.errors import PredicateUnsupported, ProofInvalid
+from identity_prover_bbs.envelope_text import refusal
 from identity_prover_bbs.set_argument import SetVerifier
 from identity_prover_bbs.suite2 import labels
 from identity_prover_bbs.suite2.argument import VectorArgumentVerifier
-from identity_prover_bbs.suite2.envelope import PresentationEnvelope, refusal
+from identity_prover_bbs.suite2.envelope import PresentationEnvelope
 from identity_prover_bbs.suite2.generators import PresentationGenerators, presentation_generators
 from identity_prover_bbs.suite2.prover import consented_base
 from identity_prover_bbs.suite2.received import (
     OWN_SCALARS,
     POINTS_OCTETS,
     ReceivedPresentation,
+    VerifiedPresentation,
     check_agent,
     check_envelope,
     own_statement,
@@ -51,19 +53,9 @@ from identity_prover_bbs.suite2.relation import (
     first_challenge,
     presentation_header,
 )
+from identity_prover_bbs.verifier import verify_together
 
 _WEIGHT_OCTETS: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class VerifiedPresentation:
-    """The verified statement. ``unchecked`` names what the question did not ask for; ``pseudonym`` is P, 48 bytes,
-    where one was asked for."""
-
-    statement: PresentationStatement
-    bound: PresentationContext
-    pseudonym: bytes | None
-    unchecked: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +86,7 @@ class PresentationVerifier:
         agent_key: bytes | None = None,
         capability: bytes | None = None,
     ) -> VerifiedPresentation:
-        """Accepts a proof of exactly this question for this audience and nonce. ``keys`` has the 96 bytes of each verification method,
+        """Verify a proof of exactly this question for this audience and nonce. ``keys`` has the 96 bytes of each verification method,
         resolved by the verifier, of credentials and of status lists. Raises ``ProofInvalid``."""
         received = ReceivedPresentation(text, question, keys, audience, nonce, acceptance, agent_key, capability)
         return self._whole(*own_statement(received), acceptance)
@@ -102,26 +94,46 @@ class PresentationVerifier:
     def accept_all(
         self, received: Sequence[ReceivedPresentation], random: Callable[[int], bytes] = urandom
     ) -> list[VerifiedPresentation | ProofInvalid]:
-        """Return for each the result or refusal of ``accept``, with the pairings of all in one product (``identity_bbs.batch``)."""
-        answers: list[VerifiedPresentation | ProofInvalid] = []
-        claims: dict[int, list[Claim]] = {}
-        for number_, one in enumerate(received):
-            try:
-                verified, parts, _ = self._but_pairings(*own_statement(one), one.acceptance)
-                claims[number_] = [(part.key, part.proof) for part in parts]
-                answers.append(verified)
-            except ProofInvalid as refused:
-                answers.append(refused)
-        numbers = list(claims)
-        for place in wrong_groups(self._suite, [claims[number_] for number_ in numbers], random):
-            answers[numbers[place]] = refusal("the proof does not match")
-        return answers
+        """Return for each the result or error of ``accept``, with the pairings of all in one product (``identity_bbs.batch``)."""
+        verified: dict[int, VerifiedPresentation] = {}
+
+        def claims(number_: int) -> list[Claim]:
+            own = own_statement(received[number_])
+            verified[number_] = VerifiedPresentation.from_envelope(*own)
+            return self._claims(*own, received[number_].acceptance)
+
+        errors = verify_together(self._suite, [partial(claims, place) for place in range(len(received))], random)
+        return [error or verified[place] for place, error in enumerate(errors)]
 
     def verify(
         self, statement: PresentationStatement, bound: PresentationContext, text: str, acceptance: Acceptance
     ) -> VerifiedPresentation:
-        """Accepts a proof of exactly this statement in this context, which are the verifier's own. Raises ``ProofInvalid``."""
+        """Verify a proof of exactly this statement in this context, which are the verifier's own. Raises ``ProofInvalid``."""
         return self._whole(statement, bound, PresentationEnvelope.decode(text), acceptance)
+
+    def verify_all(
+        self,
+        asked: Sequence[tuple[PresentationStatement, str, PresentationContext, Acceptance]],
+        random: Callable[[int], bytes],
+    ) -> list[ProofInvalid | None]:
+        """Return the error of ``verify`` for each, with the pairings of all in one product (``identity_bbs.batch``)."""
+
+        def claims(
+            statement: PresentationStatement, text: str, bound: PresentationContext, acceptance: Acceptance
+        ) -> list[Claim]:
+            return self._claims(statement, bound, PresentationEnvelope.decode(text), acceptance)
+
+        return verify_together(self._suite, [partial(claims, *one) for one in asked], random)
+
+    def _claims(
+        self,
+        statement: PresentationStatement,
+        bound: PresentationContext,
+        envelope: PresentationEnvelope,
+        acceptance: Acceptance,
+    ) -> list[Claim]:
+        parts, _ = self._but_pairings(statement, bound, envelope, acceptance)
+        return [(part.key, part.proof) for part in parts]
 
     def _whole(
         self,
@@ -130,12 +142,12 @@ class PresentationVerifier:
         envelope: PresentationEnvelope,
         acceptance: Acceptance,
     ) -> VerifiedPresentation:
-        verified, parts, ph = self._but_pairings(statement, bound, envelope, acceptance)
+        parts, ph = self._but_pairings(statement, bound, envelope, acceptance)
         try:
             self._check_pairings(envelope, parts, ph)
         except BbsProofInvalid as refused:
             raise refusal(str(refused)) from None
-        return verified
+        return VerifiedPresentation.from_envelope(statement, bound, envelope)
 
     def _but_pairings(
         self,
@@ -143,8 +155,8 @@ class PresentationVerifier:
         bound: PresentationContext,
         envelope: PresentationEnvelope,
         acceptance: Acceptance,
-    ) -> tuple[VerifiedPresentation, list[_Received], bytes]:
-        """Return the verified statement, provided that the pairings of these parts hold, and ph."""
+    ) -> tuple[list[_Received], bytes]:
+        """Check everything but the pairings of the parts, and return the parts and ph."""
         try:
             relation = PresentationRelation.of(statement)
         except PredicateUnsupported as unsupported:
@@ -153,17 +165,14 @@ class PresentationVerifier:
         acceptance.check(statement, bound)
         check_agent(envelope)
         try:
-            pseudonym, parts, ph = self._check(relation, envelope)
+            return self._check(relation, envelope)
         except (BbsProofInvalid, InvalidBlsKey, InvalidPoint, ConsentInvalid) as refused:
             raise refusal(str(refused)) from None
-        return VerifiedPresentation(statement, bound, pseudonym, unchecked(statement.question)), parts, ph
 
-    def _check(
-        self, relation: PresentationRelation, envelope: PresentationEnvelope
-    ) -> tuple[bytes | None, list[_Received], bytes]:
-        """Everything on the curve but the pairings; the pseudonym, the parts and ph."""
+    def _check(self, relation: PresentationRelation, envelope: PresentationEnvelope) -> tuple[list[_Received], bytes]:
+        """Check everything on the curve but the pairings, and return the parts and ph."""
         bound = context_octets(envelope.bound)
-        bases, pseudonym = self._consent(relation, envelope)
+        bases = self._bases(relation, envelope)
         lead = octets_to_proof(self._suite, envelope.credential_proofs[0])
         c = lead.challenge
         responses = _responses(relation, envelope, lead)
@@ -177,16 +186,14 @@ class PresentationVerifier:
         coefficients = [octets for argument in arguments for octets in argument.second(y)]
         ph = presentation_header(relation.octets, bound, first, coefficients)
         core.check_challenge(parts[0].init, lead, relation.parts[0].disclosed, ph)
-        return (shown[0] if shown else pseudonym), parts, ph
+        return parts, ph
 
-    def _consent(
-        self, relation: PresentationRelation, envelope: PresentationEnvelope
-    ) -> tuple[list[G1 | None], bytes | None]:
-        """The base point of each part, and the pseudonym of a consent."""
+    def _bases(self, relation: PresentationRelation, envelope: PresentationEnvelope) -> list[G1 | None]:
+        """Return the base point of each part of which the holder consents to; None for each other part."""
         bases: list[G1 | None] = [None] * len(relation.parts)
         question, terms = relation.statement.question, envelope.bound.consent
         if envelope.consent is None or terms is None:
-            return bases, None
+            return bases
         try:
             message = terms.message(question, envelope.bound.context, envelope.bound.agent_key)
         except ValueError as fault:
@@ -194,7 +201,7 @@ class PresentationVerifier:
         count = len(question.credentials)
         checked = check_consent(self._suite, envelope.consent, count, message, question.pseudonym)
         bases[:count] = [consented_base(self._suite, point) for point in checked.points]
-        return bases, checked.pseudonym
+        return bases
 
     def _parts(
         self,
