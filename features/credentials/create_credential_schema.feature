@@ -31,7 +31,6 @@ Feature: Register a credential schema
       | a threshold outside the domain     |
       | an id that is no URI               |
       | a title that turns the text around |
-      | a title under no language          |
       | titles of too many characters      |
 
   @createCredentialSchema

@@ -142,8 +142,8 @@ def schema(registered: RegisteredSchema, reader: Caller | None) -> wire.Credenti
     signed = registered.definition.schema
     # They have one JSON form, here and in the store.
     titles = registered.titles or {}
-    shown = [{**one, **titles.get(str(one["name"]), {})} for one in schema_json.attributes_json(registered.definition)]
-    attributes = convert(shown, tuple[wire.CredentialAttribute, ...])
+    titled = [one | {**titles.get(str(one["name"]), {})} for one in schema_json.attributes_json(registered.definition)]
+    attributes = convert(titled, tuple[wire.CredentialAttribute, ...])
     return wire.CredentialSchema(
         id=signed.id,
         **titles.get("", {}),

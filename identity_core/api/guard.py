@@ -34,7 +34,6 @@ class Observe(Protocol):
 
     def __call__(self, request: Request, seconds: float) -> None:
         """Must not raise."""
-        ...
 
 
 class Guard:

@@ -23,16 +23,13 @@ class RequestAttempt(Protocol):
 
     def random(self, size: int) -> bytes:
         """Return random bytes; in a later run those of the earlier one, so that it makes the same keys."""
-        ...
 
     async def intend(self, intent: Mapping[str, JsonValue]) -> None:
         """Store, durably and sealed, what is about to be changed. Raises ``RequestInProgress`` where another run has taken over."""
-        ...
 
     def keeping(self, result: Callable[[Any], Any]) -> AbstractContextManager[None]:
         """Store the answer in the transaction of the next write within the context. ``result`` turns what the write returns into what the
         handler shows; None stores nothing."""
-        ...
 
 
 @value_class

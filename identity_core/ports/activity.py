@@ -24,7 +24,6 @@ class EventSink(Protocol):
 
         If the sink is vital, an exception undoes the change. If not, only what the sink has written is undone.
         """
-        ...
 
 
 class EventLog(Protocol):
@@ -33,7 +32,6 @@ class EventLog(Protocol):
     def write(self, records: Sequence[EventRecord], *, durable: bool = False) -> Awaitable[None]:
         """Queue events that have no change in the store; their rows are stored, in one transaction, when the awaitable resolves. They then
         outlive the process. They outlive a loss of power only if ``durable``, because most changes are durable themselves."""
-        ...
 
 
 @value_class
@@ -51,19 +49,15 @@ class VerifierChallenges(Protocol):
 
     async def add(self, text: str, challenge: VerifierChallenge, now: datetime) -> None:
         """Keeps it until it expires. Raises ``Overloaded`` when far too many of this owner are live. It need not be durable."""
-        ...
 
     async def find(self, text: str) -> VerifierChallenge | None:
         """Return the stored record, or None."""
-        ...
 
     async def spend(self, text: str, now: datetime) -> bool:
         """Spends it by one guarded statement, durable on return: exactly one of many callers sees True."""
-        ...
 
     async def forget(self, until: datetime, *, limit: int) -> int:
         """Deletes at most ``limit`` that were spent and had expired by then; how many there were."""
-        ...
 
 
 @value_class
@@ -91,30 +85,24 @@ class IdempotencyKeys(Protocol):
     async def begin(self, key_hash: str, fingerprint: str, now: datetime) -> IdempotencyRecord | None:
         """Reserve the key and return None, or return what is there. A reservation older than the lease is taken over, with an intent
         only by the same request. Without an intent none need outlive a loss of power, as its request does not."""
-        ...
 
     async def find(self, key_hash: str, now: datetime) -> IdempotencyRecord | None:
         """Return what is stored and has not expired, with the intent of any run. Reserve nothing."""
 
     async def intend(self, key_hash: str, since: datetime, intent: bytes) -> bool:
         """Store what is about to be done, durably. False where the run was overtaken."""
-        ...
 
     async def complete(self, key_hash: str, since: datetime, answer: StoredAnswer, now: datetime) -> None:
         """Store the answer in the place of the intent, durably; the first one counts."""
-        ...
 
     def completing(
         self, key_hash: str, since: datetime, answer: Callable[[Any], tuple[StoredAnswer, datetime] | None]
     ) -> AbstractContextManager[None]:
         """Complete in the transaction of the next write within the context, with what ``answer`` makes of its result, perhaps on another
         thread. Where the run was overtaken, the write is undone and raises ``RequestInProgress``."""
-        ...
 
     async def abandon(self, key_hash: str, since: datetime) -> None:
         """Free a reservation whose request ended without an answer. An intent stays, for the next run of the same request."""
-        ...
 
     async def forget(self, now: datetime, *, limit: int) -> int:
         """Deletes at most ``limit`` answers that need not be kept any longer; how many there were. Need not be durable."""
-        ...

@@ -11,8 +11,6 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """The aware UTC time, with microseconds."""
-        ...
 
     def monotonic(self) -> float:
         """Seconds since an arbitrary moment; never goes back."""
-        ...

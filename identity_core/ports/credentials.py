@@ -42,15 +42,12 @@ class CredentialSchemas(Protocol):
 
     async def get(self, schema_id: str) -> RegisteredSchema | None:
         """The schema, or None."""
-        ...
 
     async def add(self, schema: RegisteredSchema) -> bool:
         """Stores it; False when the id is taken, and nothing changed."""
-        ...
 
     async def list(self, *, after: str | None, limit: int, octets: int) -> SchemaPage:
         """In order of id, those after ``after`` first; no more than ``limit``, and than fit into ``octets``, but one."""
-        ...
 
 
 @value_class
@@ -79,11 +76,9 @@ class Credentials(Protocol):
 
     async def get(self, credential_id: str) -> Credential | None:
         """The credential, or None."""
-        ...
 
     async def sealed(self, credential_id: str) -> bytes | None:
         """The box with its values and signature, or None."""
-        ...
 
     async def add(
         self, credential: Credential, sealed: bytes, tag: bytes | None = None, *, random: Callable[[int], bytes]
@@ -94,35 +89,28 @@ class Credentials(Protocol):
         ``tag`` is T of the holder's secret (PROTOCOL-2.md §3.2), None where it is unknown. An issuer has one for a holder, and a holder's
         is no other holder's. Raises ``Conflict`` for another one, unless ``binding.secret_replaced``: the record states then whether it
         is another one."""
-        ...
 
     async def list(self, wanted: CredentialFilter, *, after: RowPosition | None, limit: int) -> Sequence[Credential]:
         """Newest first, those after ``after``."""
-        ...
 
     async def set_status(
         self, credential: Credential, status: CredentialStatus, reason: str | None, now: datetime
     ) -> Credential | None:
         """The next version with this status, its status lists told. None when ``credential`` is not the newest version any
         more, and nothing changed."""
-        ...
 
     async def reset_disclosures(self, credential_id: str, holder: str, now: datetime) -> bool:
         """Begins the count of questions about it anew, for delegations that are made after ``now``. False when ``holder`` does not hold it,
         and nothing changed. A reset is never put back to an earlier time."""
-        ...
 
     async def status_list(self, list_id: str, purpose: StatusPurpose) -> StatusList | None:
         """The bits of a list, or None for a list that no one began."""
-        ...
 
     async def status_at(self, list_id: str, place: int) -> CredentialStatus | None:
         """The status of the credential at a place below ``status_list.ENTRIES``, or None where there is none."""
-        ...
 
     async def status_list_version(self, list_id: str) -> int | None:
         """The version of a list, cheaply, or None."""
-        ...
 
 
 class CopyStatus(Protocol):
@@ -131,7 +119,6 @@ class CopyStatus(Protocol):
     async def __call__(self, claims: Mapping[str, Any]) -> CredentialStatus | None:
         """Return the status that the ``claims`` of a copy refer to, None if they refer to none. Raises ``ValueError``: when the service
         does not know it."""
-        ...
 
 
 class UnknownCopyStatus(CopyStatus):
@@ -164,34 +151,27 @@ class Delegations(Protocol):
     async def chain(self, delegation_id: str) -> DelegationChain | None:
         """The delegation and those that it descends from, as they are stored and not yet checked; None for an unknown id. Of a
         chain that is too long or goes in a circle it gives one record more than a chain may have."""
-        ...
 
     async def add(self, delegation: Delegation) -> None:
         """Stores a new one."""
-        ...
 
     async def list(
         self, wanted: DelegationFilter, *, after: RowPosition | None, limit: int
     ) -> Sequence[DelegationChain]:
         """Newest first, those after ``after``."""
-        ...
 
     async def revoke(self, delegation_id: str, by: str, reason: str | None, now: datetime) -> DelegationChain | None:
         """Revokes it for good, and returns its chain as it is then. None when it was revoked before or is unknown, and nothing changed."""
-        ...
 
     async def suspend(self, delegation_id: str, now: datetime) -> DelegationChain | None:
         """Suspends it by hand, and returns its chain as it is then. None when it is suspended, revoked or expired, and nothing changed."""
-        ...
 
     async def resume(self, delegation_id: str, now: datetime) -> DelegationChain | None:
         """Ends a suspension; one by a limit also gives that limit's questions back. Returns its chain as it is then. None when it is not
         suspended, or revoked or expired, and nothing changed."""
-        ...
 
     async def revoke_ibct(
         self, invoker: Did, member: IbctMember, value: str, *, keep_until: datetime, now: datetime
     ) -> datetime:
         """Remembers it until ``keep_until`` at the least, and returns when it was first revoked. Forgets some that no one can
         use any more."""
-        ...

@@ -58,13 +58,11 @@ class Custodian(Protocol):
         """The abilities of the custodian: of ``Ed25519VerificationKey2020``, ``X25519KeyAgreementKey2020``,
         ``Bls12381G2Key2020``, ``EcdsaSecp256r1VerificationKey2019`` (key types that it generates and imports) and
         ``sign_bbs``."""
-        ...
 
     async def generate(self, name: str, key_type: str, *, did: str, purpose: str) -> str:
         """Makes a key and returns its public multikey; durable on return. A name that is taken returns the existing
         public key when type, DID and purpose are the same, else raises ``KeyNameTaken``; of many callers at once all
         get one key."""
-        ...
 
     async def import_key(self, name: str, key_type: str, secret: bytes, *, did: str, purpose: str) -> str:
         """Takes the raw 32-byte secret (BLS: big-endian); returns the public multikey. Durable on return.
@@ -72,27 +70,22 @@ class Custodian(Protocol):
         The same key again under the same name, type, DID and purpose is no error; anything else there is
         ``KeyNameTaken``. Raises ``KeyRefused`` for a secret that is no key of its type.
         """
-        ...
 
     async def public_key(self, name: str) -> str:
         """The public multikey."""
-        ...
 
     async def sign(self, name: str, message: bytes) -> bytes:
         """The 64-byte signature of ``message``: Ed25519, or for a key on P-256 ECDSA with SHA-256 as ``r || s`` (RFC 7518 §3.4). Raises
         ``KeyRefused`` for a key of another type."""
-        ...
 
     async def sign_bbs(self, name: str, header: bytes, messages: Sequence[bytes | int]) -> bytes:
         """The 80-byte BBS signature (BLS12-381-SHA-256). Byte messages are mapped as the draft says, integers are
         scalars as they are. Raises ``KeyRefused`` for a key of another type, for messages that the suite does not
         take, and for a header that begins with ``domain.dids.evidence.POSSESSION_TAG``: anyone who could have one signed would
         list the key as his own."""
-        ...
 
     async def destroy(self, name: str) -> None:
         """Forgets the key for good, durably; an unknown name is no error. The name may be used again."""
-        ...
 
 
 @runtime_checkable
@@ -107,7 +100,6 @@ class KeepingCustodian(Custodian, Protocol):
     async def commit_holder(self, secret: str, credential: str, request: IssueRequest) -> bytes:
         """The 192-octet commitment to the secret and to the blind of the credential. Raises ``KeyRefused`` for names that it cannot
         take."""
-        ...
 
     async def consent(
         self, secret: str, credentials: Sequence[str], message: bytes, pseudonym: str | None
@@ -115,7 +107,6 @@ class KeepingCustodian(Custodian, Protocol):
         """The holder's consent to ``message`` for these credentials of the secret, with a pseudonym in that context unless it is None.
         Raises ``KeyRefused`` for names that it cannot take and for no credential, and ``KeyNotHeld`` where what the secrets follow from is
         not there: none is made for a consent."""
-        ...
 
 
 @runtime_checkable
@@ -126,7 +117,6 @@ class RenewingCustodian(KeepingCustodian, Protocol):
     async def holders_root(self) -> int:
         """The number of the key that new secrets follow from, from 1. The name of such a secret ends in ``@`` and the number from 2 on; a
         name without one is of the first key. Raises ``PluginUnavailable``."""
-        ...
 
 
 @runtime_checkable
@@ -138,7 +128,6 @@ class HolderCustodian(KeepingCustodian, Protocol):
     ) -> bytes:
         """The 80-octet signature under the key ``name`` on the commitment and the messages of the slots from 2 on, as for ``sign_bbs``.
         Raises ``KeyRefused`` also for a commitment that was not made for this request, and for the header of another kind of credential."""
-        ...
 
 
 @value_class
@@ -160,7 +149,6 @@ class ResealingCustodian(Custodian, Protocol):
         """Seals every secret anew, all or none, durably; no key changes, and no process has to be started again. ``compromised``: under
         another master key too, so that the one before opens nothing of what is stored from then on. Blocks; for commands. Raises
         ``KeyRefused`` with what the operator has to do first."""
-        ...
 
 
 @runtime_checkable
@@ -170,4 +158,3 @@ class AttendedCustodian(ResealingCustodian, Protocol):
     async def attend(self) -> float:
         """Tells that this process serves and whether it opens what is about to be sealed anew; how many seconds later to call again.
         Called from the start on, one call at a time; ``close`` ends it. Raises ``PluginUnavailable``."""
-        ...

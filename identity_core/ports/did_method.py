@@ -28,23 +28,19 @@ class UnsignedEntry(Protocol):
     @property
     def did(self) -> Did:
         """The DID that the entry belongs to; for a first entry the one that it mints."""
-        ...
 
     @property
     def signing_input(self) -> bytes:
         """The bytes that the signer's Ed25519 key signs."""
-        ...
 
     def sealed(self, signature: bytes) -> bytes:
         """The finished entry, with the 64-byte ``signature`` of ``signing_input`` in it."""
-        ...
 
     def after(self, signature: bytes) -> DidState:
         """The state that ``apply`` gives for the sealed entry; a method whose draft knows it need not read the entry again.
 
         Raises ``LogInvalid`` unless ``signature`` is the signer's.
         """
-        ...
 
 
 @runtime_checkable
@@ -54,16 +50,13 @@ class DidMethod(Protocol):
     @property
     def name(self) -> str:
         """The method name: lower-case letters and digits."""
-        ...
 
     @property
     def mutable(self) -> bool:
         """False when a registered DID can never change (did:key); its changes are then refused with INVALID_DOCUMENT."""
-        ...
 
     def check(self, did: Did) -> None:
         """Raises ``InvalidDid`` when the method-specific identifier cannot belong to this method."""
-        ...
 
     def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> UnsignedEntry:
         """The entry for ``change`` at the time ``at`` (aware UTC, microseconds, later than the state's).
@@ -76,7 +69,6 @@ class DidMethod(Protocol):
         too far ahead of the clock. The state of a recovery that restores a version
         knows its past.
         """
-        ...
 
     def apply(self, state: DidState | None, entry: bytes) -> DidState:
         """The state after ``entry``. Checks hash chain, signature, evidence, order and rules.
@@ -84,11 +76,9 @@ class DidMethod(Protocol):
         Raises ``LogInvalid`` (``domain.dids.state``) when anything is wrong; ``HistoryNeeded`` for a recovery that restores a version,
         where the state does not know its past. It is then applied to one that was folded from a ``remembering`` first state.
         """
-        ...
 
     def expand(self, did: Did) -> DidState | None:
         """Return the state that follows from the identifier alone (did:key: everything), or None."""
-        ...
 
 
 @runtime_checkable
@@ -98,7 +88,6 @@ class PreRotatingDidMethod(DidMethod, Protocol):
     @property
     def pre_rotates(self) -> bool:
         """Whether ``draft`` takes ``next_keys``."""
-        ...
 
     def draft(
         self, state: DidState | None, change: Change, at: datetime, *, signer: str, next_keys: LogKeys | None = None
@@ -107,7 +96,6 @@ class PreRotatingDidMethod(DidMethod, Protocol):
         pre-rotate, begins with it; for one that does its ``update_keys`` were committed to. None: what was said before is said
         again, where anything was. Raises ``InvalidDocument`` for keys that were not committed to.
         """
-        ...
 
 
 @runtime_checkable
@@ -119,11 +107,9 @@ class PublishingDidMethod(DidMethod, Protocol):
     def log_path(self) -> str | None:
         """Return the path of the log, as ``/dids/{did}/did.jsonl``: one segment is ``{did}``, which stands for what
         ``published`` is asked. None where the place does not tell which DID is meant; then others publish the logs."""
-        ...
 
     def published(self, name: str) -> Did | None:
         """The DID whose log lies there under ``name``, or None where there can be none."""
-        ...
 
 
 @runtime_checkable
@@ -134,12 +120,10 @@ class DescribedDidMethod(DidMethod, Protocol):
     def traits(self) -> Mapping[str, bool]:
         """Return the traits of the method by the names of DID Traits 1.0 (https://identity.foundation/did-traits/),
         such as ``supportsUpdate``; without ``name``."""
-        ...
 
     @property
     def test_identifiers(self) -> Sequence[str]:
         """DIDs that resolve in every installation; empty where there can be none."""
-        ...
 
 
 @runtime_checkable
@@ -152,4 +136,3 @@ class ResolvingDidMethod(DidMethod, Protocol):
 
         Raises ``PluginUnavailable`` when that could not be learnt, ``InvalidDocument`` for a document that cannot be shown.
         """
-        ...

@@ -17,7 +17,6 @@ class KeyStore(Protocol):
     async def find(self, digest: str) -> ApiKey | None:
         """The key whose SHA-256 is ``digest`` (64 lower-case hex digits), or None. Expired and revoked keys are found
         too: the use case decides what they are worth."""
-        ...
 
 
 @runtime_checkable
@@ -27,7 +26,6 @@ class PreparedKeyStore(KeyStore, Protocol):
     @property
     def configured(self) -> bool:
         """Whether there is any key, so that a first start need not make one."""
-        ...
 
 
 @runtime_checkable
@@ -37,22 +35,18 @@ class WritableKeyStore(KeyStore, Protocol):
 
     async def create(self, key: ApiKey) -> None:
         """Adds a key. Raises ``VersionConflict`` when its id or its digest is taken."""
-        ...
 
     async def get(self, key_id: str) -> ApiKey | None:
         """The key with this id, or None."""
-        ...
 
     async def list(self, *, after: str | None, limit: int) -> Sequence[ApiKey]:
         """Keys in ascending order of id (by code point), those after ``after`` first."""
-        ...
 
     async def replace(self, key: ApiKey, *, expected: ApiKey) -> None:
         """Writes every field of the key with this id, if it is still as ``expected``.
 
         Raises ``VersionConflict`` when another write came first, so that an update never undoes a revocation; and
         ``ApiKeyNotFound`` when no key has this id."""
-        ...
 
 
 @runtime_checkable
@@ -61,7 +55,6 @@ class BearerVerifier(Protocol):
 
     def __call__(self, token: str, now: datetime) -> Caller | None:
         """The caller; None for "not mine, ask the next"; raises ``AuthFailed`` for "mine, and bad"."""
-        ...
 
 
 @value_class
@@ -77,32 +70,25 @@ class KeyTags(Protocol):
 
     async def holds(self, key: ApiKey) -> bool:
         """Whether this service wrote the key as it is, and has not replaced it since."""
-        ...
 
     async def announce(self, key: ApiKey, now: datetime) -> PendingTag:
         """The key store is about to get ``key``: both its states hold until the change is settled or withdrawn."""
-        ...
 
     async def settle(self, pending: PendingTag, replaced: ApiKey | None) -> None:
         """The key store has it, in the place of ``replaced``, which holds no more."""
-        ...
 
     async def withdraw(self, pending: PendingTag) -> None:
         """The key store did not take it."""
-        ...
 
     async def accept(self, keys: Sequence[ApiKey]) -> None:
         """Takes these keys as they are, instead of all that was tagged before."""
-        ...
 
     async def keep_only(self, key: ApiKey, before: datetime) -> None:
         """Delete the recorded states of this key but this one, which is current, and what was announced since
         ``before``."""
-        ...
 
     async def known(self) -> frozenset[str]:
         """The ids of all keys that the key store took."""
-        ...
 
 
 KEPT: int = 0
@@ -131,12 +117,9 @@ class Usage(Protocol):
         What is counted is committed before this returns and before what it stands for is written: a process that dies in between has
         counted too much, never too little. It need not outlive a loss of power: neither does an unfinished request.
         """
-        ...
 
     async def refund(self, charge: Charge) -> None:
         """Takes back one that was charged, for what was not stored after all."""
-        ...
 
     async def forget(self, before_day: int, *, limit: int) -> int:
         """Deletes at most ``limit`` counters of days before this one; how many there were."""
-        ...

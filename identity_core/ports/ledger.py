@@ -81,26 +81,21 @@ class LedgerBackend(Protocol):
         receipt now or is a ``VersionConflict``, and ``entries`` shows whether the recorded one is the caller's own. It is
         never recorded twice, and a second caller with the same bytes never gets the receipt of the first.
         """
-        ...
 
     async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
         """The entries of ``did`` behind version ``after``, oldest first, at most ``limit`` of them; empty when there is none.
 
         Nothing stays open or locked on return: anyone who passes a long log on reads it page by page, as slowly as he likes.
         """
-        ...
 
     async def log_size(self, did: str) -> LogSize:
         """How long the log of ``did`` is, without reading it; all zero when there is none."""
-        ...
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         """At most ``limit`` entries of the whole ledger after ``sequence``, in order."""
-        ...
 
     async def head(self) -> LedgerHead:
         """Return the end of the ledger."""
-        ...
 
 
 @runtime_checkable
@@ -110,13 +105,11 @@ class NewestEntries(Protocol):
     async def newest(self, did: str) -> NewestEntry | None:
         """Return the version and hash of the last of ``entries(did)``; None if there is none. May raise
         ``LedgerUnavailable``."""
-        ...
 
     @property
     def is_embedded(self) -> bool:
         """Whether this object's reads end without waiting, and take microseconds: they are answered while a request is parsed, without a
         task."""
-        ...
 
 
 @runtime_checkable
@@ -155,24 +148,19 @@ class AnchoringLedger(LedgerBackend, Protocol):
     @property
     def anchor_ledger_name(self) -> str:
         """Names the ledger in receipts, such as ``sql`` or ``evm:31337:0x5fbd…``; the same after a restart."""
-        ...
 
     async def submit_anchor(self, root: bytes, size: int) -> AnchorTransaction:
         """Records ``root``, which stands for ``size`` leaves (at least one), once: the same root again tells how far the
         first is. Durable on return, and before anything is sent."""
-        ...
 
     async def anchor_status(self, root: bytes) -> AnchorTransaction | None:
         """How far the anchor of ``root`` is; None when it was never submitted."""
-        ...
 
     async def revoke_leaf(self, leaf: bytes) -> AnchorTransaction:
         """Records that ``leaf`` no longer holds, once; the others of its batch are not touched. Durable on return."""
-        ...
 
     async def revocation_status(self, leaf: bytes) -> AnchorTransaction | None:
         """How far the revocation of ``leaf`` is; None when it was never asked for."""
-        ...
 
 
 @runtime_checkable
@@ -196,7 +184,6 @@ class ExaminableLedger(NewestAnchoringLedger, Protocol):
     async def examine(self, kind: Literal["entries", "anchors"], after: int, limit: int) -> Examination:
         """Looks at no more than ``limit`` records behind the place ``after``, the first of them against the one before it. Changes
         nothing."""
-        ...
 
 
 MOST_AHEAD_SECONDS: Final = 60.0

@@ -32,9 +32,7 @@ class OperatorPanel(Protocol):
     @property
     def title(self) -> str:
         """The heading of the panel."""
-        ...
 
     async def table(self) -> PanelTable:
         """Return the current content; called each time that an operator opens the page. It says nothing of a person's
         attributes and no secret: whoever has an administrator's key sees it."""
-        ...

@@ -51,16 +51,13 @@ class Proofs(Protocol):
 
     async def get(self, proof_id: str) -> StoredProof | None:
         """The proof with this id, or None."""
-        ...
 
     async def records(self, proof: StoredProof) -> ProofRecords:
         """Return the current records of the proof and of its dependencies, read together."""
-        ...
 
     async def revoke(self, proof_id: str, revocation: ProofRevocation, event: EventRecord) -> StoredProof | None:
         """Return the proof after the revocation, or None for an unknown one. The first revocation counts, and only with it the rows of
         the event are written, in one transaction. Durable on return."""
-        ...
 
 
 class Anchoring:
@@ -187,7 +184,6 @@ class Invocations(Protocol):
 
         Raises ``IbctReplayed`` when nonce or id belong to another request, ``RequestInProgress`` while the identical one runs.
         """
-        ...
 
     async def consume(
         self, invocation: Invocation, spending: Consumption, holds: Holds, now: datetime
@@ -200,7 +196,6 @@ class Invocations(Protocol):
         ``CredentialRevoked``. Only the first of these is a use and counts as one. A lease that ended is taken over
         without asking or counting again. Raises what ``look_up`` raises.
         """
-        ...
 
     async def refuse(
         self, invocation: Invocation, refused: RefusedInvocation, now: datetime
@@ -208,7 +203,6 @@ class Invocations(Protocol):
         """Spends the IBCT of a request that is refused before it could be a use; durable. ``Earlier`` is the refusal that the
         identical request got before. Raises what ``look_up`` raises.
         """
-        ...
 
     async def finish(self, lease: Lease, proof: StoredProof, event: EventRecord) -> None:
         """Stores proof and answer, and the rows of the event that the proof is, in one transaction.
@@ -216,12 +210,9 @@ class Invocations(Protocol):
         Raises ``DelegationRevoked``, ``IbctRevoked`` or ``CredentialRevoked`` when that happened meanwhile; the proof is then not
         stored, the refusal is, and the use stays counted. Raises ``RequestInProgress`` when the lease was taken over.
         """
-        ...
 
     async def release(self, lease: Lease) -> None:
         """Ends a lease without a proof, so that the identical request may go on at once. Need not be durable."""
-        ...
 
     async def amend(self, lease: Lease, anchor: Anchor) -> None:
         """Remembers the receipt that the answer will carry. Need not be durable."""
-        ...

@@ -21,12 +21,10 @@ class Prover(Protocol):
     @property
     def suite(self) -> str:
         """Names protocol and version; the first public signal."""
-        ...
 
     @property
     def predicate_types(self) -> frozenset[str]:
         """Return the supported values of the six ``PredicateType`` values."""
-        ...
 
     def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
         """A proof that the witness satisfies the statement.
@@ -34,19 +32,16 @@ class Prover(Protocol):
         Raises ``PredicateUnsupported`` for what cannot be asked, ``PredicateNotSatisfied`` when the witness does not satisfy it,
         ``WitnessInvalid`` when it is no credential of the issuer. No error tells a value.
         """
-        ...
 
     def read(self, proof: str) -> PresentedProof:
         """Return the content of ``ZkProof.proof``. Nothing is verified; raises ``ProofInvalid`` when it cannot be
         read."""
-        ...
 
     def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
         """Accepts a proof of exactly this statement in exactly this context at the aware UTC time ``now``.
 
         ``statement`` and ``context`` are the verifier's own. Raises ``ProofInvalid``.
         """
-        ...
 
 
 @runtime_checkable
@@ -58,7 +53,6 @@ class BatchVerifier(Prover, Protocol):
         self, asked: Sequence[tuple[Statement, ZkProof, Context, datetime]]
     ) -> Sequence[ProofInvalid | None]:
         """``verify`` of each: statement, proof, context and time."""
-        ...
 
 
 CallKind = Literal["prove", "read", "verify"]
@@ -92,12 +86,10 @@ class ProofWorkers(Protocol):
     @property
     def suite(self) -> str:
         """See ``Prover.suite``; known at once."""
-        ...
 
     @property
     def predicate_types(self) -> frozenset[str]:
         """See ``Prover.predicate_types``; known at once."""
-        ...
 
     async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
         """Return a proof, as ``Prover.prove`` does."""
@@ -111,8 +103,6 @@ class ProofWorkers(Protocol):
     @property
     def extensions(self) -> frozenset[str]:
         """The extensions whose calls it takes (``ProverCall.extension``); known at once."""
-        ...
 
     async def ask(self, call: ProverCall) -> Any:
         """Make the call of an extension. Raises what the call does."""
-        ...

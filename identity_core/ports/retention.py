@@ -14,8 +14,7 @@ ERASED_HOLDER: Final = "did:erased:holder"
 class RetentionRule:
     """How the records about people in one table of the store are kept. The texts are SQL of both dialects.
 
-    ``kind``: the name of the setting ``retention.<kind>_days`` and, unless ``table`` has another, of the table. It has the
-    columns ``id`` and ``holder``.
+    ``kind``: the name of the table, and of the setting ``retention.<kind>_days``. The table has the columns ``id`` and ``holder``.
     ``expired``: condition and order of the rows past their time: ``:until`` in microseconds, ``:before`` the first id of that time.
     ``undecided``: the number of reasons why a row cannot be erased yet; it then is in no step, and is counted as waiting.
     ``forget`` is done to a row past its time, ``erase`` to one whose holder wants it: statements without a condition, by default a
@@ -32,7 +31,6 @@ class RetentionRule:
     forget: str = ""
     erase: str = ""
     dependent: str = ""
-    table: str = ""
 
 
 class RecordErasure(Protocol):

@@ -90,12 +90,10 @@ class SecuringFormat(Protocol):
     @property
     def name(self) -> str:
         """The format's registered name: the cryptosuite of a data integrity proof, or a media type without ``application/``."""
-        ...
 
     async def read(self, secured: Secured) -> SecuredHead:
         """Return the unverified content of ``secured``. Nothing is verified; raises ``InvalidCredential`` for what is
         not of this format."""
-        ...
 
     async def verify(self, secured: Secured, public_key: str, *, binding: KeyBinding | None = None) -> Disclosed:
         """Accepts what the holder of the multikey ``public_key`` signed, or what was derived from it, with the proof of the holder's key
@@ -104,7 +102,6 @@ class SecuringFormat(Protocol):
         Raises ``InvalidCredential`` for what is not of this format, ``ProofInvalid`` for what does not verify, also where a binding is
         demanded of a format that has none. ``details.reason`` quotes no claim.
         """
-        ...
 
 
 @runtime_checkable
@@ -118,7 +115,6 @@ class DerivingFormat(SecuringFormat, Protocol):
         Raises ``InvalidCredential`` for what is not of this format as issued and for a pointer to nothing, ``ProofInvalid`` where
         ``secured`` was not signed by ``public_key``.
         """
-        ...
 
 
 @runtime_checkable
@@ -128,13 +124,10 @@ class IssuingFormat(SecuringFormat, Protocol):
     @property
     def key_type(self) -> str:
         """The type of the issuer's key, one of ``Custodian.capabilities``."""
-        ...
 
     async def draft(self, unsecured: UnsecuredCredential) -> CredentialDraft:
         """Return the input of the issuer's signature. Raises ``InvalidCredential`` for claims that the format cannot
         secure."""
-        ...
 
     async def secure(self, draft: CredentialDraft, signature: bytes) -> Secured:
         """The secured credential. The signature is not checked: it is the custodian's."""
-        ...

@@ -22,7 +22,6 @@ BAD_SCHEMAS: dict[str, Any] = {
     "a threshold outside the domain": {"attributes": [ATTRIBUTES[0] | {"allowedThresholds": [151]}]},
     "an id that is no URI": {"id": "person", "attributes": ATTRIBUTES},
     "a title that turns the text around": {"title": "Person\u202e", "attributes": ATTRIBUTES},
-    "a title under no language": {"titles": {"the German one": "Person"}, "attributes": ATTRIBUTES},
     "titles of too many characters": {"attributes": [one | {"title": "t" * 80, "titles": LONG} for one in ATTRIBUTES]},
 }
 

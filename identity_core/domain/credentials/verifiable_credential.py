@@ -41,11 +41,9 @@ class PresentedBinding(Protocol):
         self, presented: PresentedCredential, public_key: bytes, definition: CredentialSchema, values: Mapping[str, Any]
     ) -> tuple[Any, ...]:
         """See ``PresentedCredential.signature_check``."""
-        ...
 
     def is_of(self, binding: Binding | None) -> bool:
         """Return whether it is the one that was recorded."""
-        ...
 
 
 class BoundFormat(Protocol):
@@ -53,15 +51,12 @@ class BoundFormat(Protocol):
 
     def signature_check(self, credential: Credential, binding: Binding, witness: Witness) -> tuple[Any, ...]:
         """Return the function that checks the issuer's signature on everything that it covers, with its arguments."""
-        ...
 
     def status_entry(self, binding: Binding, base_url: str) -> dict[str, str] | None:
         """Return its own entry of ``credentialStatus``."""
-        ...
 
     def read(self, proof: Mapping[str, Any], value: Mapping[str, Any]) -> PresentedBinding:
         """Read it from the proof of a credential. Raises ``InvalidCredential`` and ``ValueError``."""
-        ...
 
 
 def status_entries(credential: Credential, base_url: str, bound: BoundFormat | None) -> list[dict[str, str]]:

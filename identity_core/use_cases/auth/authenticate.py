@@ -126,18 +126,15 @@ class OwnTokens(Protocol):
 
     def claims_to_be_ours(self, text: str) -> bool:
         """Return whether the text is a token that names the service as its issuer; nothing is verified."""
-        ...
 
     def has_been_good(self, text: str) -> bool:
         """Return whether this process has found the signature of this token good before; nothing else is checked."""
-        ...
 
     async def __call__(self, text: str, resource: str) -> Caller | None:
         """Return the caller, alive; None for a token of another issuer. Raises ``AuthFailed``.
 
         ``resource``: the path of the one resource that the token must be for, empty for the interface.
         """
-        ...
 
 
 @value_class

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from identity_codec.structs import given, plain
 from identity_codec.values import value_class
@@ -27,8 +27,6 @@ from identity_core.wire import CreateCredentialSchemaRequest, ListCredentialSche
 # A schema is named by a URI, because the credential's data model wants one (VC 2.0 §4.11).
 _URI: Final = re.compile(r"[a-z][a-z0-9+.-]{1,31}:[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]{1,220}", re.ASCII)
 
-MAX_TITLES: Final = 4_096
-_LANGUAGE: Final = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}", re.ASCII)
 _UUID: Final = re.compile(r"urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 
 
@@ -57,7 +55,7 @@ class CreateCredentialSchema:
                 "The id of this schema is not the caller's to give.", details={"id": schema_id, "own": [*own]}
             )
         schema_json.check_size(attributes)
-        titles = _titles({"": plain(wish), **{one["name"]: one for one in attributes}})
+        titles = schema_json.read_titles({"": plain(wish), **{one["name"]: one for one in attributes}})
         now = self.clock.now()
         registered = RegisteredSchema(schema_json.read(schema_id, attributes), now, context.caller.author, titles)
         with context.keeping(lambda is_added: registered if is_added else None):
@@ -72,24 +70,6 @@ class CreateCredentialSchema:
         # Dots would lead out of the place again, for anyone who resolves them.
         below = schema_id.startswith(own) and ".." not in schema_id and "%2e" not in schema_id.lower()
         return below or _UUID.fullmatch(schema_id) is not None
-
-
-def _titles(members: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]] | None:
-    """Return the titles among ``members``, None without any. Raises ``InvalidSchema``: for a character that is not printable, for a text in
-    place of a language tag, and for too many characters in all."""
-    found = {name: {key: one[key] for key in ("title", "titles") if key in one} for name, one in members.items()}
-    found = {name: titles for name, titles in found.items() if titles}
-    if (
-        sum(len(one.get("title", "")) + sum(map(len, one.get("titles", {}).values())) for one in found.values())
-        > MAX_TITLES
-    ):
-        raise InvalidSchema(details={"reason": f"the titles of a schema have at most {MAX_TITLES} characters"})
-    for one in found.values():
-        if not "".join((one.get("title", ""), *one.get("titles", {}).values())).isprintable():
-            raise InvalidSchema(details={"reason": "a title is of printable characters"})
-        if not all(map(_LANGUAGE.fullmatch, one.get("titles", ()))):
-            raise InvalidSchema(details={"reason": "the titles of other languages stand under language tags (BCP 47)"})
-    return found or None
 
 
 @value_class

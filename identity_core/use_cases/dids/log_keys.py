@@ -50,11 +50,9 @@ class ServiceName(Protocol):
 
     async def service_did(self) -> str | None:
         """The DID; None before the first rotation of the log key."""
-        ...
 
     async def begin_service(self, did: str) -> str:
         """The same, which is ``did`` from now on where there was none. Durable on return."""
-        ...
 
 
 @value_class
@@ -82,11 +80,9 @@ class Generations(Protocol):
 
     async def fresh(self) -> None:
         """Reads it where that was not done in the last second. Raises what ``now`` raises."""
-        ...
 
     async def now(self) -> None:
         """Reads it. Raises ``LedgerUnavailable``, ``StorageMismatch`` for a log that is not this custodian's."""
-        ...
 
 
 class KnownGenerations:

@@ -38,8 +38,7 @@ VERIFICATIONS: Final = RetentionRule(
     roles=("holder", "verifier"),
 )
 LABELS: Final = RetentionRule(
-    kind="labels",
-    table="records_labels",
+    kind="records_labels",
     expired="updated_at <= :until ORDER BY id",
     columns="id holder updated_at",
     roles=("holder",),

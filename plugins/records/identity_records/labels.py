@@ -64,7 +64,7 @@ class StoredLabels(Repository):
     async def list(self, holder: str) -> Sequence[NamedDid]:
         """Return the nicknames that ``holder`` gave, by nickname."""
         rows = await self._rows(_LIST, {"holder": holder})
-        return sorted((self._opened(_ROWS.read(row)) for row in rows), key=lambda one: (one.label, one.did))
+        return sorted((self._open(_ROWS.read(row)) for row in rows), key=lambda one: (one.label, one.did))
 
     async def set(self, holder: str, named: NamedDid) -> bool:
         """Store a nickname, durable on return. Return False if ``holder`` has given too many."""
@@ -87,7 +87,7 @@ class StoredLabels(Repository):
     def _id(self, holder: str, did: str) -> str:
         return hmac.digest(self._secret, orjson.dumps([holder, did]), "sha256").hex()
 
-    def _opened(self, row: LabelRow) -> NamedDid:
+    def _open(self, row: LabelRow) -> NamedDid:
         did, label = orjson.loads(sealing.unseal(self._secret, row.sealed, row.holder.encode()))
         return NamedDid(did, label, row.updated_at)
 
@@ -101,7 +101,7 @@ def _owner(caller: Caller) -> str:
 
 @value_class
 class ListLabels:
-    """Those of the caller. Raises ``Forbidden``."""
+    """The nicknames that the caller gave. Raises ``Forbidden``."""
 
     labels: StoredLabels
 

@@ -80,10 +80,10 @@ def test_labels_are_refused_to_callers_for_others(store: Store, stored: StoredLa
 def test_the_row_shows_neither_did_nor_label(store: Store, stored: StoredLabels) -> None:
     give(store, stored, "The shop")
     rows = asyncio.run(store.database.read(lambda one: one.execute("SELECT * FROM records_labels").fetchall()))
-    octets = repr([bytes(cell) if isinstance(cell, memoryview) else cell for row in rows for cell in row])
-    assert HANA in octets
-    assert SHOP not in octets
-    assert "The shop" not in octets
+    content = repr([bytes(cell) if isinstance(cell, memoryview) else cell for row in rows for cell in row])
+    assert HANA in content
+    assert SHOP not in content
+    assert "The shop" not in content
 
 
 def test_a_box_of_another_owner_does_not_open(store: Store, stored: StoredLabels) -> None:

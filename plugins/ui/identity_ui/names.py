@@ -55,7 +55,7 @@ class Names:
 
 @value_class
 class DidName:
-    """What a page shows of a DID. ``kind``: ``label`` by the reader, ``domain`` proved by its website, ``claim`` of its own, or ``did``."""
+    """The name of a DID. ``kind``: ``label`` by the reader, ``domain`` proved by its website, ``claim`` of its own, or ``did``."""
 
     text: str
     kind: str

@@ -284,7 +284,7 @@
     }));
   }
 
-  // A nickname of a DID, which only the signer reads; an empty one is taken back.
+  // A nickname of a DID, which only the signer reads; an empty one is deleted.
   const nickname = document.querySelector("#nickname");
   if (nickname) {
     nickname.addEventListener("submit", (event) => {
