@@ -1,15 +1,20 @@
-"""GENERATED from openapi/errors.yaml by `python -m openapi.build`: every refusal, one class a code. Do not edit.
+"""GENERATED from openapi/errors.yaml by `python -m openapi.build`: every refusal, one class for each code. Do not edit.
 
-A class holds what the client sees: code, HTTP status, a message that is safe to show to anybody, and a remedy where one fits every
-case. ``details`` holds only JSON values and never a secret.
+``errors.json`` has what the client sees of a code: HTTP status, a message that is safe to show to anybody, and the remedy.
+``details`` holds only JSON values and never a secret.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Final
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import orjson
 
 from identity_codec.strict_json import JsonValue
+
+_TEXTS: Final[Mapping[str, Any]] = orjson.loads(Path(__file__).with_name("errors.json").read_bytes())
 
 
 class IdentityError(Exception):
@@ -18,570 +23,319 @@ class IdentityError(Exception):
     code: ClassVar[str] = "INTERNAL_ERROR"
     status: ClassVar[int] = 500
     message: ClassVar[str] = "The request could not be completed."
-    remedy: ClassVar[str] = ""
+    remedy: ClassVar[str] = _TEXTS["INTERNAL_ERROR"]["remedy"]
+    reasons: ClassVar[Mapping[str, str]] = {}
+    """The remedies for values of ``details.reason``, and for details that have a member of the name."""
+
+    def __init_subclass__(cls, code: str = "") -> None:
+        if code:
+            for name, value in {"code": code, "reasons": {}, **_TEXTS[code]}.items():
+                setattr(cls, name, value)
 
     def __init__(self, message: str | None = None, *, details: Mapping[str, JsonValue] | None = None) -> None:
         super().__init__(message or self.message)
-        self.details: dict[str, JsonValue] = {**({"remedy": self.remedy} if self.remedy else {}), **(details or {})}
+        self.details: dict[str, JsonValue] = dict(details or {})
+
+    def find_remedy(self) -> str:
+        """Return what the client can do in this case, by the details, else by the code."""
+        match self.details:
+            case {"remedy": str() as remedy}:
+                return remedy
+            case {"supported": [_, *_] as supported}:
+                return f"Choose from {', '.join(map(str, supported))}."
+            case {"remedies": [_, *_] as remedies}:
+                return f"{'; or '.join(map(str, remedies))}."
+        places = (str(self.details.get("reason")), *self.details)
+        return next((self.reasons[one] for one in places if one in self.reasons), self.remedy)
+
+    def answer_details(self) -> dict[str, JsonValue]:
+        """Return the details as an answer has them, with the remedy."""
+        return {"remedy": self.find_remedy(), **self.details}
 
 
-class InvalidRequest(IdentityError):
+class InvalidRequest(IdentityError, code="INVALID_REQUEST"):
     """The request is malformed: its shape, a type, an unknown member, a header or a parameter."""
 
-    code = "INVALID_REQUEST"
-    status = 400
-    message = "The request is malformed."
 
-
-class InvalidDid(IdentityError):
+class InvalidDid(IdentityError, code="INVALID_DID"):
     """The text is not a DID, or a DID shall be created by a method that this installation does not have."""
 
-    code = "INVALID_DID"
-    status = 400
-    message = "The DID is not valid."
 
-
-class InvalidDidUrl(IdentityError):
+class InvalidDidUrl(IdentityError, code="INVALID_DID_URL"):
     """The part of a DID URL after the DID is malformed, or leads outside of the DID's own service."""
 
-    code = "INVALID_DID_URL"
-    status = 400
-    message = "The DID URL is not valid."
 
-
-class AuthAmbiguous(IdentityError):
+class AuthAmbiguous(IdentityError, code="AUTH_AMBIGUOUS"):
     """The request carries two different credentials. X-API-Key beside a DIDAuth or RecoveryKey signature is ignored."""
 
-    code = "AUTH_AMBIGUOUS"
-    status = 400
-    message = "The request carries more than one credential; send one."
 
-
-class AuthRequired(IdentityError):
+class AuthRequired(IdentityError, code="AUTH_REQUIRED"):
     """The operation needs a credential that the request does not carry."""
 
-    code = "AUTH_REQUIRED"
-    status = 401
-    message = "Authentication is required."
 
-
-class AuthFailed(IdentityError):
+class AuthFailed(IdentityError, code="AUTH_FAILED"):
     """The credential was checked and refused. `details.reason` names the malformed part of a header that cannot be
     read, or states that a challenge was used before; otherwise the answer does not say why. After a signature `details`
     hold the purpose, the target and the hash of the body that its challenge may be bound to."""
 
-    code = "AUTH_FAILED"
-    status = 401
-    message = "Authentication failed."
 
-
-class Forbidden(IdentityError):
+class Forbidden(IdentityError, code="FORBIDDEN"):
     """The caller is known and may not do this: an API key or a token lacks a scope, a DID's token comes where an API
     key is needed, a key is no admin or may not act for the DID, or a key in its grace period signed a change of
     keys."""
 
-    code = "FORBIDDEN"
-    status = 403
-    message = "The caller is not allowed to do this."
 
-
-class NotFound(IdentityError):
+class NotFound(IdentityError, code="NOT_FOUND"):
     """There is nothing at this path."""
 
-    code = "NOT_FOUND"
-    status = 404
-    message = "There is nothing at this path."
 
-
-class DidNotFound(IdentityError):
+class DidNotFound(IdentityError, code="DID_NOT_FOUND"):
     """The DID, or the version of it that was asked for, is not on the ledger."""
 
-    code = "DID_NOT_FOUND"
-    status = 404
-    message = "The DID does not exist on the ledger."
 
-
-class DidUrlNotFound(IdentityError):
+class DidUrlNotFound(IdentityError, code="DID_URL_NOT_FOUND"):
     """The document has no verification method or service of the name that the DID URL gives."""
 
-    code = "DID_URL_NOT_FOUND"
-    status = 404
-    message = "The DID document has nothing of this name."
 
-
-class ApiKeyNotFound(IdentityError):
+class ApiKeyNotFound(IdentityError, code="API_KEY_NOT_FOUND"):
     """No API key has this identifier."""
 
-    code = "API_KEY_NOT_FOUND"
-    status = 404
-    message = "No API key has this identifier."
 
-
-class MethodNotAllowed(IdentityError):
+class MethodNotAllowed(IdentityError, code="METHOD_NOT_ALLOWED"):
     """The path exists, the HTTP method does not; `Allow` names those that do."""
 
-    code = "METHOD_NOT_ALLOWED"
-    status = 405
-    message = "The path does not support this HTTP method."
 
-
-class NotAcceptable(IdentityError):
+class NotAcceptable(IdentityError, code="NOT_ACCEPTABLE"):
     """None of the media types in `Accept` can be served."""
 
-    code = "NOT_ACCEPTABLE"
-    status = 406
-    message = "None of the accepted media types can be served."
 
-
-class DidExists(IdentityError):
+class DidExists(IdentityError, code="DID_EXISTS"):
     """The DID is already registered."""
 
-    code = "DID_EXISTS"
-    status = 409
-    message = "The DID is already registered."
 
-
-class RequestInProgress(IdentityError):
+class RequestInProgress(IdentityError, code="REQUEST_IN_PROGRESS"):
     """A request with the same Idempotency-Key, or the identical one with the same IBCT, has not been answered yet."""
 
-    code = "REQUEST_IN_PROGRESS"
-    status = 409
-    message = "A request with this Idempotency-Key is still being answered."
 
-
-class DidDeactivated(IdentityError):
+class DidDeactivated(IdentityError, code="DID_DEACTIVATED"):
     """The DID has been deactivated, for good."""
 
-    code = "DID_DEACTIVATED"
-    status = 410
-    message = "The DID has been deactivated."
 
-
-class VersionConflict(IdentityError):
+class VersionConflict(IdentityError, code="VERSION_CONFLICT"):
     """`If-Match` names another version than the current one."""
 
-    code = "VERSION_CONFLICT"
-    status = 412
-    message = "The DID document has changed since the version that the request names."
 
-
-class PayloadTooLarge(IdentityError):
+class PayloadTooLarge(IdentityError, code="PAYLOAD_TOO_LARGE"):
     """The body is larger than the operation allows (256 KiB where nothing else is said)."""
 
-    code = "PAYLOAD_TOO_LARGE"
-    status = 413
-    message = "The request body is too large."
 
-
-class UnsupportedMediaType(IdentityError):
+class UnsupportedMediaType(IdentityError, code="UNSUPPORTED_MEDIA_TYPE"):
     """The body is not JSON in UTF-8, or it is compressed."""
 
-    code = "UNSUPPORTED_MEDIA_TYPE"
-    status = 415
-    message = "Send the body as application/json in UTF-8."
 
-
-class InvalidDocument(IdentityError):
+class InvalidDocument(IdentityError, code="INVALID_DOCUMENT"):
     """The change would make a DID document that breaks a rule."""
 
-    code = "INVALID_DOCUMENT"
-    status = 422
-    message = "The DID document is not valid."
 
-
-class ConfirmationRequired(IdentityError):
+class ConfirmationRequired(IdentityError, code="CONFIRMATION_REQUIRED"):
     """Deactivation is final and needs `confirm: true`."""
 
-    code = "CONFIRMATION_REQUIRED"
-    status = 422
-    message = "Deactivation is final: send confirm: true."
 
-
-class IdempotencyMismatch(IdentityError):
+class IdempotencyMismatch(IdentityError, code="IDEMPOTENCY_MISMATCH"):
     """The Idempotency-Key was used for another request."""
 
-    code = "IDEMPOTENCY_MISMATCH"
-    status = 422
-    message = "This Idempotency-Key was used for a different request."
 
-
-class RateLimited(IdentityError):
+class RateLimited(IdentityError, code="RATE_LIMITED"):
     """The bucket is empty; `Retry-After` says when the next token is there."""
 
-    code = "RATE_LIMITED"
-    status = 429
-    message = "Too many requests."
 
-
-class QuotaExceeded(IdentityError):
+class QuotaExceeded(IdentityError, code="QUOTA_EXCEEDED"):
     """A DID that signs in by itself, or the address that it calls from, has written as much as it may: in this day,
     which ends at midnight UTC, or in all. `details` name the counter (`did in all`, `did in a day` or `address in a
     day`) and its limits; the settings `quota.*` raise them, and API keys have none. Requests that end something
     (deactivate, recover, rotate, revoke, suspend, status of a credential) may go on up to twice as far, and they never
     depend on the address."""
 
-    code = "QUOTA_EXCEEDED"
-    status = 429
-    message = (
-        "As much as this caller may write has been written. Wait until `retryAfter` has passed, call with an API key,"
-        " or ask the operator to raise the quota that `details` names."
-    )
 
-
-class HeadersTooLarge(IdentityError):
+class HeadersTooLarge(IdentityError, code="HEADERS_TOO_LARGE"):
     """The request's header fields are larger than the server reads."""
 
-    code = "HEADERS_TOO_LARGE"
-    status = 431
-    message = "The request headers are too large."
 
-
-class InternalError(IdentityError):
+class InternalError(IdentityError, code="INTERNAL_ERROR"):
     """A fault of ours. The request id finds it in the log."""
 
-    code = "INTERNAL_ERROR"
-    status = 500
-    message = "The request could not be completed."
 
-
-class LedgerUnavailable(IdentityError):
+class LedgerUnavailable(IdentityError, code="BLOCKCHAIN_ERROR"):
     """The ledger refused or could not be reached. Nothing visible has changed; the request may be sent again."""
 
-    code = "BLOCKCHAIN_ERROR"
-    status = 500
-    message = "The ledger transaction failed."
 
-
-class Overloaded(IdentityError):
+class Overloaded(IdentityError, code="OVERLOADED"):
     """There is more work than the server takes on at once, or too many writers race for one DID."""
 
-    code = "OVERLOADED"
-    status = 503
-    message = "The server is overloaded; try again."
 
-
-class DidQuarantined(IdentityError):
+class DidQuarantined(IdentityError, code="DID_QUARANTINED"):
     """The stored data of the DID differs from the ledger, so the service makes no decision from it. Other DIDs are not
     affected; the operator puts it right with `identity ledger repair`."""
 
-    code = "DID_QUARANTINED"
-    status = 503
-    message = "What is stored about this DID does not follow from the ledger; the operator has to repair it."
 
-
-class StorageMismatch(IdentityError):
+class StorageMismatch(IdentityError, code="STORAGE_MISMATCH"):
     """The stored data is not the data that this service wrote: a database is older than it was, another one, damaged or
     gone. Whatever would change something is refused until an operator has looked at it; reading goes on."""
 
-    code = "STORAGE_MISMATCH"
-    status = 503
-    message = "What is stored is not what this service wrote; changes are refused until an operator has looked at it."
-    remedy = "Tell the operator, who runs `identity doctor`; then try again."
 
-
-class PluginUnavailable(IdentityError):
+class PluginUnavailable(IdentityError, code="PLUGIN_UNAVAILABLE"):
     """A plugin that the operation needs is missing, broken or shut off after repeated failures."""
 
-    code = "PLUGIN_UNAVAILABLE"
-    status = 503
-    message = "A component that the operation needs is not available."
 
-
-class PluginTimeout(IdentityError):
+class PluginTimeout(IdentityError, code="PLUGIN_TIMEOUT"):
     """A plugin did not answer within its deadline."""
 
-    code = "PLUGIN_TIMEOUT"
-    status = 504
-    message = "A component that the operation needs did not answer in time."
 
-
-class DidMethodNotSupported(IdentityError):
+class DidMethodNotSupported(IdentityError, code="DID_METHOD_NOT_SUPPORTED"):
     """The DID is of a method that this installation does not have; `details` name those that it has."""
 
-    code = "DID_METHOD_NOT_SUPPORTED"
-    status = 501
-    message = "This installation does not have the DID method."
 
-
-class FeatureNotSupported(IdentityError):
+class FeatureNotSupported(IdentityError, code="FEATURE_NOT_SUPPORTED"):
     """The DID URL, or an option, asks for what this resolver does not do."""
 
-    code = "FEATURE_NOT_SUPPORTED"
-    status = 501
-    message = "This resolver does not do this."
 
-
-class AnchoringDisabled(IdentityError):
+class AnchoringDisabled(IdentityError, code="ANCHORING_DISABLED"):
     """`anchor: true` was sent and anchoring is switched off."""
 
-    code = "ANCHORING_DISABLED"
-    status = 501
-    message = "Anchoring is not enabled."
 
-
-class IbctInvalid(IdentityError):
+class IbctInvalid(IdentityError, code="IBCT_INVALID"):
     """The IBCT is not one that the holder signed for this agent: type, parties, times, lengths or signature."""
 
-    code = "IBCT_INVALID"
-    status = 403
-    message = "The IBCT is not valid."
 
-
-class IbctReplayed(IdentityError):
+class IbctReplayed(IdentityError, code="IBCT_REPLAYED"):
     """The nonce or the id of the IBCT was used in another request."""
 
-    code = "IBCT_REPLAYED"
-    status = 403
-    message = "The IBCT was used before."
 
-
-class IbctExpired(IdentityError):
+class IbctExpired(IdentityError, code="IBCT_EXPIRED"):
     """The IBCT has expired."""
 
-    code = "IBCT_EXPIRED"
-    status = 410
-    message = "The IBCT has expired."
 
-
-class IbctRevoked(IdentityError):
+class IbctRevoked(IdentityError, code="IBCT_REVOKED"):
     """The IBCT has been revoked."""
 
-    code = "IBCT_REVOKED"
-    status = 410
-    message = "The IBCT has been revoked."
 
-
-class DelegationInvalid(IdentityError):
+class DelegationInvalid(IdentityError, code="DELEGATION_INVALID"):
     """The IBCT refers to no delegation from this holder to this agent, or to one whose chain is broken."""
 
-    code = "DELEGATION_INVALID"
-    status = 403
-    message = "The delegation is not valid."
 
-
-class DelegationNotActive(IdentityError):
+class DelegationNotActive(IdentityError, code="DELEGATION_NOT_ACTIVE"):
     """The delegation has not begun, or is suspended."""
 
-    code = "DELEGATION_NOT_ACTIVE"
-    status = 403
-    message = "The delegation is not active."
 
-
-class DelegationSuspended(IdentityError):
+class DelegationSuspended(IdentityError, code="DELEGATION_SUSPENDED"):
     """The delegation was suspended after a refused predicate; the holder can resume it."""
 
-    code = "DELEGATION_SUSPENDED"
-    status = 403
-    message = "The delegation is suspended."
-    remedy = "The holder resumes it (resumeDelegation)."
 
-
-class DelegationExhausted(IdentityError):
+class DelegationExhausted(IdentityError, code="DELEGATION_EXHAUSTED"):
     """The delegation has no uses left."""
 
-    code = "DELEGATION_EXHAUSTED"
-    status = 403
-    message = "The delegation has no uses left."
 
-
-class DelegationExpired(IdentityError):
+class DelegationExpired(IdentityError, code="DELEGATION_EXPIRED"):
     """The delegation has expired."""
 
-    code = "DELEGATION_EXPIRED"
-    status = 410
-    message = "The delegation has expired."
 
-
-class DelegationRevoked(IdentityError):
+class DelegationRevoked(IdentityError, code="DELEGATION_REVOKED"):
     """The delegation, or one that it descends from, has been revoked."""
 
-    code = "DELEGATION_REVOKED"
-    status = 410
-    message = "The delegation has been revoked."
 
-
-class ScopeMismatch(IdentityError):
+class ScopeMismatch(IdentityError, code="SCOPE_MISMATCH"):
     """The action of the IBCT is not this predicate, a grant of the delegation does not cover it, or the credential is
     not among those allowed."""
 
-    code = "SCOPE_MISMATCH"
-    status = 403
-    message = "The predicate is outside the scope of the delegation."
 
-
-class AutonomyTooLow(IdentityError):
+class AutonomyTooLow(IdentityError, code="AUTONOMY_TOO_LOW"):
     """The agent's level of autonomy does not reach what this request needs; `details.remedies` names what would
     help."""
 
-    code = "AUTONOMY_TOO_LOW"
-    status = 403
-    message = "The agent's level of autonomy is too low."
 
-
-class DisclosureLimit(IdentityError):
+class DisclosureLimit(IdentityError, code="DISCLOSURE_LIMIT"):
     """The delegation or the credential allows no further different questions about this attribute."""
 
-    code = "DISCLOSURE_LIMIT"
-    status = 403
-    message = "The limit of different questions is reached."
 
-
-class CredentialNotFound(IdentityError):
+class CredentialNotFound(IdentityError, code="CREDENTIAL_NOT_FOUND"):
     """No such credential of this holder exists."""
 
-    code = "CREDENTIAL_NOT_FOUND"
-    status = 404
-    message = "The credential does not exist."
-    remedy = "Use an id that listCredentials shows, or that the holder names."
 
-
-class CredentialRevoked(IdentityError):
+class CredentialRevoked(IdentityError, code="CREDENTIAL_REVOKED"):
     """The credential is revoked or suspended."""
 
-    code = "CREDENTIAL_REVOKED"
-    status = 410
-    message = "The credential has been revoked."
 
-
-class CredentialExpired(IdentityError):
+class CredentialExpired(IdentityError, code="CREDENTIAL_EXPIRED"):
     """The credential is outside its validity."""
 
-    code = "CREDENTIAL_EXPIRED"
-    status = 410
-    message = "The credential has expired."
 
-
-class PredicateUnsupported(IdentityError):
+class PredicateUnsupported(IdentityError, code="PREDICATE_UNSUPPORTED"):
     """The attribute is missing, the operator does not fit its type, or the value is out of range. The IBCT is spent, no
     use is counted."""
 
-    code = "PREDICATE_UNSUPPORTED"
-    status = 422
-    message = "The predicate cannot be asked of this attribute."
 
-
-class PredicateNotSatisfied(IdentityError):
+class PredicateNotSatisfied(IdentityError, code="PREDICATE_NOT_SATISFIED"):
     """The predicate does not hold. The IBCT is spent."""
 
-    code = "PREDICATE_NOT_SATISFIED"
-    status = 422
-    message = "The credential does not satisfy the predicate."
 
-
-class DelegationNotFound(IdentityError):
+class DelegationNotFound(IdentityError, code="DELEGATION_NOT_FOUND"):
     """No such delegation exists, or the caller has no part in it: the answer is the same."""
 
-    code = "DELEGATION_NOT_FOUND"
-    status = 404
-    message = "The delegation does not exist."
 
-
-class DelegationNotNarrower(IdentityError):
+class DelegationNotNarrower(IdentityError, code="DELEGATION_NOT_NARROWER"):
     """A delegation of an agent allows more than the delegation that it descends from; `details.reason` says in what."""
 
-    code = "DELEGATION_NOT_NARROWER"
-    status = 422
-    message = "The delegation is not narrower than its parent."
 
-
-class Conflict(IdentityError):
+class Conflict(IdentityError, code="CONFLICT"):
     """The record's state does not allow this any more, or the identifier is taken by something else."""
 
-    code = "CONFLICT"
-    status = 409
-    message = "The state of the record does not allow this."
 
-
-class ProofNotFound(IdentityError):
+class ProofNotFound(IdentityError, code="PROOF_NOT_FOUND"):
     """No such proof exists, or the caller has no part in it: the answer is the same."""
 
-    code = "PROOF_NOT_FOUND"
-    status = 404
-    message = "The proof does not exist."
 
-
-class PresentationNotFound(IdentityError):
+class PresentationNotFound(IdentityError, code="PRESENTATION_NOT_FOUND"):
     """No such request for a presentation exists, it was deleted an hour after its end, or another verifier made it: the
     answer is the same."""
 
-    code = "PRESENTATION_NOT_FOUND"
-    status = 404
-    message = "The request for a presentation does not exist."
 
-
-class SchemaNotFound(IdentityError):
+class SchemaNotFound(IdentityError, code="SCHEMA_NOT_FOUND"):
     """No credential schema has this identifier."""
 
-    code = "SCHEMA_NOT_FOUND"
-    status = 404
-    message = "The credential schema does not exist."
 
-
-class StatusListNotFound(IdentityError):
+class StatusListNotFound(IdentityError, code="STATUS_LIST_NOT_FOUND"):
     """No status list has this identifier."""
 
-    code = "STATUS_LIST_NOT_FOUND"
-    status = 404
-    message = "The status list does not exist."
 
-
-class InvalidSchema(IdentityError):
+class InvalidSchema(IdentityError, code="INVALID_SCHEMA"):
     """The credential schema breaks a rule; `details.reason` says which, `details.attribute` in which place (from 0)."""
 
-    code = "INVALID_SCHEMA"
-    status = 422
-    message = "The credential schema is not valid."
 
-
-class InvalidCredential(IdentityError):
+class InvalidCredential(IdentityError, code="INVALID_CREDENTIAL"):
     """The credential breaks its schema, or its signature is not its issuer's; `details.reason` says which and quotes no
     value."""
 
-    code = "INVALID_CREDENTIAL"
-    status = 422
-    message = "The credential is not valid."
 
-
-class TransactionNotFound(IdentityError):
+class TransactionNotFound(IdentityError, code="TRANSACTION_NOT_FOUND"):
     """No entry of the ledger has this transaction hash. Anchors are no entries."""
 
-    code = "TRANSACTION_NOT_FOUND"
-    status = 404
-    message = "The ledger has no entry with this transaction hash."
 
-
-class BlockNotFound(IdentityError):
+class BlockNotFound(IdentityError, code="BLOCK_NOT_FOUND"):
     """The ledger has no block of this number that holds an entry."""
 
-    code = "BLOCK_NOT_FOUND"
-    status = 404
-    message = "The ledger has no entry in a block of this number."
 
-
-class TileNotFound(IdentityError):
+class TileNotFound(IdentityError, code="TILE_NOT_FOUND"):
     """The log is not large enough to have this tile, the path is that of no tile, or this installation shows no
     entries."""
 
-    code = "TILE_NOT_FOUND"
-    status = 404
-    message = "The log has no such tile."
 
-
-class LogRangeInvalid(IdentityError):
+class LogRangeInvalid(IdentityError, code="LOG_RANGE_INVALID"):
     """The proof would be about a log that is larger than this one, or that did not hold the entry yet;
     `details.treeSize` says how many entries it has."""
 
-    code = "LOG_RANGE_INVALID"
-    status = 422
-    message = "The log has no such range of entries."
 
-
-class ProofInvalid(IdentityError):
+class ProofInvalid(IdentityError, code="PROOF_INVALID"):
     """A proof was checked and is wrong. At the edge this is an answer (`verified: false`), not an error."""
-
-    code = "PROOF_INVALID"
-    status = 422
-    message = "The proof is not valid."
 
 
 # No other module is loaded yet, so these are the classes above.

@@ -1,6 +1,8 @@
 """Files that an operator names: policies, keys, secrets, settings. Whatever lies there is opened without waiting for anyone: a named pipe
 to which nobody writes would keep a start or a look at the installation waiting for ever, and a device has no end.
 
+``install_command`` finds the folders of a checkout.
+
 Settings choose code that runs, and keys choose who is trusted, so ``require_own`` refuses what another user can write (CWE-427, CWE-732).
 """
 
@@ -10,14 +12,18 @@ import contextlib
 import errno
 import fcntl
 import grp
+import json
 import os
 import pwd
 import secrets
 import select
+import shlex
 import stat
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import BinaryIO, Final
+from urllib.parse import unquote, urlsplit
 
 MOST_OCTETS: Final = 4 * 1024 * 1024
 """More than any such file has."""
@@ -172,3 +178,20 @@ def _folder(path: Path) -> Iterator[int]:
         yield folder
     finally:
         os.close(folder)
+
+
+def install_command(requirement: str) -> str:
+    """Return the command that installs a distribution of this project with an extra, such as ``identity-service[redis]``.
+
+    If the kernel runs in a checkout, or was installed from one, the command installs from there: no index has the rest of it then.
+    """
+    root, (name, bracket, extra) = Path(__file__).parents[1], requirement.partition("[")
+    with contextlib.suppress(PackageNotFoundError, KeyError):
+        url = urlsplit(json.loads(distribution("identity-kernel").read_text("direct_url.json") or "{}")["url"])
+        root = Path(unquote(url.path)) if url.scheme == "file" else root
+    short = name.removeprefix("identity-").replace("-", "_")
+    folder = next((one for one in (f"packages/identity_{short}", f"plugins/{short}") if (root / one).is_dir()), None)
+    if folder is None:
+        return f"pip install {shlex.quote(requirement)}"
+    wanted = shlex.quote(f"./{folder}{bracket}{extra}")
+    return f"cd {shlex.quote(str(root))} && pip install {wanted} . ./packages/*/ ./plugins/*/"

@@ -27,7 +27,7 @@ import yaml
 from identity_codec.structs import Types
 from identity_core.extension.compose import CompositionError, compose
 from openapi.client_rules import adapt
-from openapi.error_classes import write_errors
+from openapi.error_classes import TEXTS, write_error_texts, write_errors
 from openapi.served_operations import operations_of
 from openapi.wire_stub import write_stub
 
@@ -43,6 +43,7 @@ REFERENCE: Final = HERE / "reference.json"
 STUB: Final = HERE.parent / "identity_core" / "wire.pyi"
 OPERATIONS: Final = HERE.parent / "packages" / "identity_client" / "identity_client" / "operations.json"
 ERRORS: Final = HERE.parent / "identity_core" / "errors.py"
+ERROR_TEXTS: Final = ERRORS.with_suffix(".json")
 METHODS: Final = ("get", "put", "post", "delete", "patch")
 CATALOGUE: Final = "x-error-catalogue"
 MAX_INTEGER: Final = 2**53 - 1
@@ -123,8 +124,7 @@ def bundle(*added: Path) -> Json:
         code: _error_example(code, entry) for code, entry in codes.items() if code in _referred(responses)
     }
     document[CATALOGUE] = {
-        code: {"status": entry["status"], "message": entry["message"], "meaning": entry["meaning"]}
-        for code, entry in codes.items()
+        code: {name: entry[name] for name in (*TEXTS, "meaning") if name in entry} for code, entry in codes.items()
     }
     for _, examples in sources.values():
         _show_examples(document, read(examples))
@@ -280,8 +280,7 @@ def _add_headers(response: Json, status: str, *more: str) -> None:
 
 
 def _error_example(code: str, entry: Mapping[str, Any]) -> Json:
-    remedy = {"remedy": entry["remedy"]} if "remedy" in entry else {}
-    details = {**remedy, **entry.get("details", {}), "requestId": EXAMPLE_REQUEST_ID}
+    details = {"remedy": entry["remedy"], **entry.get("details", {}), "requestId": EXAMPLE_REQUEST_ID}
     return {"summary": code, "value": {"error": {"code": code, "message": entry["message"], "details": details}}}
 
 
@@ -312,6 +311,7 @@ def outputs() -> dict[Path, bytes]:
         BUNDLE: encode(kernel),
         STUB: write_stub("identity_core.wire", types.named).encode(),
         ERRORS: write_errors(read(HERE / "errors.yaml")).encode(),
+        ERROR_TEXTS: write_error_texts(read(HERE / "errors.yaml")).encode(),
     }
     for name, folder in extensions().items():
         parts[name], package = part_of(bundle(folder), kernel), folder / f"identity_{name}"

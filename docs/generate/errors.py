@@ -22,6 +22,7 @@ def error_page(document: Document) -> str:
     return page(
         "# Errors",
         'A refusal is `{"error": {"code", "message", "details"}}`. The code is stable; the message is for people and may change. '
+        "`details.remedy` states what to do in this case. "
         "`details.requestId` is what to quote when you ask the operator. Where a service serves this documentation, "
         "`details.docUrl` leads to the code on this page.",
         *(_code(code, entry, answered_by[code], everywhere) for code, entry in catalogue.items()),
@@ -35,5 +36,7 @@ def _code(code: str, entry: Mapping[str, Any], operations: Sequence[str], everyw
         who = "Answered by " + ", ".join(f"[{name}](#operation-{name})" for name in operations) + "."
     else:
         who = "No single operation answers it: it comes before one is found."
-    remedy = f"What to do: {entry['remedy']}" if "remedy" in entry else ""
-    return page(f"({code})=\n## {code}", f"**{entry['status']}**: {entry['message']}", entry["meaning"], remedy, who)
+    remedy = f"What to do: {entry['remedy']}"
+    reasons = "\n".join(f"- `{reason}`: {text}" for reason, text in entry.get("reasons", {}).items())
+    title, status = f"({code})=\n## {code}", f"**{entry['status']}**: {entry['message']}"
+    return page(title, status, entry["meaning"], remedy, reasons, who)

@@ -225,7 +225,7 @@ def position(cursor: str | None, pattern: str, of: str = "") -> str | None:
     except ValueError:
         text = None
     if text is None or re.fullmatch(of + pattern, text, re.ASCII) is None:
-        raise InvalidRequest("The cursor is not one of ours.", details={"parameter": "cursor"})
+        raise InvalidRequest("The cursor is not one of ours.", details={"parameter": "cursor", "reason": "cursor"})
     return text.removeprefix(of)
 
 

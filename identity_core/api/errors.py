@@ -60,7 +60,7 @@ def error_answer(
         # A code that the document does not know is a fault of ours and must not become an answer of its own.
         error = InternalError()
     status = error.status
-    details: dict[str, JsonValue] = {**error.details, "requestId": request_id}
+    details: dict[str, JsonValue] = {**error.answer_details(), "requestId": request_id}
     if explanation := explanation_of(error.code):
         details.setdefault("docUrl", explanation)
     headers = [("cache-control", "no-store")]

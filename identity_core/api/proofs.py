@@ -100,7 +100,7 @@ def checked(check: DryRun) -> wire.DelegatedProofCheck:
 
 
 def _refusal(error: IdentityError) -> wire.DelegatedProofRefusal:
-    return wire.DelegatedProofRefusal(code=error.code, message=str(error), details=error.details)
+    return wire.DelegatedProofRefusal(code=error.code, message=str(error), details=error.answer_details())
 
 
 def zk_proof(proof: ZkProof) -> wire.ZKProof:

@@ -13,6 +13,7 @@ from identity_core.bootstrap.ports import SystemClock
 from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.extension.choice import ChosenExtensions, extensions_on
 from identity_core.extension.order import InstalledExtension, in_order
+from identity_core.files import install_command
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore
@@ -36,7 +37,7 @@ def require_resources(installed: Sequence[InstalledExtension], settings: Setting
     for key in RESOURCES:
         if attrgetter(key)(settings) and key not in known:
             what = f"{key} is true, and no extension that is installed serves it."
-            fix = "pip install 'identity-service[mcp]', or set it to false."
+            fix = f"{install_command('identity-service[mcp]')}, or set it to false."
             raise SettingsError(what, f"{settings.origin(key)} ({key})", fix)
 
 

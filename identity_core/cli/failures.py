@@ -9,17 +9,16 @@ import contextlib
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NoReturn
 
 import click
 
-from identity_core.cli.output import JSON_ERRORS, fail, fail_start
-
-if TYPE_CHECKING:
-    from identity_core.errors import IdentityError
+from identity_core.cli.output import JSON_ERRORS, fail, fail_start, shown
+from identity_core.files import install_command
 
 INTERRUPTED = 130
+_OF_REMEDIES: Final = ("remedy", "remedies", "supported")
 # Called without a command, a group shows its help; click has a class for that since 8.2.
 _NO_ARGUMENTS: tuple[type[Exception], ...] = tuple(filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)]))
 
@@ -66,7 +65,7 @@ def _failed(error: Exception) -> NoReturn:
         case DatabaseError():
             fail(f"the database cannot be used: {error.reason}", "the database", "see `identity doctor`")
         case IdentityError():
-            fail(f"{error.code}: {error}", *_explained(error))
+            fail(f"{error.code}: {error}", refused_values(error.details) or "the options", error.find_remedy())
         case UnicodeEncodeError(reason="surrogates not allowed"):
             fail("an argument, or a text that was read, is not UTF-8", "the options", "write it in UTF-8", status=2)
         case OSError():
@@ -83,7 +82,7 @@ def _misused(error: click.ClickException) -> NoReturn:
     command = context.command_path if context is not None else "identity"
     what, then = error.format_message(), f"see `{command} --help`"
     if what.startswith("No such command"):
-        then += "; commands of extensions are installed with `pip install identity-service`"
+        then += f"; commands of extensions are installed with `{install_command('identity-service')}`"
     fail(what, command, then, status=2)
 
 
@@ -95,13 +94,12 @@ def _unexpected(error: Exception) -> NoReturn:
     fail(f"unexpected {type(error).__name__}: {error}", where, "report this; IDENTITY_LOG_LEVEL=debug shows more")
 
 
-def _explained(error: IdentityError) -> tuple[str, str]:
-    """Return the place and the remedy of a refusal, by an entry point of the group ``identity.remedies`` if there is one."""
-    from importlib.metadata import entry_points
+def refused_values(details: Mapping[str, Any]) -> str:
+    """Return what was refused, name by name, without what the remedy repeats and what the service hides."""
+    values = {name: value for name, value in details.items() if name not in _OF_REMEDIES and value != "(not shown)"}
+    return "; ".join(f"{name}: {_listed(value)}" for name, value in values.items())
 
-    for one in entry_points(group="identity.remedies"):
-        # The border: without it, the refusal is still shown.
-        with contextlib.suppress(Exception):
-            explain: Callable[[IdentityError], tuple[str, str]] = one.load()
-            return explain(error)
-    return "the options", str(error.details.get("remedy") or "see `identity --help`")
+
+def _listed(value: Any) -> str:
+    parts = [*value.values()] if isinstance(value, dict) else value
+    return ", ".join(map(_listed, parts)) if isinstance(parts, list) else shown(parts)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from identity_core.cli.output import Command, fail
+from identity_core.files import install_command
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -118,7 +119,7 @@ def _loaded(place: str, found: list[EntryPoint]) -> click.Command:
     except Exception as error:  # noqa: BLE001  (the border: whatever a plugin's module raises)
         where, remedy = f"{entry_point.value} of {_distributions(found)}", "correct this plugin, or uninstall it"
         if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("identity_"):
-            remedy = f"pip install {str(error.name).partition('.')[0].replace('_', '-')}"
+            remedy = install_command(str(error.name).partition(".")[0].replace("_", "-"))
         fail(f"{words} cannot be loaded: {type(error).__name__}: {error}", where, remedy)
     return command
 

@@ -41,7 +41,7 @@ def member_time(text: str, name: str) -> datetime:
     try:
         return parse(text)
     except ValueError as error:
-        raise InvalidRequest(f"{name} is not an RFC 3339 time with a zone.", details={"member": name}) from error
+        raise InvalidRequest(f"{name} is not an RFC 3339 time.", details={"member": name, "reason": "time"}) from error
 
 
 def optional_time(text: str | UnsetType | None, name: str) -> datetime | None:

@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from identity_core.files import install_command
 from identity_core.settings.fields import DEFAULT, Origin, SettingsError, is_table, public_fields
 from identity_core.settings.sources import shown_hosts
 from identity_core.settings.tree import Settings, Throttle
@@ -98,4 +99,4 @@ def _require(group: str, url: str, extra: str, key: str, settings: Settings) -> 
         if [each.load() for each in entry_points(group=group, name=scheme)]:
             return
     what = f"{key} needs the driver for {scheme}://, which is not installed."
-    raise SettingsError(what, f"{settings.origin(key)} ({key})", f"pip install 'identity-service[{extra}]'")
+    raise SettingsError(what, f"{settings.origin(key)} ({key})", install_command(f"identity-service[{extra}]"))

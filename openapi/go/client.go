@@ -73,6 +73,12 @@ func (e *ServiceError) RequestID() string {
 	return id
 }
 
+// Remedy is what can be done about it; empty if the service gave none.
+func (e *ServiceError) Remedy() string {
+	text, _ := e.Details["remedy"].(string)
+	return text
+}
+
 type operation struct {
 	Method, Path, Scheme, Purpose string
 	Query, Headers, Forms         []string

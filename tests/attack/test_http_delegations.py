@@ -155,7 +155,7 @@ def test_what_was_written_past_the_service_is_not_used(target: Target, dimension
     written(target, WIDER[dimension], child)
     answer = ask(by, "POST", "/delegations", body)
     assert answer.outcome == (403, "DELEGATION_INVALID"), answer.body
-    assert set(answer.json["error"]["details"]) == {"requestId", "remedies"}
+    assert set(answer.json["error"]["details"]) == {"requestId", "remedies", "remedy"}
 
 
 def test_a_circle_ends(target: Target) -> None:

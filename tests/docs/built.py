@@ -16,7 +16,7 @@ SITE = ROOT / "docs" / "identity_guide" / "site"
 def need_furo() -> None:
     """Skips a module where the extra ``site`` is not installed; in CI it is."""
     if not os.environ.get("CI"):
-        pytest.importorskip("furo", reason="pip install 'identity-service[site]'")
+        pytest.importorskip("furo", reason="pip install 'identity-kernel[site]'")
 
 
 def build() -> None:

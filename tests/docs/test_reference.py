@@ -68,7 +68,8 @@ def test_a_code_shows_its_remedy_and_who_answers_it(written: dict[str, str]) -> 
     for code, entry in DOCUMENT.body["x-error-catalogue"].items():
         section = written["errors.md"].partition(f"\n({code})=")[2].partition("\n(")[0]
         assert f"**{entry['status']}**: {entry['message']}" in section
-        assert entry.get("remedy", "") in section
+        assert entry["remedy"] in section
+        assert all(text in section for text in entry.get("reasons", {}).values())
 
 
 def test_every_command_stands_there_with_its_options(written: dict[str, str]) -> None:

@@ -95,23 +95,22 @@ _TYPE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~:/#?=&%+-]{0,255}", re.ASCII
 def check_uri(text: str, member: str) -> None:
     """Raises ``InvalidDocument`` unless ``text`` is an absolute ASCII URI of at most 2,048 characters, without credentials and of no
     scheme that runs code or reads local files."""
-    match = _URI.fullmatch(text) if len(text) <= MAX_URI else None
-    reason = "is not an absolute URI" if match is None else _fault(match)
-    if len(text) > MAX_URI:
-        reason = f"is longer than {MAX_URI} characters"
-    if reason is not None:
-        raise InvalidDocument(f"{member} {reason}.", details={"member": member, "value": echoed(text, URI)})
+    why = f"is longer than {MAX_URI} characters" if len(text) > MAX_URI else _fault(_URI.fullmatch(text))
+    if why is not None:
+        raise InvalidDocument(
+            f"{member} {why}.", details={"value": echoed(text, URI), "reason": "uri", "member": member}
+        )
 
 
-def _fault(match: re.Match[str]) -> str | None:
+def _fault(match: re.Match[str] | None) -> str | None:
+    if match is None:
+        return "is not an absolute URI"
     scheme, authority = match["scheme"].lower(), match["authority"]
     if scheme in _REFUSED:
         return "has a scheme that is not allowed"
-    if authority is None:
-        if scheme in _WITH_HOST:
-            return "names no host"
+    if authority is None and scheme not in _WITH_HOST:
         return "is empty" if match.end() == match.end("scheme") + 1 else None
-    if "@" in authority:
+    if authority is not None and "@" in authority:
         return "must not carry credentials"
     if not authority:
         return "names no host" if scheme in _WITH_HOST else None

@@ -51,7 +51,7 @@ class Revision:
         for method in self.methods:
             if method.id == key_id:
                 return method
-        raise InvalidDocument("The document has no such key.", details={"keyId": key_id[:640]})
+        raise InvalidDocument("The document has no such key.", details={"keyId": key_id[:640], "reason": "key"})
 
     def add_key(self, key: Key, *, before: str | None = None) -> None:
         """Adds a key under its purposes, last or in front of the key ``before``."""

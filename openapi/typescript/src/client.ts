@@ -21,6 +21,11 @@ export class IdentityError extends Error {
   get requestId(): string | undefined {
     return typeof this.details.requestId === "string" ? this.details.requestId : undefined;
   }
+
+  /** What can be done about it; undefined if the service gave no remedy. */
+  get remedy(): string | undefined {
+    return typeof this.details.remedy === "string" ? this.details.remedy : undefined;
+  }
 }
 
 type Options = Omit<IdentityOptions, keyof typeof DEFAULTS> & typeof DEFAULTS;

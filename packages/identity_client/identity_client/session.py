@@ -52,6 +52,11 @@ class ServiceError(Exception):
         self.details = details
         self.retry_after_seconds: float | None = None
 
+    @property
+    def remedy(self) -> str:
+        """Remedy of the refusal, from ``details.remedy``; empty if the service gave none."""
+        return str(self.details.get("remedy", ""))
+
 
 class UnreadableAnswer(ServiceError):
     """Answer that does not come from the service, or breaks its document."""

@@ -23,6 +23,7 @@ from identity_core.api.pages import static_page
 from identity_core.api.request import Handler
 from identity_core.api.transport import Run
 from identity_core.extension.declaration import Contribution, Extension, Kernel
+from identity_core.files import install_command
 from identity_core.plugin import hookimpl
 from identity_core.settings import Settings, StartError
 
@@ -54,7 +55,7 @@ def _application(settings: Settings) -> Callable[[], AbstractAsyncContextManager
         raise StartError(
             "The Model Context Protocol is not installed.",
             settings.origin("mcp.enabled").place,
-            "pip install 'identity-service[mcp]', or set mcp.enabled to false.",
+            f"{install_command('identity-service[mcp]')}, or set mcp.enabled to false.",
         ) from error
     return opening
 

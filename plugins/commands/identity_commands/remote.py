@@ -29,9 +29,10 @@ from identity_commands.profiles import (
     profile_option,
     signed_in,
 )
-from identity_commands.remedies import as_options, refused_values, remedy
+from identity_commands.refusals import BY_DOCUMENT, as_options
 from identity_commands.secret_input import secret_option
 from identity_commands.wallet import Wallet
+from identity_core.cli.failures import refused_values
 from identity_core.cli.options import FILE, Whole, all_of
 from identity_core.cli.output import Text, fail, on_one_line, prints_json, show, working
 
@@ -113,7 +114,7 @@ def explained(error: Exception, url: str) -> tuple[str, str, str]:
             details = dict(error.details)
             where, explanation = f"{url}, request {details.pop('requestId', '-')}", details.pop("docUrl", None)
             where += as_options("; " * bool(refused_values(details)) + refused_values(details))
-            then = as_options(remedy(error.code, error.status, error.message, details))
+            then = as_options(str(details.get("remedy") or BY_DOCUMENT))
             if isinstance(explanation, str) and explanation.startswith("/"):
                 then += f"; more at {url.rstrip('/')}{explanation}"
             return as_options(f"{error.code}: {error.message}"), where, then

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from identity_commands.summaries import SUMMARIES
 
+from identity_core.files import install_command
 from tests.unit.cli.conftest import Commands
 
 
@@ -45,7 +46,7 @@ def test_help_lists_only_what_is_installed(kernel: Commands) -> None:
 @pytest.mark.parametrize("command", SUMMARIES)
 def test_missing_command_has_a_remedy(kernel: Commands, command: str) -> None:
     _, _, remedy = kernel.refused(command, status=2)
-    assert remedy.endswith("commands of extensions are installed with `pip install identity-service`")
+    assert remedy.endswith(f"commands of extensions are installed with `{install_command('identity-service')}`")
 
 
 def test_kernel_imports_none_of_them() -> None:

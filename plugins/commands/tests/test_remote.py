@@ -6,34 +6,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from identity_commands.remedies import remedy
 from identity_commands.remote import explained
 
 from identity_client import Client, ServiceError, ServiceUnreachable
+from identity_core.cli.failures import refused_values
 from tests.unit.cli.conftest import Commands
 
 
 @pytest.mark.parametrize(
-    ("status", "details", "says"),
+    ("details", "at"),
     [
-        (
-            422,
-            {"types": ["Bls12381G2Key2020"], "supported": ["A", "B"]},
-            "choose from A, B instead of Bls12381G2Key2020",
-        ),
-        (400, {"supported": ["ids", "key"], "method": "foo"}, "choose from ids, key instead of foo"),
-        (415, {"supported": ["application/json"]}, "choose from application/json"),
-        (422, {"types": ["X"], "supported": []}, "nothing is there to take instead of X"),
-        (422, {"reason": "too long", "members": ["a", "b"]}, "see `identity --help`"),
-        (503, {"remedy": "Tell the operator."}, "Tell the operator."),
-        (400, {}, "see `identity --help`"),
-        (403, {}, "ask as somebody who may: the holder, the issuer, or another API key"),
-        (409, {}, "look at what is there now, then decide"),
-        (503, {}, "try again later; if it stays so, its log has the request"),
+        ({"types": ["X"], "supported": ["A", "B"], "remedy": "Choose from A, B."}, "types: X"),
+        ({"remedies": ["a", "b"], "required": 3}, "required: 3"),
+        ({"reason": "too long", "value": "(not shown)"}, "reason: too long"),
+        ({"errors": [{"path": "/a", "message": "is not true"}, {"path": "/b"}]}, "errors: /a, is not true, /b"),
+        ({}, ""),
     ],
 )
-def test_a_remedy_is_a_sentence(status: int, details: dict[str, Any], says: str) -> None:
-    assert remedy("ANY", status, "Any.", details) == says
+def test_refused_values_repeat_no_remedy(details: dict[str, Any], at: str) -> None:
+    assert refused_values(details) == at
 
 
 @pytest.mark.parametrize(
@@ -53,13 +44,13 @@ def test_explained_refusal_has_place_and_remedy(documented: dict[str, Any], then
 def test_a_list_of_whose_names_its_options(remote: Commands) -> None:
     said = remote.refused("credential", "list")
     assert said[0].endswith("An API key says whose credentials it means: --holder or --issuer.")
-    assert said[2] == "  do: see `identity credential list --help`"
+    assert said[2].endswith("see `identity credential list --help`.")
 
 
 def test_a_method_that_is_not_there(remote: Commands) -> None:
     said = remote.refused("did", "create", "--method", "nosuch", "--show-secrets")
-    assert said[2].startswith("  do: choose from ids, jwk, key")
-    assert said[2].endswith("instead of nosuch")
+    assert said[1].endswith("method: nosuch")
+    assert said[2].startswith("  do: Choose from ids, jwk, key")
 
 
 UUID = "0191b0a0-0000-7000-8000-000000000001"

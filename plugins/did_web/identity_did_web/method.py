@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Final, NoReturn, Protocol
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from identity_codec.strict_json import JsonValue
 from identity_core.cache import BoundedCache
@@ -19,17 +19,8 @@ from identity_core.errors import IdentityError, InvalidDocument, PluginUnavailab
 from identity_core.ports.clock import Clock
 from identity_did_web.location import Location, locate
 
-
-class Fetches(Protocol):
-    """The function that fetches a document (``fetch.Fetch``)."""
-
-    def __call__(self, did: Did, location: Location) -> Awaitable[dict[str, JsonValue] | None]:
-        """Its members, or None."""
-        ...
-
-    def close(self) -> None:
-        """Lets go of what it holds."""
-        ...
+if TYPE_CHECKING:
+    from identity_did_web.fetch import Fetch
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +60,7 @@ class DidWeb:
     test_identifiers = ()
 
     def __init__(
-        self, fetch: Fetches | None, clock: Clock, cache_seconds: float = 60.0, cache_entries: int = 1000
+        self, fetch: Fetch | None, clock: Clock, cache_seconds: float = 60.0, cache_entries: int = 1000
     ) -> None:
         self._fetch = fetch
         self._clock = clock
@@ -115,7 +106,7 @@ class DidWeb:
         if not task.cancelled() and task.exception() is None:
             self._kept.put(name, task.result())
 
-    async def _ask(self, fetch: Fetches, did: Did, location: Location) -> _Kept:
+    async def _ask(self, fetch: Fetch, did: Did, location: Location) -> _Kept:
         """Return the answer of the host. That it says nothing, or nothing good, is kept as well, or every request would
         go out; that it could not be reached only as long as the answer tells to wait."""
         seconds = self._cache_seconds

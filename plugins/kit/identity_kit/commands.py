@@ -16,6 +16,7 @@ from typing import Final
 import click
 
 from identity_core.cli.output import Command, show
+from identity_core.files import install_command
 from identity_core.settings import StartError
 
 KINDS: Final = {
@@ -54,7 +55,7 @@ def new_plugin(kind: str, name: str, into: Path) -> Path:
         from copier import run_copy
     except ImportError as error:
         what = "copier is not installed, and the template is written in it"
-        raise CannotMake(what, "identity plugins new", "pip install 'identity-service[template]'") from error
+        raise CannotMake(what, "identity plugins new", install_command("identity-service[template]")) from error
     answers = {
         "kind": kind,
         "name": name,

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from identity_kit.commands import KINDS, CannotMake, new_plugin
 
 from identity_core.cli import main
+from identity_core.files import install_command
 from identity_core.plugin.sockets import PROVIDE_HOOKS
 
 KIT = Path(__file__).parents[1]
@@ -79,7 +80,7 @@ def test_without_copier_it_says_what_to_install(tmp_path: Path, monkeypatch: pyt
     answer = invoke("--kind", "ledger", "--into", str(tmp_path), "tape")
     assert answer.exit_code == 1
     assert [line.split(":")[0].strip() for line in answer.output.splitlines()] == ["error", "at", "do"]
-    assert "pip install 'identity-service[template]'" in answer.output
+    assert install_command("identity-service[template]") in answer.output
     assert list(tmp_path.iterdir()) == []
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING
 
+from identity_core.files import install_command
 from identity_core.plugin import BuildContext, NotConfigured, PluginError, Provider, hookimpl
 from identity_core.ports.ledger import LedgerBackend
 from identity_ledger_evm.settings import EvmSettings
@@ -27,7 +28,7 @@ def build(settings: EvmSettings, context: BuildContext) -> EvmLedger:
     settings.configured()
     for library in ("eth_account", "coincurve"):
         if importlib.util.find_spec(library) is None:
-            raise NotConfigured(f"{library} is not installed: pip install 'identity-ledger-evm[chain]'")
+            raise NotConfigured(f"{library} is not installed: {install_command('identity-ledger-evm[chain]')}")
     from identity_ledger_evm.ledger import EvmLedger
     from identity_ledger_evm.right_chain import WrongChain
     from identity_ledger_evm.sender import KeyUnusable

@@ -13,10 +13,11 @@ import click
 
 from identity_core.cli.options import Number, config_option, configured, of_installation, plugin_context
 from identity_core.cli.output import as_json, fail, show
+from identity_core.files import install_command
 from identity_core.settings import Settings
 from identity_ledger_evm.settings import EvmSettings
 
-INSTALL = "pip install 'identity-ledger-evm[chain]'"
+INSTALL = install_command("identity-ledger-evm[chain]")
 
 
 @click.group(name="evm")

@@ -148,8 +148,11 @@ def _elicited(found: dict[str, Any]) -> InputRequiredResult:
 
 def _error(refused: Refused | IdentityError) -> dict[str, Any]:
     """Code, message and details, as the service's interface has them."""
-    message = refused.message if isinstance(refused, Refused) else str(refused)
-    error: dict[str, Any] = neutral({"code": refused.code, "message": message, "details": refused.details})
+    if isinstance(refused, Refused):
+        message, details = refused.message, refused.details
+    else:
+        message, details = str(refused), refused.answer_details()
+    error: dict[str, Any] = neutral({"code": refused.code, "message": message, "details": details})
     return error
 
 

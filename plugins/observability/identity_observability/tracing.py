@@ -20,6 +20,7 @@ from identity_core.api.access_log import METHODS
 from identity_core.api.guard import Guard
 from identity_core.api.request import Operation
 from identity_core.api.transport import Message, Receive, Scope, Send
+from identity_core.files import install_command
 from identity_core.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def require_libraries(settings: Settings) -> None:
         if found is None:
             what = f"tracing.endpoint needs the library {module}, which is not installed."
             where = f"{settings.origin('tracing.endpoint')} (tracing.endpoint)"
-            raise SettingsError(what, where, "pip install 'identity-observability[otel]'")
+            raise SettingsError(what, where, install_command("identity-observability[otel]"))
 
 
 def open_tracing(endpoint: str, share: float, exporter: Callable[[str], SpanExporter] | None = None) -> Tracing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -21,6 +22,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from identity_core.bootstrap import open_installation
+from identity_core.files import install_command
 from identity_core.settings import SettingsError, load
 from tests.architecture.call_paths import LONG_DEADLINES, MeasuredInstallation, Recorder, Statements, proof_requests
 
@@ -183,7 +185,7 @@ def test_endpoint_is_refused_when_a_library_is_missing(tmp_path: Path, monkeypat
         return find_spec(name, package)
 
     monkeypatch.setattr(util, "find_spec", find)
-    with pytest.raises(SettingsError, match=r"pip install 'identity-observability\[otel\]'"):
+    with pytest.raises(SettingsError, match=re.escape(install_command("identity-observability[otel]"))):
         start(tmp_path)
 
 

@@ -18,6 +18,7 @@ from identity_commands.local_server import LocalServer
 from identity_operations.checks import machine as doctor_machine
 
 from identity_core.cli.serve import listening_at
+from identity_core.files import install_command
 from identity_core.settings import Settings, SettingsError, load
 from tests.postgres_server import PostgresServer, postgres_server, postgres_url
 from tests.unit.cli.conftest import Commands
@@ -49,7 +50,7 @@ def test_a_library_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.
         without_redis(patched)
         with pytest.raises(SettingsError) as refused:
             only(doctor_machine.extras(settings))
-    assert refused.value.fix == "pip install 'identity-service[redis]'"
+    assert refused.value.fix == install_command("identity-service[redis]")
     # It is installed, as the remedy says.
     assert only(doctor_machine.extras(settings)).state == "ok"
 
@@ -60,7 +61,7 @@ def test_the_doctor_goes_on_behind_it(identity: Commands, here: Path, monkeypatc
     told = identity("doctor")
     assert told.exit_code == 1
     assert "fail  libraries" in told.stdout
-    assert "identity-service[redis]" in told.stdout
+    assert install_command("identity-service[redis]") in told.stdout
     assert "backups" in told.stdout
     assert list(here.iterdir()) == []
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, reduce
-from typing import ClassVar, Final, NamedTuple, Protocol
+from typing import ClassVar, Final, NamedTuple
 
 from identity_bbs.bls12381 import G1, Curve, DigitTable, FixedBases
 from identity_prover_bbs import labels
@@ -15,27 +15,6 @@ from identity_prover_bbs.labels import BLINDING, COEFFICIENT, COEFFICIENT_BLINDI
 from identity_prover_bbs.plan import RADIX
 
 MAX_DIGITS: Final = 256
-
-
-class CommitmentGenerators(Protocol):
-    """The generators of a committed vector, for either suite."""
-
-    @property
-    def curve(self) -> Curve:
-        """The curve that they are on."""
-        ...
-
-    def commit_masks(self, scalars: Sequence[int], blinding: int) -> G1:
-        """The sum of scalars[i] G_i + blinding H."""
-        ...
-
-    def commit_digits(self, digits: Sequence[int], blinding: int) -> G1:
-        """The sum of digits[i] G_i + blinding H, each digit below ``RADIX``; its time does not depend on the digits."""
-        ...
-
-    def commit_coefficient(self, coefficient: int, blinding: int) -> G1:
-        """coefficient g + blinding h."""
-        ...
 
 
 def generator_message(role: bytes, index: int) -> bytes:
@@ -51,8 +30,9 @@ class Shelf(NamedTuple):
     digits: DigitTable
 
 
-class ShelvedGenerators:
-    """Generators of which those of the vector are made as longer vectors come, in shelves of ``width``."""
+class CommitmentGenerators:
+    """The generators of a committed vector, for either suite. Those of its elements are made as longer vectors come,
+    in shelves of ``width``."""
 
     width: ClassVar[int]
     least: ClassVar[int]
@@ -68,6 +48,10 @@ class ShelvedGenerators:
     def curve(self) -> Curve:
         """Return the curve that they are on."""
         return self._curve
+
+    def commit_masks(self, scalars: Sequence[int], blinding: int) -> G1:
+        """Return the sum of scalars[i] G_i + blinding H."""
+        raise NotImplementedError
 
     def commit_digits(self, digits: Sequence[int], blinding: int) -> G1:
         """Return the sum of digits[i] G_i + blinding H, each digit below ``RADIX``; its time does not depend on the digits."""
@@ -105,7 +89,7 @@ class ShelvedGenerators:
         return self._curve.hash_to_g1(generator_message(role, index), self.tag)
 
 
-class Generators(ShelvedGenerators):
+class Generators(CommitmentGenerators):
     """The generators of suite 1. Get it from ``generators``, so that the tables are shared."""
 
     # What any one interval of 64 bits needs, so that one proof of it is one multi-scalar product.
@@ -115,7 +99,6 @@ class Generators(ShelvedGenerators):
     tag = labels.GENERATOR_DST
 
     def commit_masks(self, scalars: Sequence[int], blinding: int) -> G1:
-        """Return the sum of scalars[i] G_i + blinding H."""
         sums = []
         for number, shelf in enumerate(self._shelves_for(len(scalars))):
             part = scalars[number * self.width : (number + 1) * self.width]

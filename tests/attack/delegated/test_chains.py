@@ -74,7 +74,10 @@ def test_a_child_widened_in_the_database_is_refused(people: People, dimension: s
     assert refused.outcome == NO_DELEGATION, refused.body
     # The details are those of a delegation that does not exist: the agent learns nothing about the row.
     details = {name: value for name, value in refused.json["error"]["details"].items() if name != "requestId"}
-    assert details == {"remedies": ["createDelegation; its id is the delegationRef"]}
+    assert details == {
+        "remedies": ["createDelegation; its id is the delegationRef"],
+        "remedy": "createDelegation; its id is the delegationRef.",
+    }
 
 
 def test_a_parent_that_was_made_narrower_narrows_its_children(people: People) -> None:

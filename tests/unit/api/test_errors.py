@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from identity_codec.structs import plain
@@ -15,10 +17,29 @@ def test_the_shape() -> None:
         "error": {
             "code": "DID_NOT_FOUND",
             "message": "The DID does not exist on the ledger.",
-            "details": {"did": "did:x:y", "requestId": "r-1"},
+            "details": {"remedy": errors.DidNotFound.remedy, "did": "did:x:y", "requestId": "r-1"},
         }
     }
     assert dict(answer.headers)["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("details", "remedy"),
+    [
+        ({}, errors.DidNotFound.remedy),
+        ({"reason": "version"}, "Use a version that listDidHistory lists."),
+        ({"reason": "of no code"}, errors.DidNotFound.remedy),
+        ({"reason": 7}, errors.DidNotFound.remedy),
+        ({"versionId": 7, "did": "did:x:y"}, "Use a version that listDidHistory lists."),
+        ({"reason": "version", "remedy": "Ask."}, "Ask."),
+        ({"supported": ["a", "b"], "given": "c"}, "Choose from a, b."),
+        ({"supported": []}, errors.DidNotFound.remedy),
+        ({"remedies": ["wait", "ask"]}, "wait; or ask."),
+    ],
+)
+def test_answer_has_remedy_of_case_reason_or_code(details: dict[str, Any], remedy: str) -> None:
+    answer = error_answer(errors.DidNotFound(details=details), "r")
+    assert answer.body.error.details["remedy"] == remedy
 
 
 @pytest.mark.parametrize("error", [errors.AuthRequired(), errors.AuthFailed()])

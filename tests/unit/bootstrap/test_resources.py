@@ -9,6 +9,7 @@ import pytest
 from identity_core.bootstrap.runtime import require_resources, served_resources, unserved_resources
 from identity_core.extension.choice import choose_extensions
 from identity_core.extension.order import in_order
+from identity_core.files import install_command
 from identity_core.settings import Settings, SettingsError, load
 from identity_core.settings.sources import ExtensionSettings
 from tests.unit.extension.test_extensions import toy
@@ -40,4 +41,4 @@ def test_startup_without_an_extension_names_the_setting(key: str) -> None:
     settings = load(environment={f"IDENTITY_{key.upper().replace('.', '_')}": "true"})
     with pytest.raises(SettingsError, match=rf"{key} is true, and no extension that is installed serves it") as refused:
         require_resources([], settings)
-    assert refused.value.fix == "pip install 'identity-service[mcp]', or set it to false."
+    assert refused.value.fix == f"{install_command('identity-service[mcp]')}, or set it to false."

@@ -12,6 +12,7 @@ import pytest
 from identity_transparency.opening import checkpoint_file_of
 
 from identity_core.bootstrap import open_installation
+from identity_core.files import install_command
 from identity_core.settings import Settings, StartError, load
 from tests.unit.cli.conftest import Commands
 
@@ -90,5 +91,5 @@ def test_missing_driver_stops_the_start_before_it_makes_anything(
     what, where, remedy = given.refused("serve", "--port", "0", status=2)
     assert f"the driver for {extra}://, which is not installed" in what
     assert "IDENTITY_" in where
-    assert remedy.endswith(f"pip install 'identity-service[{extra}]'")
+    assert remedy.endswith(install_command(f"identity-service[{extra}]"))
     assert list(tmp_path.iterdir()) == []

@@ -11,7 +11,7 @@ Left out on purpose: field elements, uncompressed points, points outside the sub
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NewType, Protocol, TypeVar, runtime_checkable
+from typing import Any, Final, NewType, Protocol, TypeVar, runtime_checkable
 
 ORDER: Final = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
 """r, the prime order of G1, G2 and the target group."""
@@ -58,7 +58,6 @@ class FixedBases(Protocol):
         """The sum of ``scalars[k]`` times the point number ``indexes[k]`` (all points in order when ``None``), plus the
         products of the pairs in ``also``, whose points are not fixed. Raises ``ValueError`` on unequal lengths,
         ``IndexError`` on an index that is negative or too large."""
-        ...
 
 
 class PointSums(Protocol):
@@ -71,12 +70,10 @@ class PointSums(Protocol):
 
     def grown(self, points: Sequence[G1]) -> PointSums:
         """Sums over these points and then those of ``points``; this object stays as it is."""
-        ...
 
     def sum(self, scalars: Sequence[int]) -> G1:
         """The sum of ``scalars[k]`` times point k over the first ``len(scalars)`` points. Raises ``ValueError`` for more scalars than
         points."""
-        ...
 
 
 class DigitTable(Protocol):
@@ -87,7 +84,6 @@ class DigitTable(Protocol):
     def sum(self, digits: Sequence[int]) -> G1:
         """The sum of ``digits[i]`` times point i over the first ``len(digits)`` points. Raises ``ValueError`` if there are more digits
         than points, or a digit that is not 0 to radix - 1."""
-        ...
 
 
 @runtime_checkable
@@ -99,101 +95,109 @@ class Curve(Protocol):
     @property
     def name(self) -> str:
         """The backend's name in settings and reports."""
-        ...
 
     @property
     def constant_time(self) -> bool:
         """Whether ``g1_mul`` and ``g2_mul`` take the same time for every scalar."""
-        ...
 
     def g1_identity(self) -> G1:
         """The identity of G1."""
-        ...
 
     def g1_generator(self) -> G1:
         """The standard generator of G1."""
-        ...
 
     def g2_generator(self) -> G2:
         """The standard generator of G2."""
-        ...
 
     def g1_add(self, a: G1, b: G1, /) -> G1:
         """The sum, for equal points and the identity too."""
-        ...
 
     def g1_neg(self, a: G1, /) -> G1:
         """The point that gives the identity when added."""
-        ...
 
     def g1_mul(self, a: G1, k: int, /) -> G1:
         """``k`` times ``a``; no tables."""
-        ...
 
     def g1_msm(self, points: Sequence[G1], scalars: Sequence[int], /) -> G1:
         """The sum of the products; the identity for no points. Unequal lengths raise ``ValueError``."""
-        ...
 
     def g1_public_msm(self, points: Sequence[G1], scalars: Sequence[int], /) -> G1:
         """``g1_msm`` for scalars that are no secret, on which its time may depend; small ones are faster."""
-        ...
 
     def g1_is_identity(self, a: G1, /) -> bool:
         """Whether ``a`` is the identity."""
-        ...
 
     def g1_equal(self, a: G1, b: G1, /) -> bool:
         """Whether the two are one point."""
-        ...
 
     def g1_to_octets(self, a: G1, /) -> bytes:
         """48 bytes; the identity is encoded too."""
-        ...
 
     def g1s_to_octets(self, points: Sequence[G1], /) -> list[bytes]:
         """``g1_to_octets`` of each; several may share an inversion."""
-        ...
 
     def octets_to_g1(self, octets: bytes, /) -> G1:
         """The point of a canonical encoding. Raises ``InvalidPoint``."""
-        ...
 
     def g2_mul(self, a: G2, k: int, /) -> G2:
         """``k`` times ``a``; no tables."""
-        ...
 
     def g2_is_identity(self, a: G2, /) -> bool:
         """Whether ``a`` is the identity."""
-        ...
 
     def g2_to_octets(self, a: G2, /) -> bytes:
         """96 bytes; the identity is encoded too."""
-        ...
 
     def octets_to_g2(self, octets: bytes, /) -> G2:
         """The point of a canonical encoding. Raises ``InvalidPoint``."""
-        ...
 
     def hash_to_g1(self, message: bytes, dst: bytes, /) -> G1:
         """RFC 9380, suite BLS12381G1_XMD:SHA-256_SSWU_RO_. A ``dst`` that is empty or longer than 255 bytes raises
         ``ValueError``."""
-        ...
 
     def pairing_product_is_one(self, pairs: Sequence[tuple[G1, G2]], /) -> bool:
         """Whether the product of the pairings is one; true for no pairs."""
-        ...
 
     def fixed_bases(self, points: Sequence[G1], /, *, window: int | None = None) -> FixedBases:
         """``window`` is the width of a digit in bits, 1 to 8; ``None`` leaves it to the backend."""
-        ...
 
     def digit_table(self, points: Sequence[G1], radix: int, /) -> DigitTable:
         """The multiples 0 to ``radix`` - 1 of each point. A radix that is not 2 to 256 raises ``ValueError``."""
-        ...
 
     def point_sums(self, points: Sequence[G1], /) -> PointSums:
         """Sums over these points."""
-        ...
+
+
+class BaseCurve:
+    """The part of ``Curve`` that is alike in every backend, given identity, generators, ``_uncompress_g1`` and ``_uncompress_g2``."""
+
+    def __init__(self, identity: Any, g1_generator: Any, g2_generator: Any) -> None:
+        self._identity = identity
+        self._generators = g1_generator, g2_generator
+
+    def g1_identity(self) -> Any:
+        """Return the identity of G1."""
+        return self._identity
+
+    def g1_generator(self) -> Any:
+        """Return the standard generator of G1."""
+        return self._generators[0]
+
+    def g2_generator(self) -> Any:
+        """Return the standard generator of G2."""
+        return self._generators[1]
+
+    def g1s_to_octets(self: Any, points: Sequence[Any], /) -> list[bytes]:
+        """Encode each point in 48 bytes."""
+        return [*map(self.g1_to_octets, points)]
+
+    def octets_to_g1(self: Any, octets: bytes, /) -> Any:
+        """Decode a point of G1. Raises ``InvalidPoint``."""
+        return decoded(octets, G1_OCTETS, self._uncompress_g1, self.g1_to_octets, self.g1_is_identity)
+
+    def octets_to_g2(self: Any, octets: bytes, /) -> Any:
+        """Decode a point of G2. Raises ``InvalidPoint``."""
+        return decoded(octets, G2_OCTETS, self._uncompress_g2, self.g2_to_octets, self.g2_is_identity)
 
 
 def checked_dst(dst: bytes) -> bytes:

@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
-from weakref import WeakSet
 
 from identity_bbs.bls12381.backend import (
     G1_OCTETS,
-    G2_OCTETS,
     ORDER,
     SCALAR_OCTETS,
+    BaseCurve,
     DigitTable,
     FixedBases,
     PointSums,
     checked_dst,
-    decoded,
 )
 from identity_bbs.bls12381.blst_interface import (
     FP12,
@@ -36,7 +34,8 @@ from identity_bbs.bls12381.blst_interface import (
     ffi,
 )
 from identity_bbs.bls12381.blst_sums import SignedDigitSums, affine_points, sum_by_buckets
-from identity_bbs.bls12381.blst_tables import AffineBases, AffineDigits, Offset
+from identity_bbs.bls12381.blst_tables import MAX_POINTS, AffineBases, AffineDigits, Offset
+from identity_bbs.bls12381.fixed_bases import TableShelf
 
 _SCALAR_BITS: Final = 255
 _WINDOW: Final = 8
@@ -44,30 +43,17 @@ _LINES_KEPT: Final = 256
 """Of so many points of G2, 19.6 kB each: issuers' keys and the generator come again and again."""
 
 
-class BlstCurve:
+class BlstCurve(BaseCurve):
     """``Curve`` on blst's Jacobian points."""
 
     name = "blst"
     constant_time = True
 
     def __init__(self) -> None:
-        self._identity = ffi.new(P1)
-        self._generator = ffi.new(P1, blst.blst_p1_generator()[0])
-        self._g2_generator = ffi.new(P2, blst.blst_p2_generator()[0])
+        g1, g2 = ffi.new(P1, blst.blst_p1_generator()[0]), ffi.new(P2, blst.blst_p2_generator()[0])
+        super().__init__(ffi.new(P1), g1, g2)
         self.offset = Offset(self)
-        self.tabled: WeakSet[AffineBases] = WeakSet()
-
-    def g1_identity(self) -> Any:
-        """Return the identity of G1."""
-        return self._identity
-
-    def g1_generator(self) -> Any:
-        """Return the standard generator of G1."""
-        return self._generator
-
-    def g2_generator(self) -> Any:
-        """Return the standard generator of G2."""
-        return self._g2_generator
+        self.shelf = TableShelf(MAX_POINTS)
 
     def g1_add(self, a: Any, b: Any, /) -> Any:
         """Return the sum of two points."""
@@ -134,10 +120,6 @@ class BlstCurve:
         octets = bytes(out)
         return [octets[place : place + G1_OCTETS] for place in places]
 
-    def octets_to_g1(self, octets: bytes, /) -> Any:
-        """Decode a point of G1. Raises ``InvalidPoint``."""
-        return decoded(octets, G1_OCTETS, _uncompress_g1, self.g1_to_octets, self.g1_is_identity)
-
     def g2_mul(self, a: Any, k: int, /) -> Any:
         """Return ``k`` times ``a``."""
         out = ffi.new(P2)
@@ -153,10 +135,6 @@ class BlstCurve:
         out = ffi.new(G2_ENCODED)
         blst.blst_p2_compress(out, a)
         return bytes(out)
-
-    def octets_to_g2(self, octets: bytes, /) -> Any:
-        """Decode a point of G2. Raises ``InvalidPoint``."""
-        return decoded(octets, G2_OCTETS, _uncompress_g2, self.g2_to_octets, self.g2_is_identity)
 
     def hash_to_g1(self, message: bytes, dst: bytes, /) -> Any:
         """Hash a message to G1 (RFC 9380)."""
@@ -183,6 +161,24 @@ class BlstCurve:
         blst.blst_final_exp(product, product)
         return bool(blst.blst_fp12_is_one(product))
 
+    @staticmethod
+    def _uncompress_g1(octets: bytes) -> Any:
+        affine = ffi.new(P1_AFFINE)
+        if blst.blst_p1_uncompress(affine, octets) or not blst.blst_p1_affine_in_g1(affine):
+            raise ValueError("no point of the subgroup")
+        out = ffi.new(P1)
+        blst.blst_p1_from_affine(out, affine)
+        return out
+
+    @staticmethod
+    def _uncompress_g2(octets: bytes) -> Any:
+        affine = ffi.new(P2_AFFINE)
+        if blst.blst_p2_uncompress(affine, octets) or not blst.blst_p2_affine_in_g2(affine):
+            raise ValueError("no point of the subgroup")
+        out = ffi.new(P2)
+        blst.blst_p2_from_affine(out, affine)
+        return out
+
     def fixed_bases(self, points: Sequence[Any], /, *, window: int | None = None) -> FixedBases:
         """Prepare points that are multiplied often."""
         return AffineBases(self, points, _WINDOW if window is None else window)
@@ -204,21 +200,3 @@ def _lines(memory: bytes) -> Any:
     blst.blst_p2_to_affine(affine, point)
     blst.blst_precompute_lines(lines, affine)
     return lines
-
-
-def _uncompress_g1(octets: bytes) -> Any:
-    affine = ffi.new(P1_AFFINE)
-    if blst.blst_p1_uncompress(affine, octets) or not blst.blst_p1_affine_in_g1(affine):
-        raise ValueError("no point of the subgroup")
-    out = ffi.new(P1)
-    blst.blst_p1_from_affine(out, affine)
-    return out
-
-
-def _uncompress_g2(octets: bytes) -> Any:
-    affine = ffi.new(P2_AFFINE)
-    if blst.blst_p2_uncompress(affine, octets) or not blst.blst_p2_affine_in_g2(affine):
-        raise ValueError("no point of the subgroup")
-    out = ffi.new(P2)
-    blst.blst_p2_from_affine(out, affine)
-    return out

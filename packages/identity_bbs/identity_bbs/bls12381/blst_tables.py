@@ -6,39 +6,26 @@ import sys
 from array import array
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any, Final, NamedTuple, Protocol
-from weakref import WeakSet
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from identity_bbs.bls12381.backend import ORDER, Curve
 from identity_bbs.bls12381.blst_interface import ADDRESSES, P1, blst, ffi
 from identity_bbs.bls12381.blst_sums import affine_points
 from identity_bbs.bls12381.fixed_bases import (
     MAX_TABLE_OCTETS,
     OFFSET_DST,
-    TABLED_BITS,
+    TabledBases,
     check_digits,
     check_radix,
-    scalar_digits,
 )
+
+if TYPE_CHECKING:
+    from identity_bbs.bls12381.blst import BlstCurve
 
 _AFFINE_OCTETS: Final = 96
 _ADDRESS_OCTETS: Final = 8
+MAX_POINTS: Final = MAX_TABLE_OCTETS // _AFFINE_OCTETS
 _LOW, _HIGH = (bytes(_AFFINE_OCTETS * digit >> shift & 0xFF for digit in range(256)) for shift in (0, 8))
 """The two bytes of how far the entry of a digit is from the start of its row."""
-
-
-class TabledCurve(Curve, Protocol):
-    """A curve with what its tables share."""
-
-    @property
-    def offset(self) -> Offset:
-        """Return the offset of all entries."""
-        ...
-
-    @property
-    def tabled(self) -> WeakSet[AffineBases]:
-        """Return the object whose memory is counted."""
-        ...
 
 
 class AffinePoints:
@@ -68,7 +55,7 @@ class Offset:
     """The point O that entries of tables are shifted by, and what takes so many of them away again. Nobody knows its logarithm: no entry
     is the identity, which would be added faster and tell how many digits are zero."""
 
-    def __init__(self, curve: TabledCurve) -> None:
+    def __init__(self, curve: BlstCurve) -> None:
         self._curve = curve
         self.point = curve.hash_to_g1(b"", OFFSET_DST)
         self.minus = curve.g1_neg(self.point)
@@ -109,65 +96,18 @@ class _Table(NamedTuple):
     """The addresses of a row for each position, most significant first."""
 
 
-class AffineBases:
+class AffineBases(TabledBases[_Table]):
     """``FixedBases`` by tables of affine points, each entry shifted by the offset."""
 
-    def __init__(self, curve: TabledCurve, points: Sequence[Any], window: int) -> None:
-        if not 1 <= window <= 8:
-            raise ValueError("a window has 1 to 8 bits")
-        self._curve = curve
-        self._points = tuple(points)
-        self._window = window
-        self._positions = -(-TABLED_BITS // window)
-        self._tables: dict[int, _Table | None] = {}
-        curve.tabled.add(self)
+    def __init__(self, curve: BlstCurve, points: Sequence[Any], window: int) -> None:
+        super().__init__(curve, curve.shelf, points, window)
+        self._offset = curve.offset
 
-    def __len__(self) -> int:
-        return len(self._points)
-
-    @property
-    def table_octets(self) -> int:
-        """How much memory the tables take now."""
-        return sum(table is not None for table in tuple(self._tables.values())) * self._octets_of_one
-
-    @property
-    def _octets_of_one(self) -> int:
-        return _AFFINE_OCTETS * (self._positions << self._window)
-
-    def msm(
-        self, scalars: Sequence[int], indexes: Sequence[int] | None = None, *, also: Sequence[tuple[Any, int]] = ()
-    ) -> Any:
-        """Return the sum of products of the fixed points, and of the pairs in ``also``."""
-        chosen = range(len(self._points)) if indexes is None else indexes
-        rows: list[bytes] = []
-        digits: list[bytes] = []
-        untabled = list(also)
-        for index, scalar in zip(chosen, scalars, strict=True):
-            table = self._table(index)
-            if table is None:
-                untabled.append((self._points[index], scalar))
-            else:
-                rows.append(table.rows)
-                # See ``WindowedBases``.
-                digits.append(scalar_digits(scalar % ORDER + ORDER, self._window))
-        total = self._curve.offset.sum(rows, b"".join(digits))
-        if untabled:
-            products = self._curve.g1_msm([point for point, _ in untabled], [scalar for _, scalar in untabled])
-            total = self._curve.g1_add(total, products)
-        return total
-
-    def _table(self, index: int) -> _Table | None:
-        if index not in self._tables:
-            if not 0 <= index < len(self._points):
-                raise IndexError(f"there is no fixed point number {index}")
-            taken = sum(owner.table_octets for owner in self._curve.tabled)
-            has_room = taken + self._octets_of_one <= MAX_TABLE_OCTETS
-            # As for ``Offset.start``: what this returns is read by its addresses.
-            self._tables.setdefault(index, self._build(self._points[index]) if has_room else None)
-        return self._tables[index]
+    def _sum(self, tables: Sequence[_Table], digits: bytes) -> Any:
+        return self._offset.sum([table.rows for table in tables], digits)
 
     def _build(self, base: Any) -> _Table:
-        plus, offset, width = self._curve.g1_add, self._curve.offset, 1 << self._window
+        plus, offset, width = self._curve.g1_add, self._offset, 1 << self._window
         rows: list[list[Any]] = []
         for _ in range(self._positions):
             rows.append(offset.multiples(base, width))
@@ -179,7 +119,7 @@ class AffineBases:
 class AffineDigits:
     """``DigitTable`` by affine points, each entry shifted by the offset."""
 
-    def __init__(self, curve: TabledCurve, points: Sequence[Any], radix: int) -> None:
+    def __init__(self, curve: BlstCurve, points: Sequence[Any], radix: int) -> None:
         check_radix(radix)
         self._curve = curve
         self._radix = radix

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from itertools import chain
 from operator import getitem
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 from weakref import WeakSet
 
-from identity_bbs.bls12381.backend import (
-    G1,
-    ORDER,
-    SCALAR_OCTETS,
-    Curve,
-)
+from identity_bbs.bls12381.backend import G1, ORDER, SCALAR_OCTETS, Curve
+
+Table = TypeVar("Table")
 
 MAX_TABLE_OCTETS: Final = 64 << 20
 POINT_OCTETS: Final = 185
@@ -43,24 +41,19 @@ class TableShelf:
 
     def __init__(self, max_points: int = MAX_TABLE_OCTETS // POINT_OCTETS) -> None:
         self._max_points = max_points
-        self._owners: WeakSet[WindowedBases] = WeakSet()
+        self._owners: WeakSet[TabledBases[Any]] = WeakSet()
 
-    def register(self, owner: WindowedBases) -> None:
-        """Counts the owner's tables from now on, for as long as it lives."""
+    def register(self, owner: TabledBases[Any]) -> None:
+        """Count the owner's tables from now on, for as long as it lives."""
         self._owners.add(owner)
 
     def has_room_for(self, points: int) -> bool:
-        """Whether that many points more stay within the limit."""
+        """Return whether that many points more stay within the limit."""
         return sum(owner.table_points for owner in self._owners) + points <= self._max_points
 
 
-class WindowedBases:
-    """``FixedBases`` by tables. A point that finds no room on the shelf is multiplied as any other point is.
-
-    Needs points whose ``+`` is the group's addition, as pyblst has them: ``sum`` then adds without
-    a Python frame an addition, which is half of the time. Each entry is shifted by a point O of unknown logarithm and a sum of n starts
-    at -n·O, as in ``DigitTable``: the identity is added faster than a point, and would tell how many digits are zero.
-    """
+class TabledBases(Generic[Table]):
+    """``FixedBases`` by tables. A point that finds no room on the shelf is multiplied as any other point is."""
 
     def __init__(self, curve: Curve, shelf: TableShelf, points: Sequence[G1], window: int) -> None:
         if not 1 <= window <= 8:
@@ -70,10 +63,7 @@ class WindowedBases:
         self._points = tuple(points)
         self._window = window
         self._positions = -(-TABLED_BITS // window)
-        self._tables: dict[int, list[list[Any]] | None] = {}
-        self._offset: Any = curve.hash_to_g1(b"", OFFSET_DST)
-        self._minus_offset: Any = curve.g1_neg(self._offset)
-        self._starts: dict[int, Any] = {0: curve.g1_identity()}
+        self._tables: dict[int, Table | None] = {}
         shelf.register(self)
 
     def __len__(self) -> int:
@@ -81,7 +71,7 @@ class WindowedBases:
 
     @property
     def table_points(self) -> int:
-        """How many points the tables hold now."""
+        """Return how many points the tables hold now."""
         tabled = sum(table is not None for table in tuple(self._tables.values()))
         return tabled * (self._positions << self._window)
 
@@ -90,21 +80,55 @@ class WindowedBases:
     ) -> G1:
         """Return the sum of products of the fixed points, and of the pairs in ``also``."""
         chosen = range(len(self._points)) if indexes is None else indexes
-        rows: list[list[Any]] = []
-        digits = bytearray()
+        tables: list[Table] = []
+        digits: list[bytes] = []
         untabled = list(also)
         for index, scalar in zip(chosen, scalars, strict=True):
             table = self._table(index)
             if table is None:
                 untabled.append((self._points[index], scalar))
             else:
-                rows += table
+                tables.append(table)
                 # One order more is the same product; a small scalar has then no run of zeros, whose entries are faster to reach.
-                digits += scalar_digits(scalar % ORDER + ORDER, self._window)
-        total: G1 = sum(map(getitem, rows, digits), self._start(len(rows)))
+                digits.append(scalar_digits(scalar % ORDER + ORDER, self._window))
+        total = self._sum(tables, b"".join(digits))
         if untabled:
             products = self._curve.g1_msm([point for point, _ in untabled], [scalar for _, scalar in untabled])
             total = self._curve.g1_add(total, products)
+        return total
+
+    def _table(self, index: int) -> Table | None:
+        if index not in self._tables:
+            if not 0 <= index < len(self._points):
+                raise IndexError(f"there is no fixed point number {index}")
+            has_room = self._shelf.has_room_for(self._positions << self._window)
+            # The first of two threads that make it stays: what this returns may be read by its addresses in memory.
+            self._tables.setdefault(index, self._build(self._points[index]) if has_room else None)
+        return self._tables[index]
+
+    def _build(self, base: G1) -> Table:
+        raise NotImplementedError
+
+    def _sum(self, tables: Sequence[Table], digits: bytes) -> G1:
+        """Return the sum of the entries of these digits, most significant first of each table."""
+        raise NotImplementedError
+
+
+class WindowedBases(TabledBases[list[list[Any]]]):
+    """``FixedBases`` by points whose ``+`` is the group's addition, as pyblst has them.
+
+    ``sum`` then adds without a Python frame an addition, which is half of the time. Each entry is shifted by a point O of unknown logarithm
+    and a sum of n starts at -n·O, as in ``DigitTable``: the identity is added faster than a point, and would tell how many digits are zero.
+    """
+
+    def __init__(self, curve: Curve, shelf: TableShelf, points: Sequence[G1], window: int) -> None:
+        super().__init__(curve, shelf, points, window)
+        self._offset: Any = curve.hash_to_g1(b"", OFFSET_DST)
+        self._minus_offset: Any = curve.g1_neg(self._offset)
+        self._starts: dict[int, Any] = {0: curve.g1_identity()}
+
+    def _sum(self, tables: Sequence[list[list[Any]]], digits: bytes) -> G1:
+        total: G1 = sum(map(getitem, chain.from_iterable(tables), digits), self._start(len(digits)))
         return total
 
     def _start(self, count: int) -> Any:
@@ -113,16 +137,8 @@ class WindowedBases:
             self._starts[count] = self._curve.g1_mul(self._minus_offset, count)
         return self._starts[count]
 
-    def _table(self, index: int) -> list[list[Any]] | None:
-        if index not in self._tables:
-            if not 0 <= index < len(self._points):
-                raise IndexError(f"there is no fixed point number {index}")
-            room = self._shelf.has_room_for(self._positions << self._window)
-            self._tables[index] = self._build(self._points[index]) if room else None
-        return self._tables[index]
-
     def _build(self, base: Any) -> list[list[Any]]:
-        """One row for each position, most significant first; a row starts with the offset."""
+        """Return one row for each position, most significant first; a row starts with the offset."""
         rows: list[list[Any]] = []
         for _ in range(self._positions):
             # A copy for each row: were it one object, it would be in the cache whenever digits are zero.

@@ -22,11 +22,11 @@ from identity_bbs.bls12381.backend import (
     G1_OCTETS,
     G2_OCTETS,
     ORDER,
+    BaseCurve,
     DigitTable,
     FixedBases,
     PointSums,
     checked_dst,
-    decoded,
 )
 from identity_bbs.bls12381.bucket_sums import BucketSums
 from identity_bbs.bls12381.fixed_bases import PointDigits
@@ -36,23 +36,14 @@ _WINDOW: Final = 4
 _FIXED_WINDOW: Final = 6
 
 
-class PyEccCurve:
+class PyEccCurve(BaseCurve):
     """``Curve`` on py_ecc's projective points."""
 
     name = "py_ecc"
     constant_time = False
 
-    def g1_identity(self) -> Any:
-        """Return the identity of G1."""
-        return Z1
-
-    def g1_generator(self) -> Any:
-        """Return the standard generator of G1."""
-        return G1
-
-    def g2_generator(self) -> Any:
-        """Return the standard generator of G2."""
-        return G2
+    def __init__(self) -> None:
+        super().__init__(Z1, G1, G2)
 
     def g1_add(self, a: Any, b: Any, /) -> Any:
         """Return the sum of two points."""
@@ -86,14 +77,6 @@ class PyEccCurve:
         """Encode a point in 48 bytes."""
         return compress_G1(a).to_bytes(G1_OCTETS, "big")
 
-    def g1s_to_octets(self, points: Sequence[Any], /) -> list[bytes]:
-        """Encode each point in 48 bytes."""
-        return [*map(self.g1_to_octets, points)]
-
-    def octets_to_g1(self, octets: bytes, /) -> Any:
-        """Decode a point of G1. Raises ``InvalidPoint``."""
-        return decoded(octets, G1_OCTETS, _uncompress_g1, self.g1_to_octets, is_inf)
-
     def g2_mul(self, a: Any, k: int, /) -> Any:
         """Return ``k`` times ``a``."""
         return _interleaved(Z2, [_Term(Z2, a, k, _WINDOW)])
@@ -106,10 +89,6 @@ class PyEccCurve:
         """Encode a point in 96 bytes."""
         return b"".join(half.to_bytes(G2_OCTETS // 2, "big") for half in compress_G2(a))
 
-    def octets_to_g2(self, octets: bytes, /) -> Any:
-        """Decode a point of G2. Raises ``InvalidPoint``."""
-        return decoded(octets, G2_OCTETS, _uncompress_g2, self.g2_to_octets, is_inf)
-
     def hash_to_g1(self, message: bytes, dst: bytes, /) -> Any:
         """Hash a message to G1 (RFC 9380)."""
         return hash_to_G1(message, checked_dst(dst), hashlib.sha256)  # type: ignore[arg-type]
@@ -120,6 +99,15 @@ class PyEccCurve:
         for a, b in pairs:
             product = product * pairing(b, a, final_exponentiate=False)
         return bool(final_exponentiate(product) == FQ12.one())
+
+    @staticmethod
+    def _uncompress_g1(octets: bytes) -> Any:
+        return _of_prime_order(decompress_G1(G1Compressed(int.from_bytes(octets, "big"))))
+
+    @staticmethod
+    def _uncompress_g2(octets: bytes) -> Any:
+        halves = int.from_bytes(octets[:G1_OCTETS], "big"), int.from_bytes(octets[G1_OCTETS:], "big")
+        return _of_prime_order(decompress_G2(G2Compressed(halves)))
 
     def fixed_bases(self, points: Sequence[Any], /, *, window: int | None = None) -> FixedBases:
         """Prepare points that are multiplied often."""
@@ -190,15 +178,6 @@ def _interleaved(identity: Any, terms: Iterable[_Term]) -> Any:
                 if digit:
                     total = add(total, term.multiples[digit])
     return total
-
-
-def _uncompress_g1(octets: bytes) -> Any:
-    return _of_prime_order(decompress_G1(G1Compressed(int.from_bytes(octets, "big"))))
-
-
-def _uncompress_g2(octets: bytes) -> Any:
-    halves = int.from_bytes(octets[:G1_OCTETS], "big"), int.from_bytes(octets[G1_OCTETS:], "big")
-    return _of_prime_order(decompress_G2(G2Compressed(halves)))
 
 
 def _of_prime_order(point: Any) -> Any:

@@ -13,15 +13,13 @@ import pyblst
 
 from identity_bbs.bls12381.backend import (
     G1_GENERATOR,
-    G1_OCTETS,
     G2_GENERATOR,
-    G2_OCTETS,
     ORDER,
+    BaseCurve,
     DigitTable,
     FixedBases,
     PointSums,
     checked_dst,
-    decoded,
 )
 from identity_bbs.bls12381.bucket_sums import BucketSums
 from identity_bbs.bls12381.fixed_bases import PointDigits, TableShelf, WindowedBases
@@ -29,7 +27,7 @@ from identity_bbs.bls12381.fixed_bases import PointDigits, TableShelf, WindowedB
 _WINDOW: Final = 8
 
 
-class PyblstCurve:
+class PyblstCurve(BaseCurve):
     """``Curve`` on pyblst's Jacobian points. Its ``uncompress`` checks curve and subgroup, and raises ``ValueError``."""
 
     name = "pyblst"
@@ -38,20 +36,9 @@ class PyblstCurve:
     def __init__(self) -> None:
         self._g1: Any = pyblst.BlstP1Element()
         self._g2: Any = pyblst.BlstP2Element()
-        self._generators = self._g1.uncompress(G1_GENERATOR), self._g2.uncompress(G2_GENERATOR)
+        self._uncompress_g1, self._uncompress_g2 = self._g1.uncompress, self._g2.uncompress
+        super().__init__(self._g1, self._g1.uncompress(G1_GENERATOR), self._g2.uncompress(G2_GENERATOR))
         self._shelf = TableShelf()
-
-    def g1_identity(self) -> Any:
-        """Return the identity of G1."""
-        return self._g1
-
-    def g1_generator(self) -> Any:
-        """Return the standard generator of G1."""
-        return self._generators[0]
-
-    def g2_generator(self) -> Any:
-        """Return the standard generator of G2."""
-        return self._generators[1]
 
     def g1_add(self, a: Any, b: Any, /) -> Any:
         """Return the sum of two points."""
@@ -85,21 +72,9 @@ class PyblstCurve:
 
     g2_to_octets = g1_to_octets
 
-    def g1s_to_octets(self, points: Sequence[Any], /) -> list[bytes]:
-        """Encode each point in 48 bytes."""
-        return [*map(self.g1_to_octets, points)]
-
-    def octets_to_g1(self, octets: bytes, /) -> Any:
-        """Decode a point of G1. Raises ``InvalidPoint``."""
-        return decoded(octets, G1_OCTETS, self._g1.uncompress, self.g1_to_octets, self.g1_is_identity)
-
     def g2_is_identity(self, a: Any, /) -> bool:
         """Return whether ``a`` is the identity."""
         return bool(a == self._g2)
-
-    def octets_to_g2(self, octets: bytes, /) -> Any:
-        """Decode a point of G2. Raises ``InvalidPoint``."""
-        return decoded(octets, G2_OCTETS, self._g2.uncompress, self.g2_to_octets, self.g2_is_identity)
 
     def fixed_bases(self, points: Sequence[Any], /, *, window: int | None = None) -> FixedBases:
         """Prepare points that are multiplied often."""

@@ -36,9 +36,9 @@ from identity_operations.backup.archive import Advance, described, read_archive,
 from identity_operations.backup.manifest import BackupManifest
 from identity_operations.backup.seal import BackupInvalid, OperatorKey
 from identity_operations.backup.snapshot import copy_at_one_moment
-from identity_operations.examination.examiner import Finding
 from identity_operations.examination.fsck import examine
 from identity_operations.examination.looking import open_plugins, open_store, read_database
+from identity_operations.examination.rows import Finding
 from identity_operations.upgrade.steps import bring_up
 from identity_tlog.note import VerifierKey
 from identity_tlog.tree import leaf_hash

@@ -38,8 +38,8 @@ from identity_operations.backup.archive import Advance, read_archive
 from identity_operations.backup.create import end_of, examine_copy, refused, settings_over, staged, unpack
 from identity_operations.backup.manifest import BackupManifest
 from identity_operations.backup.seal import OperatorKey
-from identity_operations.examination.examiner import Finding
 from identity_operations.examination.fsck import examine
+from identity_operations.examination.rows import Finding
 from identity_tlog.note import Checkpoint, VerifierKey
 from identity_tlog.policy import WitnessPolicy, label
 from identity_tlog.tree import Malformed, Refuted

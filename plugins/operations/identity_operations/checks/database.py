@@ -18,6 +18,7 @@ from identity_core.database import DatabaseError, faults_of, look_at
 from identity_core.errors import IdentityError
 from identity_core.extension.choice import read_store
 from identity_core.extension.installation import Diagnosis, listed, ok, warn, wrong
+from identity_core.files import install_command
 from identity_core.ports.ledger import MOST_AHEAD_SECONDS
 from identity_core.settings import Settings
 
@@ -76,7 +77,7 @@ def _postgresql(where: str, url: str) -> Iterator[Diagnosis]:
     try:
         reported = ask(url)
     except ImportError:
-        yield wrong("psycopg is not installed", "pip install 'identity-service[postgresql]'")
+        yield wrong("psycopg is not installed", install_command("identity-service[postgresql]"))
         return
     except OSError as error:
         yield wrong(f"{where} does not answer: {error}", "start it, or correct database_url")

@@ -25,6 +25,7 @@ from identity_core.cli.serve import LOOPBACK
 from identity_core.database import DatabaseError, DatabaseUnavailable
 from identity_core.database.interface import BUCKETS, driver_of
 from identity_core.extension.installation import SHOWN, Diagnosis, InstallationCheck, ok, stopped, warn, wrong
+from identity_core.files import install_command
 from identity_core.plugin.sockets import EXTEND_HOOK
 from identity_core.settings import Settings, StartError, buckets_of
 from identity_operations.checks import database, machine
@@ -151,7 +152,7 @@ async def _redis_fault(url: str) -> str | None:
     try:
         driver = driver_of(BUCKETS, url)
     except DatabaseUnavailable:
-        return "its client is not installed (pip install 'identity-service[redis]')"
+        return f"its client is not installed ({install_command('identity-service[redis]')})"
     try:
         storage = driver(f"async+tokenbucket+{url}")
         answers = await asyncio.wait_for(storage.check(), REDIS_SECONDS)

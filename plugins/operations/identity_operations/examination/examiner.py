@@ -23,7 +23,6 @@ from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
 from identity_transparency.use_cases.project import leaf_of
 from identity_transparency.use_cases.storage import CheckStorage
 
-from identity_codec.values import value_class
 from identity_core.database import DatabaseMismatch
 from identity_core.errors import StorageMismatch
 from identity_core.extension.installation import RowRule
@@ -32,7 +31,7 @@ from identity_core.ports.ledger import ExaminableLedger, LedgerBackend, LedgerEn
 from identity_core.settings import StartError
 from identity_core.store import Store
 from identity_core.use_cases.dids.index_audit import IndexAudit
-from identity_operations.examination.rows import StoreExamination, place_sum
+from identity_operations.examination.rows import Finding, StoreExamination, place_sum
 from identity_tlog.note import Checkpoint
 from identity_tlog.tiles import levels_of, tiles_of
 from identity_tlog.tree import HASH_BYTES, Frontier, Malformed
@@ -59,17 +58,6 @@ REMEDIES: Final = {
     "orphan": "nothing is served by it; put a backup back where it should be whole",
     "status": "put a backup back; until then proofs with the credential may say what is not so",
 }
-
-
-@value_class
-class Finding:
-    """``kind`` is one of ``REMEDIES``, file, left, or that of a rule about rows; ``where`` is a
-    file, a DID, an entry, a tile, a line or a row."""
-
-    kind: str
-    where: str
-    says: str
-    remedy: str
 
 
 @dataclass(slots=True)
@@ -114,7 +102,7 @@ class Examiner:
             *await self.examination.withheld(),
             *await self.examination.broken(self.rules),
         ]:
-            self.report(fault.kind, fault.name, fault.says, fault.remedy)
+            self.report(fault.kind, fault.where, fault.says, fault.remedy)
         await self._audit_log()
         await self._unvouched()
 
@@ -223,7 +211,7 @@ class Examiner:
             await asyncio.sleep(SETTLED_SECONDS)
         for line in self._suspects[:MOST]:
             for fault in (await self.examination.index([line], self._unread([line]))).values():
-                self.report("index", fault.name, fault.says)
+                self.report("index", fault.where, fault.says)
 
     async def _audit_log(self) -> None:
         log = audit_of(self.store)

@@ -23,9 +23,9 @@ from identity_core.store import Store
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.record import Record
-from identity_operations.examination.examiner import Examiner, Finding
+from identity_operations.examination.examiner import Examiner
 from identity_operations.examination.looking import open_plugins, open_store
-from identity_operations.examination.rows import StoreExamination
+from identity_operations.examination.rows import Finding, StoreExamination
 
 _WHOLE = "put it and the other databases back from one backup (`identity backup restore`); keep the broken ones"
 _LEFT = "remove it: a backup or a restore that was killed has left it, and it holds keys"

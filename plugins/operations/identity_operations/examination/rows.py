@@ -66,11 +66,12 @@ RULES: Final = (
 
 
 @value_class
-class RowFault:
-    """``kind`` is index, or that of a rule; ``name`` that of the row, or of its DID."""
+class Finding:
+    """``kind`` is one of ``examiner.REMEDIES``, file, left, or that of a rule about rows; ``where`` is a
+    file, a DID, an entry, a tile, a line or a row. Without a remedy it has that of its kind."""
 
     kind: str
-    name: str
+    where: str
     says: str
     remedy: str = ""
 
@@ -83,12 +84,12 @@ class StoreExamination:
         self._mac = RowMac(secret, VERSIONS)
         self._is_keyed = is_keyed
 
-    async def index(self, lines: Sequence[LedgerEntry], unread: Collection[str]) -> dict[int, RowFault]:
+    async def index(self, lines: Sequence[LedgerEntry], unread: Collection[str]) -> dict[int, Finding]:
         """Return what differs about these entries, which follow each other on the ledger, by sequence. ``unread`` are DIDs without rows."""
         span = {"after": lines[0].receipt.sequence - 1, "last": lines[-1].receipt.sequence}
         rows = await self._database.read(lambda reading: reading.execute(_IN_SPAN, span).fetchall())
         by_place: Mapping[int, Row] = {row[3]: tuple(row) for row in rows}
-        found: dict[int, RowFault] = {}
+        found: dict[int, Finding] = {}
         for line in lines:
             row = by_place.get(line.receipt.sequence)
             if row is None:
@@ -96,7 +97,7 @@ class StoreExamination:
             else:
                 says = self._difference(row, line)
             if says is not None:
-                found[line.receipt.sequence] = RowFault("index", line.did, f"version {line.version} {says}")
+                found[line.receipt.sequence] = Finding("index", line.did, f"version {line.version} {says}")
         return found
 
     def _difference(self, row: Row, line: LedgerEntry) -> str | None:
@@ -114,23 +115,23 @@ class StoreExamination:
         """The last entry that the index has a row for, 0 where it has none."""
         return int(await self._database.read(lambda reading: reading.execute(_NEWEST).fetchone()[0]) or 0)
 
-    async def behind(self, last: int) -> list[RowFault]:
+    async def behind(self, last: int) -> list[Finding]:
         """Rows of the index for entries that the ledger does not have."""
         span = {"last": last, "limit": _LIMIT}
         rows = await self._database.read(lambda reading: reading.execute(_BEHIND, span).fetchall())
-        return [RowFault("index", did, f"version {number} is not on the ledger") for did, number in rows]
+        return [Finding("index", did, f"version {number} is not on the ledger") for did, number in rows]
 
-    async def withheld(self) -> list[RowFault]:
+    async def withheld(self) -> list[Finding]:
         """The DIDs that the service withholds."""
         listed: Sequence[Suspicion] = await QuarantinedDids(self._database).list(after="", limit=_LIMIT)
-        return [RowFault("index", one.did, f"is withheld: {one.reason}") for one in listed]
+        return [Finding("index", one.did, f"is withheld: {one.reason}") for one in listed]
 
     async def places(self) -> tuple[int, int]:
         """How many transactions the tree has places for, and the sum over ``place_sum`` of each."""
         count, total = await self._database.read(lambda reading: reading.execute(_PLACES).fetchone())
         return int(count), int(total)
 
-    async def broken(self, rules: Iterable[RowRule]) -> list[RowFault]:
+    async def broken(self, rules: Iterable[RowRule]) -> list[Finding]:
         """Return the rows that break these rules, and those of the kernel's tables."""
         return await self._database.read(lambda transaction: [*_broken(transaction, [*RULES, *rules])])
 
@@ -140,7 +141,7 @@ def place_sum(transaction_hash: str, sequence: int) -> int:
     return (int(transaction_hash[:16], 16) >> 1) % PRIME * (sequence % PRIME)
 
 
-def _broken(transaction: Transaction, rules: Iterable[RowRule]) -> Iterator[RowFault]:
+def _broken(transaction: Transaction, rules: Iterable[RowRule]) -> Iterator[Finding]:
     for rule in rules:
         for (name,) in transaction.execute(f"{rule.rows} LIMIT :limit", {"limit": _LIMIT}).fetchall():
-            yield RowFault(rule.kind, str(name), rule.says, rule.remedy)
+            yield Finding(rule.kind, str(name), rule.says, rule.remedy)

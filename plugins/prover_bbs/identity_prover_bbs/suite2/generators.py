@@ -10,13 +10,13 @@ from functools import cache
 from typing import Final
 
 from identity_bbs.bls12381 import G1, Curve, FixedBases
-from identity_prover_bbs.generators import ShelvedGenerators
+from identity_prover_bbs.generators import CommitmentGenerators
 from identity_prover_bbs.suite2 import labels
 
 MAX_ELEMENTS: Final = 384
 
 
-class PresentationGenerators(ShelvedGenerators):
+class PresentationGenerators(CommitmentGenerators):
     """Get it from ``presentation_generators``, so that what is kept of points is shared."""
 
     width = 32
@@ -36,7 +36,6 @@ class PresentationGenerators(ShelvedGenerators):
         return self._bases
 
     def commit_masks(self, scalars: Sequence[int], blinding: int) -> G1:
-        """The sum of scalars[i] G_i + blinding H."""
         sums = self._sums
         if len(sums) <= len(scalars):
             points = [point for shelf in self._shelves_for(len(scalars)) for point in shelf.points]
@@ -45,7 +44,7 @@ class PresentationGenerators(ShelvedGenerators):
         return sums.sum([blinding, *scalars])
 
     def commit_elements(self, digits: Sequence[int], free: Sequence[int], blinding: int) -> G1:
-        """The same with scalars of any size for the generators after those of the digits."""
+        """Return the same with scalars of any size for the generators after those of the digits."""
         total = self.commit_digits(digits, blinding)
         if free:
             shelves = self._shelves_for(len(digits) + len(free))
@@ -57,5 +56,5 @@ class PresentationGenerators(ShelvedGenerators):
 
 @cache
 def presentation_generators(curve: Curve) -> PresentationGenerators:
-    """The generators on this curve, one set for the whole process."""
+    """Return the generators on this curve, one set for the whole process."""
     return PresentationGenerators(curve)

@@ -175,19 +175,17 @@ def test_what_two_threads_make_at_once_is_made_once(alone: Curve, monkeypatch: p
     assert starts[0] == starts[1] == offset.start(7)
 
 
-def test_affine_tables_stay_within_their_limit(alone: Curve, monkeypatch: pytest.MonkeyPatch) -> None:
-    from identity_bbs.bls12381 import blst_tables
-
+def test_affine_tables_stay_within_their_limit(alone: Any) -> None:
     curve = alone
     points = multiples(curve, 3)
-    # Two tables of 128 rows of four points of 96 bytes.
-    monkeypatch.setattr(blst_tables, "MAX_TABLE_OCTETS", 98_304)
+    # Two tables of 128 rows of four points.
+    curve.shelf = TableShelf(max_points=2 * 128 * 4)
     bases = curve.fixed_bases(points, window=2)
     assert curve.g1_equal(bases.msm(SCALARS[:3]), curve.g1_msm(points, SCALARS[:3]))
-    assert bases.table_octets == 98_304
+    assert bases.table_points == 2 * 128 * 4
     late = curve.fixed_bases(points, window=2)
     assert curve.g1_equal(late.msm(SCALARS[:3]), curve.g1_msm(points, SCALARS[:3]))
-    assert late.table_octets == 0
+    assert late.table_points == 0
 
 
 @pytest.mark.parametrize("curve", ["blst"], indirect=True)
