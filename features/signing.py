@@ -31,8 +31,8 @@ PURPOSES = {
         "delegate",
     ),
     **dict.fromkeys(("generateDelegatedProof", "createDelegatedPresentation", "revokeProof"), "prove"),
-    "eraseRecords": "erase",
-    **dict.fromkeys(("setLabel", "deleteLabel"), "label"),
+    **dict.fromkeys(("eraseRecords", "deleteLabel"), "erase"),
+    "setLabel": "label",
     "resetDisclosures": "disclosures",
     "rotateHolderSecret": "holder-secret",
 }

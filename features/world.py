@@ -31,7 +31,7 @@ PURPOSES = {
     "rotateHolderSecret": "holder-secret",
     "listLabels": "read",
     "setLabel": "label",
-    "deleteLabel": "label",
+    "deleteLabel": "erase",
 }
 TOKEN_PURPOSE = "token"
 PATIENCE_SECONDS = 60.0

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from typing import Final
 
+from identity_core.database import migrate
 from identity_core.extension.declaration import Contribution, Extension, Gauge, Kernel
 from identity_core.plugin import hookimpl
 from identity_core.ports.activity import EventSink
@@ -24,6 +25,7 @@ from identity_records.use_cases.timeline import GetDashboardTimeline
 from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
 from identity_records.wire import DOCUMENT
 
+MIGRATIONS: Final = "identity_records.migrations"
 TIMELINE: Final = RetentionRule(
     kind="timeline",
     expired="id < :before ORDER BY id",
@@ -48,6 +50,9 @@ LABELS: Final = RetentionRule(
 def record_sinks(store: Store, is_new: bool) -> Sequence[EventSink]:
     """Return the sinks of the audit log and of the other rows. In a new store the log begins with a head that only the service makes."""
     audit = AuditLines(store)
+    if not store.database.read_only:
+        # A command that erases records may be the first program of this version that opens the store.
+        migrate(store.database, MIGRATIONS, "records_")
     if is_new:
         store.database.write_now(audit.begin)
     return audit, ActivityRows(secrets.token_bytes)
@@ -101,6 +106,6 @@ def identity_extend() -> Extension:
         vital=True,
         sinks=record_sinks,
         adopts=("timeline", "verifications"),
-        migrations="identity_records.migrations",
+        migrations=MIGRATIONS,
         retention=(TIMELINE, VERIFICATIONS, LABELS),
     )

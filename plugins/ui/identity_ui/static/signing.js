@@ -293,7 +293,7 @@
         const signer = await signerFor(signedIn()), label = nickname.elements.label.value.trim();
         if (signer === null) return;
         const url = `/api/v1/dashboard/labels/${encodeURIComponent(nickname.dataset.did)}`;
-        await (label ? change(signer, url, "label", { label }, undefined, "PUT") : change(signer, url, "label", null, undefined, "DELETE"));
+        await (label ? change(signer, url, "label", { label }, undefined, "PUT") : change(signer, url, "erase", null, undefined, "DELETE"));
         location.reload();
       });
     });
