@@ -51,6 +51,3 @@ class BoundedCache(Generic[K, V]):
 
     def __contains__(self, key: K) -> bool:
         return key in self._kept
-
-    def __len__(self) -> int:
-        return len(self._kept)

@@ -13,6 +13,7 @@ from importlib.util import spec_from_loader
 from types import ModuleType
 from typing import Final
 
+MODULES_OF_DID_IDS: Final = ("evidence", "evolution", "foreign", "revision")
 # Old name to new name, also of the modules below it. An entry comes before that of a package which contains it.
 MOVED: Final = {
     "identity_core.client.handover": "identity_bound_credentials.handover",
@@ -20,11 +21,13 @@ MOVED: Final = {
     "identity_core.codec": "identity_codec",
     "identity_core.conformance": "identity_kit.conformance",
     "identity_core.crypto.bbs": "identity_bbs",
-    "identity_core.crypto.bls12381": "identity_bbs.bls12381",
-    "identity_core.crypto.frames": "identity_bbs.frames",
+    **{f"identity_core.crypto.{one}": f"identity_bbs.{one}" for one in ("bls12381", "frames")},
     "identity_core.crypto": "identity_codec",
     "identity_core.domain.delegations.action": "identity_client.action",
+    "identity_core.domain.dids.comparison": "identity_core.domain.dids.logs",
+    **{f"identity_core.domain.dids.{each}": f"identity_did_ids.{each}" for each in MODULES_OF_DID_IDS},
     "identity_core.domain.dids.jwk": "identity_codec.jwk",
+    "identity_core.domain.dids.log": "identity_did_ids",
     "identity_core.domain.jose": "identity_codec.jose",
     "identity_core.ports.bearer": "identity_core.ports.key_store",
     "identity_core.values": "identity_codec.values",

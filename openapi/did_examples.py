@@ -32,7 +32,7 @@ from identity_core.domain.dids.changes import (
     Rotate,
     Update,
 )
-from identity_core.domain.dids.log.entry import multihash
+from identity_core.domain.dids.logs import multihash
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.change import Recovered, Rotated
 from identity_core.use_cases.dids.create import Created

@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any, Final
 
 import orjson
+from identity_did_ids import foreign
 
 from identity_codec.structs import plain
 from identity_core.api import caching
 from identity_core.api.request import Request
-from identity_core.domain.dids import foreign
 from identity_core.domain.dids.did import Did
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.read import Resolution

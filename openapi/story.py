@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from identity_did_ids.chain import Chain
+from identity_did_ids.evolution import Rules
+
 from identity_client import challenge
 from identity_codec import ed25519
-from identity_core.domain.dids import comparison, keys
+from identity_core.domain.dids import keys, logs
 from identity_core.domain.dids.changes import Authorization, Change
-from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.log.chain import Chain
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion
 
@@ -78,7 +79,7 @@ class Story:
         after = self._chain.apply(before, entry)
         sequence = len(self.lines) + 1
         receipt = Receipt(hashlib.sha256(entry).hexdigest(), sequence, sequence, at)
-        version = IndexedVersion(after, receipt, comparison.changes(before, after))
+        version = IndexedVersion(after, receipt, logs.changes(before, after))
         self.lines.append(entry)
         self.versions.append(version)
         return version

@@ -23,6 +23,7 @@ from identity_bound_credentials.domain.bound_credential import (
 )
 from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS
 from identity_bound_credentials.use_cases.issue import GAP_PERIOD
+from identity_did_ids import entry
 
 from identity_bbs import interface
 from identity_bbs.blind import IssueRequest, blind_sign, commit
@@ -32,6 +33,7 @@ from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
 from identity_client import data_integrity
 from identity_codec import ed25519, multibase, times
+from identity_codec.multibase import base58btc_encode
 from identity_codec.structs import plain
 from identity_core.api.credentials import credentials, record, schema, schemas, shown
 from identity_core.domain.callers import ApiKey, Caller
@@ -48,7 +50,6 @@ from identity_core.domain.credentials.credential_schema import digest
 from identity_core.domain.dids.changes import Create
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key, PublicKey
-from identity_core.domain.dids.log import entry
 from identity_core.domain.proofs.proof import Witness
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.sealed import ShownCredential
@@ -262,7 +263,7 @@ class CredentialTelling:
         """Signed by the story's log key."""
         config = {"@context": document["@context"], **entry.proof_config(self.story.log_key, document["validFrom"])}
         signature = ed25519.sign(self.story.log_secret, data_integrity.proof_input(config, document))
-        document["proof"] = {**config, "proofValue": entry.proof_value(signature)}
+        document["proof"] = {**config, "proofValue": base58btc_encode(signature)}
         return SignedStatusList(1, entry.canonical(document))
 
 

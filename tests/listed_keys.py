@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from identity_did_ids.service_keys import CHECKPOINT, Replacement
+
 from identity_codec import times
-from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement
 from identity_tlog.note import Note
 
 

@@ -17,13 +17,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from identity_did_ids.service_keys import CHECKPOINT, TYPE, Replacement
 from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
 from identity_transparency.domain.checkpoint_keys import succession_text
 from identity_transparency.domain.history import LoggedHistory
 
 from identity_codec import multibase, multikey, times
 from identity_core.domain.dids.changes import AddService, Deactivate, NewService
-from identity_core.domain.dids.log.service_keys import CHECKPOINT, TYPE, Replacement
 from identity_tlog.leaf import LogLeaf, Recorded
 from identity_tlog.note import Checkpoint, Note
 from identity_tlog.proofs import Span, TlogProof, consistency_spans, inclusion_spans, span_hash

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from identity_did_ids import entry
 from identity_kit.conformance.controller import WalletSigner
 
 from identity_client import data_integrity
-from identity_core.domain.dids.log import entry
+from identity_codec.multibase import base58btc_encode
 
 KEY, NEXT, WITNESS = WalletSigner("key"), WalletSigner("next"), WalletSigner("witness")
 
@@ -18,7 +19,7 @@ def sealed(body: dict[str, Any], number: int, signers: tuple[WalletSigner, ...])
     proofs = []
     for signer in signers:
         config = entry.proof_config(signer.multikey, body["versionTime"])
-        value = entry.proof_value(signer._pair.sign(data_integrity.proof_input(config, body)))
+        value = base58btc_encode(signer._pair.sign(data_integrity.proof_input(config, body)))
         proofs.append(config | {"proofValue": value})
     return body | {"proof": proofs}
 
@@ -64,5 +65,5 @@ def moved(before: dict[str, Any], **changes: Any) -> dict[str, Any]:
 def approval(item: dict[str, Any], signer: WalletSigner = WITNESS) -> dict[str, Any]:
     version = {"versionId": item["versionId"]}
     config = entry.proof_config(signer.multikey, "2026-01-01T00:00:00Z")
-    value = entry.proof_value(signer._pair.sign(data_integrity.proof_input(config, version)))
+    value = base58btc_encode(signer._pair.sign(data_integrity.proof_input(config, version)))
     return version | {"proof": [config | {"proofValue": value}]}

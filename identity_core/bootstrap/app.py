@@ -43,6 +43,7 @@ from identity_core.store.events import OpenSink
 from identity_core.throttle.policy import Limit, Policy, TokenBucketRateLimiter, parse_proxies
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
+from identity_core.use_cases.dids.log_keys import Generations
 from identity_core.use_cases.proofs.suite_1 import NoSuite
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.service import Dependencies
@@ -135,14 +136,14 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
         *(tags.credentials, tags.proofs, tags.dashboard),
         *(challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
         *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
-        *(auth_handlers(opened, challenges), refusals, opened.jobs.follow, gate, tags.credentials.get.access),
+        *(auth_handlers(opened, challenges), refusals, gate, tags.credentials.get.access),
         *(
             TokenGrants(),
             TokenResources(opened.resources),
             installation_state(opened, early[LogPlaces], early[Anchoring], early[ProofSuite]),
         ),
     )
-    return {type(each): each for each in shared}
+    return {type(each): each for each in shared} | {Generations: opened.signer.generations}
 
 
 def _ports(opened: Runtime) -> dict[type[Any], Any]:

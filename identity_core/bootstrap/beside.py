@@ -8,10 +8,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 
 from identity_codec.values import value_class
-from identity_core.bootstrap.ports import SystemClock, fingerprints, log, make_answers_key, store_beside
+from identity_core.bootstrap.ports import SystemClock, fingerprints, make_answers_key, store_beside
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
-from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
 from identity_core.use_cases.api_keys.manage import (
@@ -27,8 +26,6 @@ from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp
 from identity_core.use_cases.dids.index_audit import IndexAudit
-from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
-from identity_core.use_cases.dids.service_log import find_service
 from identity_core.use_cases.record import Record
 
 
@@ -50,28 +47,6 @@ async def index_tools(settings: Settings) -> AsyncIterator[IndexTools]:
         check = HeadCheck(methods, ledger, store.documents, store.quarantine)
         audit = IndexAudit(check, ledger, store.index_rows, store.quarantine, Record(store.activity), SystemClock())
         yield IndexTools(audit, CatchUp(methods, ledger, store.documents, check), store)
-
-
-async def followed(signer: LogSigner, ledger: LedgerBackend, store: Store, check: HeadCheck) -> FollowServiceLog:
-    """Keeps ``signer`` and what ``check`` refuses up to the service log, which it has read. A store that does not know it, as one that was
-    made anew from the ledger, is told. Raises ``StartError``."""
-    if await store.service_did.service_did() is None and (found := await find_service(ledger, signer.custodian)):
-        await store.service_did.begin_service(found)
-        log.warning(
-            "the store did not know the service's own DID, and the ledger has it: %s. If the store is a new one, set ledger.origin to the "
-            "name that the log had; API keys, credentials, delegations and proofs are only in a backup",
-            found,
-        )
-    follow = FollowServiceLog(signer, ledger, store.service_did, SystemClock(), check.retired)
-    await follow.now()
-    if not signer.multikey:
-        raise StartError(
-            "the first key of the log is retired, and neither the store nor the ledger has the service log that says which followed",
-            "the service log",
-            "put the ledger and the custodian back from one backup",
-        )
-    signer.generations = check.generations = follow
-    return follow
 
 
 @value_class

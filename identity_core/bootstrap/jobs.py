@@ -7,17 +7,16 @@ from contextlib import AsyncExitStack
 from datetime import timedelta
 
 from identity_codec.values import value_class
-from identity_core.bootstrap.beside import followed
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.ports.custodian import AttendedCustodian
 from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.auth.challenge import ForgetExpired
-from identity_core.use_cases.background import AttendCustodian
+from identity_core.use_cases.background import AttendCustodian, Repeating
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
-from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
+from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.transparency import RollbackGuard, StorageWatch
 
@@ -26,7 +25,7 @@ from identity_core.use_cases.transparency import RollbackGuard, StorageWatch
 class Jobs:
     """The jobs that requests or metrics ask something of."""
 
-    follow: FollowServiceLog
+    signer: LogSigner
     suspicions: RecordSuspicions
     watch: StorageWatch
 
@@ -47,7 +46,7 @@ async def begin_jobs(
     watch.hold_up(repair, suspicions)
     if settings.database_url is not None:
         watch.spare(repair, suspicions, follow)
-    return Jobs(follow, suspicions, watch)
+    return Jobs(signer, suspicions, watch)
 
 
 async def _keep_index(
@@ -57,12 +56,12 @@ async def _keep_index(
     check: HeadCheck,
     store: Store,
     stack: AsyncExitStack,
-) -> tuple[FollowServiceLog, IndexRepair, RecordSuspicions]:
+) -> tuple[Repeating | None, IndexRepair, RecordSuspicions]:
     """Brings the index up to the ledger, if that is the one that it was made from, holds some of it against the ledger, and keeps it
     there. What is withheld is in the suspicions."""
     await guard.require_ledger(check.ledger, store)
     # Which keys are retired is known before anything of theirs is looked at.
-    follow = await followed(signer, check.ledger, store, check)
+    follow = await guard.follow(signer, check, store)
     catch_up = CatchUp(check.methods, check.ledger, store.documents, check)
     audit = IndexAudit(check, check.ledger, store.index_rows, store.quarantine, Record(store.activity), SystemClock())
     # What is brought up stands on rows of the present form.
@@ -75,7 +74,8 @@ async def _keep_index(
     repair = IndexRepair(catch_up)
     await stack.enter_async_context(repair)
     await stack.enter_async_context(suspicions)
-    await stack.enter_async_context(follow)
+    if follow is not None:
+        await stack.enter_async_context(follow)
     return follow, repair, suspicions
 
 

@@ -102,7 +102,7 @@ class Runtime:
     @property
     def signer(self) -> LogSigner:
         """Return the signer of log entries."""
-        return self.jobs.follow.signer
+        return self.jobs.signer
 
     @property
     def mismatch(self) -> Callable[[], IdentityError | None]:

@@ -81,7 +81,7 @@ class Custodian(Protocol):
     async def sign_bbs(self, name: str, header: bytes, messages: Sequence[bytes | int]) -> bytes:
         """The 80-byte BBS signature (BLS12-381-SHA-256). Byte messages are mapped as the draft says, integers are
         scalars as they are. Raises ``KeyRefused`` for a key of another type, for messages that the suite does not
-        take, and for a header that begins with ``domain.dids.evidence.POSSESSION_TAG``: anyone who could have one signed would
+        take, and for a header that begins with ``identity_client.possession.POSSESSION_TAG``: anyone who could have one signed would
         list the key as his own."""
 
     async def destroy(self, name: str) -> None:

@@ -15,7 +15,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from identity_core.domain.dids.changes import Change
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log.log_keys import LogKeys
+from identity_core.domain.dids.logs import LogKeys
 from identity_core.domain.dids.state import DidState
 
 # The address of the client whose request is worked on, for methods that bound the work for one of them; empty outside of a request.
@@ -132,7 +132,7 @@ class ResolvingDidMethod(DidMethod, Protocol):
     no one signs in with what it finds."""
 
     async def resolve(self, did: Did) -> DidState | None:
-        """Return the published state of ``did`` (``domain.dids.foreign.found`` makes it), or None if there is none.
+        """Return the published state of ``did`` (``foreign.found`` of the method ids makes it), or None if there is none.
 
         Raises ``PluginUnavailable`` when that could not be learnt, ``InvalidDocument`` for a document that cannot be shown.
         """

@@ -24,7 +24,6 @@ from identity_core.store.proofs import StoredProofs
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.requests import StoredIdempotencyKeys, StoredUsage
 from identity_core.store.row_mac import ApiKeyTags, RowMac
-from identity_core.store.service_did import StoredServiceDid
 
 __all__ = ["Store"]
 
@@ -49,7 +48,6 @@ class Store:
         self.spent_challenges = StoredSpentChallenges(database)
         self.usage = StoredUsage(database)
         self.idempotency = StoredIdempotencyKeys(database)
-        self.service_did = StoredServiceDid(database)
         self.credential_schemas = StoredCredentialSchemas(database)
         self.credentials = StoredCredentials(database)
         self.verifier_challenges = StoredVerifierChallenges(database)

@@ -21,7 +21,9 @@ from identity_core.errors import DidNotFound, InvalidDocument, StorageMismatch
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.ports.repositories import DocumentIndex
+from identity_core.settings import StartError
 from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.dids.log_keys import SERVICE_KEY, LogSigner, public_key
 from identity_core.use_cases.dids.read import DidLog, GetDidLog
 
 WITNESS: Final = "witness"
@@ -116,8 +118,19 @@ class RollbackGuard:
         await check.caught_up()
         await check.index_entries()
 
+    async def follow(self, signer: LogSigner, check: Any, store: Any) -> Repeating | None:
+        """Keep ``signer`` and what ``check`` refuses up to the log of the service's own DID. Raises ``StartError``: when it has begun and
+        this one cannot read it."""
+        if await public_key(signer.custodian, SERVICE_KEY) is not None:
+            raise StartError(
+                "keys of the service were replaced, and only the extension transparency reads the log that states them",
+                "the extensions",
+                "install and enable the extension transparency",
+            )
+        return None
+
     def watch(self, follow: Any, store: Any, clock: Any) -> AbstractAsyncContextManager[StorageWatch]:
-        """Compare the ``store`` and the ledger of ``follow``, which follows the service log, with what is remembered, then watch them
+        """Compare the ``store`` and the ledger with what is remembered, then watch them
         until the end of the context. Raises ``StorageMismatch``."""
         return contextlib.nullcontext(StorageWatch())
 

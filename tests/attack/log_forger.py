@@ -7,10 +7,14 @@ import json
 from datetime import datetime, timedelta
 from typing import Any
 
+from identity_did_ids import change_json, entry
+from identity_did_ids.chain import Chain
+from identity_did_ids.evolution import Rules
 from identity_kit.conformance.controller import BIRTH, Controller, Life, WalletSigner
 
 from identity_client import challenge, data_integrity
 from identity_codec import multibase, multikey
+from identity_codec.multibase import base58btc_encode
 from identity_codec.values import replace
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
@@ -24,9 +28,6 @@ from identity_core.domain.dids.changes import (
     Rotate,
     Update,
 )
-from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log import change_json, entry
-from identity_core.domain.dids.log.chain import Chain
 from identity_core.domain.dids.state import DidState
 
 LOG_KEY = WalletSigner("log key")
@@ -105,7 +106,7 @@ def reminted(item: dict[str, Any], signer: WalletSigner = LOG_KEY) -> bytes:
 def sealed(body: dict[str, Any], signer: WalletSigner = LOG_KEY, **changes: str) -> bytes:
     """The entry with a proof; ``changes`` go into the proof's configuration."""
     config = entry.proof_config(signer.multikey, body["versionTime"]) | changes
-    value = entry.proof_value(signer._pair.sign(data_integrity.proof_input(config, body)))
+    value = base58btc_encode(signer._pair.sign(data_integrity.proof_input(config, body)))
     return entry.canonical(body | {"proof": [config | {"proofValue": value}]})
 
 

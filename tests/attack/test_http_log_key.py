@@ -14,6 +14,8 @@ from typing import Any
 
 from click.testing import CliRunner
 from identity_commands.verify_log import verify
+from identity_did_ids.chain import Chain
+from identity_did_ids.evolution import Rules
 from identity_transparency.domain.history import LoggedHistory
 from identity_transparency.rotation import log_key_rotation
 from identity_transparency.use_cases.rotate_log_key import Rotation
@@ -21,9 +23,7 @@ from identity_transparency.use_cases.rotate_log_key import Rotation
 from identity_codec import ed25519, multikey
 from identity_core.cli import main
 from identity_core.domain.dids.changes import AddService, Authorization, NewService, Update
-from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log.chain import Chain, fold
-from identity_core.domain.dids.log.entry import signer_of
+from identity_core.domain.dids.logs import fold, signer_of
 from identity_core.settings import load
 from identity_tlog.proofs import TlogProof
 from tests.attack.log_thief import STOLEN_SEED, appended, make_the_key

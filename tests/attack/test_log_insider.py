@@ -309,7 +309,7 @@ def test_proofs(life: Life, update: Item) -> None:
         {"challenge": "x"},
     ):
         refused(life.state, sealed(body, LOG_KEY, **changes))
-    from identity_core.domain.dids.log import entry
+    from identity_did_ids import entry
 
     for proofs in ([], [good, good], {}, good, [None], [good | {"proofValue": good["proofValue"][1:]}], [good | {"proofValue": None}],
                    [{name: value for name, value in good.items() if name != "created"}]):  # fmt: skip
@@ -357,7 +357,7 @@ def test_a_did_that_is_not_the_hash_of_its_genesis(life: Life) -> None:
     good = parsed(life.entries[0])
     scid = good["parameters"]["scid"]
     body = {name: value for name, value in good.items() if name != "proof"}
-    from identity_core.domain.dids.log import entry
+    from identity_did_ids import entry
 
     for wrong in ("Qm" + "a" * 44, scid[:-1] + ("a" if scid[-1] != "a" else "b")):
         text = entry.canonical(body | {"versionId": scid}).replace(scid.encode(), wrong.encode())

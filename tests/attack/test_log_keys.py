@@ -21,8 +21,7 @@ from identity_core.domain.dids.changes import (
     RotateLogKey,
     Update,
 )
-from identity_core.domain.dids.log.chain import fold
-from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
+from identity_core.domain.dids.logs import LogKeys, fold, key_hash
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import IdentityError, InvalidDocument
 from tests.attack.log_forger import METHOD, MINUTE, parsed, reminted, resealed

@@ -27,7 +27,7 @@ from nacl.signing import SigningKey
 
 from identity_core.cli import main
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log.chain import fold
+from identity_core.domain.dids.logs import fold
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import AuthFailed, DidNotFound, DidQuarantined
 from identity_core.wire import DeactivateDidRequest, RotateDidKeyRequest, ServiceInput, UpdateDidRequest

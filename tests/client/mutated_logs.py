@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from identity_commands.verify_log import verify
+from identity_did_ids import entry
 from identity_kit.conformance.controller import Controller, Life, WalletSigner
 
 from identity_client import challenge, data_integrity
 from identity_codec import jcs, multibase
+from identity_codec.multibase import base58btc_encode
 from identity_core.domain.dids.changes import Create, NewService
 from identity_core.domain.dids.did import SERVICE_CONTEXTS
-from identity_core.domain.dids.log import entry
 from identity_core.domain.dids.state import LogInvalid
 from tests.client.own_logs import CHAIN, NEXT, SIGNER, TYPES, Json, RandomLife, toggled
 
@@ -112,7 +113,7 @@ def asked_again(body: Json, life: RandomLife) -> None:
 
 def sealed(body: Json, proof: Json, signer: WalletSigner) -> bytes:
     config = {name: proof[name] for name in proof if name != "proofValue"}
-    value = entry.proof_value(signer._pair.sign(data_integrity.proof_input(config, body)))
+    value = base58btc_encode(signer._pair.sign(data_integrity.proof_input(config, body)))
     return jcs.canonicalize(body | {"proof": [config | {"proofValue": value}]})
 
 

@@ -13,10 +13,14 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from identity_commands.verify_log import verify
+from identity_did_ids import entry
+from identity_did_ids.chain import Chain
+from identity_did_ids.evolution import Rules
 from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
 
 from identity_client import challenge, data_integrity
 from identity_codec import jcs
+from identity_codec.multibase import base58btc_encode
 from identity_codec.times import parse, printed
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
@@ -31,11 +35,8 @@ from identity_core.domain.dids.changes import (
     Update,
 )
 from identity_core.domain.dids.did import SERVICE_CONTEXTS
-from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.keys import Key, default_purposes
-from identity_core.domain.dids.log import entry
-from identity_core.domain.dids.log.chain import Chain
-from identity_core.domain.dids.log.log_keys import key_hash
+from identity_core.domain.dids.logs import key_hash
 from identity_core.domain.dids.requests import operations
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import IdentityError
@@ -187,7 +188,7 @@ def rewritten(line: bytes, before: bytes, change: Callable[[Json], object], sign
     body["versionId"] = json.loads(before)["versionId"]
     body["versionId"] = f"{number}-{entry.multihash(jcs.canonicalize(body))}"
     config = {name: proof[name] for name in proof if name != "proofValue"}
-    value = entry.proof_value(signer._pair.sign(data_integrity.proof_input(config, body)))
+    value = base58btc_encode(signer._pair.sign(data_integrity.proof_input(config, body)))
     return jcs.canonicalize(body | {"proof": [config | {"proofValue": value}]})
 
 
@@ -332,7 +333,7 @@ def timed_logs() -> Mapping[str, str]:
         change = Rotate(old.id, Key(ED25519, key.public, key.purposes), end, life.signed(at, "rotate", body))
         chain = Chain("ids", Rules(max_grace=timedelta.max))
         # A service that reads times otherwise would write it.
-        with patch("identity_core.domain.dids.requests.asks_for", return_value=True):
+        with patch("identity_did_ids.change_json.asks_for", return_value=True):
             said = chain.draft(life.state, change, at, signer=SIGNER.multikey, next_keys=life.keys(SIGNER))
         entries = [*life.entries, SIGNER.seal(said)]
         logs[text] = "".join(f"{line.decode()}\n" for line in entries)

@@ -9,15 +9,16 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from identity_did_ids import entry
 from identity_kit.conformance.controller import WalletSigner
 
 from identity_client import data_integrity
 from identity_client.status_list import ENTRIES, GZIP
 from identity_codec import multibase
+from identity_codec.multibase import base58btc_encode
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import StatusPurpose
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log import entry
 from openapi import clients
 
 Json = dict[str, Any]
@@ -40,7 +41,7 @@ def made(change: Callable[[Json], object] = lambda made: None, signer: WalletSig
     change(found)
     config, body = found["proof"], {name: found[name] for name in found if name != "proof"}
     return body | {
-        "proof": config | {"proofValue": entry.proof_value(signer._pair.sign(data_integrity.proof_input(config, body)))}
+        "proof": config | {"proofValue": base58btc_encode(signer._pair.sign(data_integrity.proof_input(config, body)))}
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from identity_commands.verify_log import verify
 
-from identity_core.domain.dids.log.entry import multihash
+from identity_core.domain.dids.logs import multihash
 from identity_core.domain.dids.state import LogInvalid
 from tests.vectors.files import ROOT, found
 from tests.webvh_logs import KEY, NEXT, WITNESS, approval, first, first_of, following, moved

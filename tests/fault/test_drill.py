@@ -22,8 +22,7 @@ from identity_transparency.use_cases.rotate_log_key import Rotation
 
 from features.steps.theft import read
 from identity_codec import ed25519, multikey
-from identity_core.domain.dids.log.entry import signer_of
-from identity_core.domain.dids.log.log_keys import key_hash
+from identity_core.domain.dids.logs import key_hash, signer_of
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.settings import load
 from identity_tlog.note import VerifierKey

@@ -21,7 +21,7 @@ from identity_transparency.rotation import (
 )
 
 from identity_core.database import open_database
-from identity_core.domain.dids.log.entry import signer_of
+from identity_core.domain.dids.logs import signer_of
 from identity_core.ports.custodian import Resealed
 from identity_core.settings import Settings, load
 from identity_tlog.note import VerifierKey

@@ -19,16 +19,16 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from identity_did_ids import service_keys
+from identity_did_ids.service_log import LogKeyHistory
 from identity_transparency.domain.checkpoint_keys import keys_followed
 from identity_transparency.rotation import checkpoint_key_replacement, log_key_rotation, token_key_replacement
-from identity_transparency.use_cases import checkpoint_keys, replace_key, rotate_log_key
+from identity_transparency.use_cases import checkpoint_keys, follow, replace_key, rotate_log_key
 
 from identity_codec import multikey
-from identity_core.domain.dids.log import service_keys
-from identity_core.domain.dids.log.entry import signer_of
-from identity_core.domain.dids.log.service_log import LogKeyHistory
+from identity_core.domain.dids.logs import signer_of
 from identity_core.settings import Settings, load
-from identity_core.use_cases.dids import log_keys, service_log
+from identity_core.use_cases.dids import log_keys
 from identity_tlog.note import VerifierKey
 from tests.attack.stranger import PREFIX, base64url, rounds
 from tests.fault.creators import Acknowledged, creating, whole_feed
@@ -95,9 +95,9 @@ class Kind:
 
 
 KINDS = {
-    "log": Kind(log_rotated, (log_keys, rotate_log_key, service_log), 340, log_signer),
-    "checkpoint": Kind(checkpoint_replaced, (replace_key, service_log, checkpoint_keys), 150, checkpoint_signer),
-    "token": Kind(token_replaced, (replace_key, service_log), 95, token_signer),
+    "log": Kind(log_rotated, (log_keys, rotate_log_key, follow), 340, log_signer),
+    "checkpoint": Kind(checkpoint_replaced, (replace_key, follow, checkpoint_keys), 200, checkpoint_signer),
+    "token": Kind(token_replaced, (replace_key, follow), 145, token_signer),
 }
 
 

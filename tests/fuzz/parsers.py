@@ -11,6 +11,7 @@ from typing import Any
 
 from identity_bound_credentials.domain.bound_format import parse_credential
 from identity_commands import verify_log as verifier
+from identity_did_ids import entry
 from identity_oauth.domain import tokens as token
 from identity_prover_bbs.envelope import Envelope
 from identity_transparency.domain.history import LoggedHistory
@@ -27,7 +28,6 @@ from identity_core.domain.credentials import status_list
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log import entry
 from identity_core.errors import IdentityError, NotAcceptable
 from identity_core.throttle.policy import client_address, parse_proxies
 from identity_tlog import proofs as proof_text

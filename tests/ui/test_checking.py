@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 from identity_commands.verify_log import unnamed_keys, verify
+from identity_did_ids.entry import multihash, proof_config
+from identity_did_ids.service_log import read as read_service_log
 from identity_kit.conformance.controller import WalletSigner
 from nacl.signing import SigningKey
 from playwright.sync_api import Page, expect
 
 from identity_client.data_integrity import proof_input
 from identity_codec import jcs, multibase, multikey
+from identity_codec.multibase import base58btc_encode
 from identity_codec.times import printed
 from identity_core.api.contract import load_document
 from identity_core.domain.dids.changes import RetireLogKey, RotateLogKey
-from identity_core.domain.dids.log.entry import multihash, proof_config, proof_value
-from identity_core.domain.dids.log.log_keys import key_hash
-from identity_core.domain.dids.log.service_log import check_not_retired
-from identity_core.domain.dids.log.service_log import read as read_service_log
+from identity_core.domain.dids.logs import check_not_retired, key_hash
 from identity_core.domain.dids.state import LogInvalid
 from identity_tlog.leaf import LogLeaf, verify_entry
 from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_line, cosignature_message, sign_checkpoint
@@ -116,7 +116,7 @@ def committed(parameters: Entry, signer: WalletSigner) -> str:
     body["versionId"] = json.loads(first)["versionId"]
     body["versionId"] = f"2-{multihash(jcs.canonicalize(body))}"
     config = proof_config(signer.multikey, now)
-    value = proof_value(signer._pair.sign(proof_input(config, body)))
+    value = base58btc_encode(signer._pair.sign(proof_input(config, body)))
     return f"{first.decode()}\n{jcs.canonicalize(body | {'proof': [config | {'proofValue': value}]}).decode()}\n"
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 
 import pytest
+from identity_did_ids import entry
 
 from identity_client import data_integrity
 from identity_codec import ed25519, multibase, multikey
-from identity_core.domain.dids.log import entry
 from identity_core.domain.dids.state import LogInvalid
 from tests.vectors.files import ROOT, vector, vector_json
 

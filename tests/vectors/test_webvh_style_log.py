@@ -6,11 +6,12 @@ import json
 
 import pytest
 from identity_commands.verify_log import verify
+from identity_did_ids import entry
 from identity_did_webvh import log as webvh
 from identity_kit.conformance.controller import WalletSigner
 
 from identity_client import data_integrity
-from identity_core.domain.dids.log import entry
+from identity_codec.multibase import base58btc_encode
 from identity_core.domain.dids.state import LogInvalid
 from tests.vectors.files import vector, vector_json
 
@@ -71,7 +72,7 @@ def resigned(item: dict, predecessor: str, signer: WalletSigner) -> dict:
     body["versionId"] = f"{number}-{entry.multihash(entry.canonical(body))}"
     config = entry.proof_config(signer.multikey, item["versionTime"])
     signature = signer._pair.sign(data_integrity.proof_input(config, body))
-    return body | {"proof": [config | {"proofValue": entry.proof_value(signature)}]}
+    return body | {"proof": [config | {"proofValue": base58btc_encode(signature)}]}
 
 
 def test_another_signer(entries: list[dict]) -> None:

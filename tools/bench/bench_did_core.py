@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
+from identity_did_ids.chain import Chain
+from identity_did_ids.evolution import Rules
 from identity_kit.conformance.controller import Controller, WalletSigner
 
 from identity_codec import jcs, strict_json
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import AddService, Create, NewService, Update
-from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log.chain import Chain
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ROUNDS = 400

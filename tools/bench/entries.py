@@ -10,7 +10,7 @@ from identity_did_ids import DidIds, DidIdsSettings
 from identity_kit.conformance.controller import Controller
 
 from identity_codec import ed25519, multikey
-from identity_core.domain.dids import comparison
+from identity_core.domain.dids import logs
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Create, NewService, Update, UpdateService
 from identity_core.domain.dids.state import state_from_json, state_to_json
@@ -66,7 +66,7 @@ def lines_of(first: int, count: int, versions: int, log_seed: bytes, now: dateti
                 draft.sealed(signature),
                 state_to_json(after),
                 after.document.octets,
-                comparison.changes(state, after),
+                logs.changes(state, after),
                 after.key_id,
             )
             rows[place].append(line)

@@ -1,6 +1,6 @@
 """Changes of a DID: one frozen value a kind of change.
 
-A change says what is wanted; ``evolution.evolve`` decides whether it is allowed and what the next state is. Keys are
+A change states what is requested; the DID method decides whether it is allowed and what the next state is. Keys are
 given by their multikey, without the DID, because a self-certifying DID is known only after its first entry is drafted.
 """
 

@@ -112,6 +112,13 @@ class DidDocument:
         """The relationships of the key, in document order."""
         return tuple(name for name, key_ids in self.relationships if key_id in key_ids)
 
+    def without(self, gone: Collection[str]) -> DidDocument:
+        """Return the document without the keys of these absolute ids; relationships that become empty are gone."""
+        left = ((name, tuple(one for one in key_ids if one not in gone)) for name, key_ids in self.relationships)
+        methods = tuple(method for method in self.methods if method.id not in gone)
+        related = tuple((name, key_ids) for name, key_ids in left if key_ids)
+        return DidDocument(self.did, methods, related, self.services, self.also_known_as, self.contexts)
+
     def to_json(self) -> dict[str, Any]:
         """The document as a JSON object."""
         value: dict[str, Any] = orjson.loads(self.octets)

@@ -8,7 +8,6 @@ rotateDidKey and recoverDid in the OpenAPI document, of the types that it gives.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, Final
 
 from identity_codec import multibase
@@ -18,19 +17,16 @@ from identity_core.domain.dids.changes import (
     AddVerificationMethod,
     NewService,
     Operation,
-    Recover,
     RemoveService,
     RemoveVerificationMethod,
-    Rotate,
     SetAlsoKnownAs,
     SetStrictEvidence,
     SetWitnesses,
-    Update,
     UpdateService,
     WitnessList,
 )
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.inputs import DID, echoed, optional_time
+from identity_core.domain.inputs import DID, echoed
 from identity_core.errors import InvalidDocument, InvalidRequest
 
 Body = Mapping[str, Any]
@@ -72,46 +68,6 @@ def possession(text: str | None) -> bytes | None:
         raise InvalidDocument(
             "proofOfPossession is base64url without padding, of 80 bytes.", details={"member": "proofOfPossession"}
         ) from error
-
-
-def asks_for(body: Body, change: Update | Rotate | Recover, did: str) -> bool:
-    """Whether ``change`` is what ``body`` asks for. A key that the body leaves to the service may be any of its type. Raises
-    what a body that no service accepts makes of itself: ``IdentityError``, ``KeyError``, ``TypeError``, ``ValueError``,
-    ``AttributeError``."""
-    match change:
-        case Update():
-            return operations(body, did) == change.operations
-        case Rotate():
-            return _asks_to_rotate(body, change, did)
-        case Recover():
-            return _asks_to_recover(body, change)
-
-
-def _asks_to_rotate(body: Body, change: Rotate, did: str) -> bool:
-    new, end = change.new_key, optional_time(body.get("revokeOldAfter"), "revokeOldAfter")
-    return (
-        absolute_key_id(body["oldKeyId"], did) == change.old_key_id
-        and keys.key_type(body["newKeyType"]).name == new.type
-        and body.get("newPublicKeyMultibase", new.public) == new.public
-        and tuple(body.get("purpose", ())) == new.purposes
-        and _second(end) == _second(change.revoke_at)
-    )
-
-
-def _asks_to_recover(body: Body, change: Recover) -> bool:
-    new, successor = body["newAuthenticationKey"], body.get("newRecoveryKey")
-    kind = keys.key_type(new["type"]).name
-    return (
-        Key(kind, new["publicKeyMultibase"], keys.default_purposes(kind, primary=True)) == change.new_key
-        and body.get("revokeAllExistingKeys", False) is change.revoke_all
-        and body.get("restoreVersion") == change.restore_version
-        and (successor is None or successor["publicKeyMultibase"] == change.recovery_key)
-    )
-
-
-def _second(time: datetime | None) -> datetime | None:
-    # Entries say times in whole seconds.
-    return None if time is None else time.replace(microsecond=0)
 
 
 def _operation(item: Body, did: str) -> Operation:

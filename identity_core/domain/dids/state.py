@@ -1,6 +1,6 @@
 """The state of a DID, and the versions that follow from it by themselves.
 
-``evolution.evolve`` says which state a change leads to; ``log.chain`` folds the entries of a log into states. A key in grace
+The DID method decides which state a change leads to; ``logs.fold`` folds the entries of a log into states. A key in grace
 stays in the document with ``revoked``; at that time the version without it exists by definition, whether or not anybody
 has written it, so ``due`` and ``expired`` are computed alike by every reader (openapi/DECISIONS.md §2.10).
 """
@@ -20,7 +20,6 @@ from identity_codec.values import replace, value_class
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
-from identity_core.domain.dids.revision import Revision
 from identity_core.errors import IdentityError
 
 CREATE: Final = "create"
@@ -45,7 +44,7 @@ class LogInvalid(IdentityError):
 
 
 class UnknownLogMethod(LogInvalid):
-    """The entries are of a method whose logs ``log.verify`` does not check: nothing is known of them."""
+    """The entries are of a method whose logs the verifier does not check: nothing is known of them."""
 
 
 class HistoryNeeded(LogInvalid):
@@ -84,13 +83,13 @@ class DidState:
     ``retired_keys`` are digests of the keys that were removed, rotated or spent: none of them may come back. ``strict_grace`` keeps
     keys in grace from changing keys; a DID is born with it or without, so that its log means the same under every setting.
     ``strict_evidence``, from birth or a later entry on, asks of every change that the challenge names its purpose and body, and of its
-    entry that body. ``unbound_changes`` is how many changes were recorded without it (``evidence.unbound_changes``), None where the log
+    entry that body. ``unbound_changes`` is how many changes were recorded without it, None where the log
     holds no evidence, or where an index row of before does not tell.
     ``recovery_window``, from birth too, is how long ago a version may have been replaced that a recovery restores. ``past`` are these
     versions, oldest first; None where they were not kept, as in a state that an index gives. ``restored`` is the version that the last
     change brought back. Neither belongs to what a state says of its DID, so they are not compared.
     ``proven_keys`` are the multikeys of the BBS keys that came with a proof of possession, None while the log does not ask for it.
-    ``next_key_hashes`` are those of ``log.log_keys.key_hash`` to which the newest entry commits, none while the log does not pre-rotate.
+    ``next_key_hashes`` are those of ``logs.key_hash`` to which the newest entry commits, none while the log does not pre-rotate.
     ``witness_version`` is the version that last said anew who must approve of the log, None where no version after the first has.
     ``unread`` (the text of the DID, and the metadata) is where a state that an index gives reads the fields that no answer shows.
     """
@@ -145,10 +144,7 @@ def due(state: DidState) -> datetime | None:
 
 def expire(state: DidState, at: datetime) -> DidState:
     """The version without the keys whose grace ends at ``at``; its entry is not written yet."""
-    revision = Revision.of(state.document, ())
     gone = [method for method in state.document.methods if method.revoked == at]
-    for method in gone:
-        revision.remove_key(method.id)
     return replace(
         state,
         version_id=state.version_id + 1,
@@ -156,7 +152,7 @@ def expire(state: DidState, at: datetime) -> DidState:
         operation=KEY_EXPIRED,
         entry_hash="",
         previous_hash=state.entry_hash or None,
-        document=revision.document(),
+        document=state.document.without({method.id for method in gone}),
         key_id=None,
         spent_challenges=unexpired(state.spent_challenges, at),
         retired_keys=state.retired_keys + tuple(digest(method.multibase) for method in gone),

@@ -14,14 +14,13 @@ from dataclasses import field
 from typing import Final
 
 from identity_client import data_integrity
-from identity_codec import times
+from identity_codec import jcs, multibase, times
 from identity_codec.structs import given
 from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
 from identity_core.domain.activity import RequestContext, StatusChanged
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
-from identity_core.domain.dids.log import entry
 from identity_core.errors import InvalidRequest, Overloaded, StatusListNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
@@ -119,7 +118,10 @@ class GetStatusList:
             valid_from=found.changed_at,
         )
         # VC Data Integrity EdDSA 1.0 §3.3.1: the proof's configuration carries the context of what it signs.
-        config = {"@context": document["@context"], **entry.proof_config(signer, times.printed(found.changed_at))}
+        config = {
+            "@context": document["@context"],
+            **data_integrity.proof_config(signer, times.printed(found.changed_at)),
+        }
         signature = await self.signer.custodian.sign(name, data_integrity.proof_input(config, document))
-        document["proof"] = {**config, "proofValue": entry.proof_value(signature)}
-        return self.kept.put(f"{public_id} {signer}", SignedStatusList(found.version, entry.canonical(document)))
+        document["proof"] = {**config, "proofValue": multibase.base58btc_encode(signature)}
+        return self.kept.put(f"{public_id} {signer}", SignedStatusList(found.version, jcs.canonicalize(document)))

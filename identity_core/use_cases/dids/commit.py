@@ -23,12 +23,12 @@ from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.domain.activity import DONE, REPLAYED, SERVICE, DidChanged, EventRecord, RequestContext
-from identity_core.domain.dids import comparison
+from identity_core.domain.dids import logs
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Expire, Recover
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.log.service_log import check_not_retired
+from identity_core.domain.dids.logs import check_not_retired
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import (
     AuthFailed,
@@ -213,7 +213,7 @@ class DidWriter:
         entry = draft.sealed(signature)
         if context.attempt is not None:
             await context.attempt.intend({"did": did, "versionId": after.version_id, "entry": base64url_encode(entry)})
-        changes, made = comparison.changes(state, after), list[IndexedVersion]()
+        changes, made = logs.changes(state, after), list[IndexedVersion]()
 
         def recorded(receipt: Receipt) -> tuple[IndexedVersion, EventRecord]:
             made.append(IndexedVersion(after, receipt, changes))

@@ -16,10 +16,10 @@ from typing import Final
 
 from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
-from identity_core.domain.dids import comparison
+from identity_core.domain.dids import logs
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log.service_log import check_not_retired
+from identity_core.domain.dids.logs import check_not_retired
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.errors import (
@@ -205,7 +205,7 @@ class HeadCheck:
                 raise self._differs(did.text, f"entry {line.version} of its log is that of another version or DID")
             if state is None:
                 after = history.remembering(after)
-            versions.append(IndexedVersion(after, line.receipt, comparison.changes(state, after)))
+            versions.append(IndexedVersion(after, line.receipt, logs.changes(state, after)))
             state = after
             if place % FOLDED_AT_ONCE == 0:
                 await asyncio.sleep(0)

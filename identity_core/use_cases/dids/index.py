@@ -14,10 +14,10 @@ from datetime import datetime
 
 from identity_codec.times import printed
 from identity_codec.values import value_class
-from identity_core.domain.dids import comparison
+from identity_core.domain.dids import logs
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log.service_log import check_not_retired
+from identity_core.domain.dids.logs import check_not_retired
 from identity_core.domain.dids.state import DidState
 from identity_core.errors import (
     DidDeactivated,
@@ -143,7 +143,7 @@ class DidReader:
         before = recorded.state
         versions = []
         for state in history.expired(before, now):
-            versions.append(IndexedVersion(state, None, comparison.changes(before, state)))
+            versions.append(IndexedVersion(state, None, logs.changes(before, state)))
             before = state
         return tuple(versions)
 
@@ -204,7 +204,7 @@ class CatchUp:
             except DidQuarantined:
                 withheld.add(line.did)
                 continue
-            versions.append(IndexedVersion(after, line.receipt, comparison.changes(before, after)))
+            versions.append(IndexedVersion(after, line.receipt, logs.changes(before, after)))
             states[line.did] = after
         return versions, withheld
 

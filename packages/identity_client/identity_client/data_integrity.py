@@ -21,6 +21,17 @@ CRYPTOSUITE: Final = "eddsa-jcs-2022"
 PROOF_PURPOSE: Final = "assertionMethod"
 
 
+def proof_config(signer: str, created: str) -> dict[str, Any]:
+    """Return a proof without its value. ``signer`` is an Ed25519 multikey, ``created`` an RFC 3339 time."""
+    return {
+        "type": PROOF_TYPE,
+        "cryptosuite": CRYPTOSUITE,
+        "verificationMethod": f"did:key:{signer}#{signer}",
+        "created": created,
+        "proofPurpose": PROOF_PURPOSE,
+    }
+
+
 def proof_input(config: Mapping[str, Any], document: Mapping[str, Any]) -> bytes:
     """Return the 64 bytes that are signed: hash of the configuration, hash of the document. Raises ``ValueError``."""
     return b"".join(hashlib.sha256(jcs.canonicalize(dict(part))).digest() for part in (config, document))

@@ -12,15 +12,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from identity_did_ids import chain
+from identity_did_ids import entry as entries
+from identity_did_ids.chain import Chain
+from identity_did_ids.evolution import Rules
 from identity_did_webvh import log as webvh
 
 from identity_codec import times
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
-from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log import chain
-from identity_core.domain.dids.log import entry as entries
-from identity_core.domain.dids.log.chain import Chain, fold
+from identity_core.domain.dids.logs import fold
 from identity_core.domain.dids.state import DidState, LogInvalid, UnknownLogMethod
 
 

@@ -365,10 +365,10 @@ def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     async def scenario() -> None:
         custodian = opened(tmp_path)
         keys = {name: await one_key(custodian, name) for name in "abcdefgh"}
-        assert len(custodian._held) == 3
+        assert len(custodian._held.values()) == 3
         assert {name: await custodian.public_key(name) for name in keys} == keys
         await custodian.close()
-        assert len(custodian._held) == 0
+        assert len(custodian._held.values()) == 0
 
     asyncio.run(scenario())
 

@@ -1,5 +1,5 @@
-"""The method object. All that is particular to ``did:ids`` is said here; the rules of documents live in ``identity_core.domain``, the
-form of entries in ``identity_core.domain.dids.log``, so that a stranger verifies a log with the core package alone.
+"""The method object. All that is particular to ``did:ids`` is here; the rules of changes are in ``evolution`` and
+``evidence``, the form of entries in ``chain``, so that anyone verifies a log with this package.
 
 What a method of your own has to answer is the five members of ``DidMethod``: what its name is, whether its DIDs change, which
 identifiers can be its own, what the next entry of a DID looks like, and which state an entry leads to.
@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
-from identity_core.domain.dids.changes import Change
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log.chain import Chain, DraftedEntry
-from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState
+from identity_did_ids.chain import Chain
+from identity_did_ids.evolution import Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +72,9 @@ TRAITS: Final = {
 }
 
 
-class DidIds:
-    """``DescribedDidMethod``: pure, deterministic, without I/O."""
+class DidIds(Chain):
+    """``DescribedDidMethod``: pure, deterministic, without I/O. The identifier is 46 characters of base58btc: the multihash of the first
+    entry."""
 
     mutable = True
     pre_rotates = True
@@ -89,34 +88,14 @@ class DidIds:
             strict_evidence=settings.strict_evidence,
             recovery_window=timedelta(hours=settings.recovery_window_hours),
         )
-        self._chain = Chain(settings.name, rules)
+        super().__init__(settings.name, rules)
 
     @property
     def name(self) -> str:
         """The method name."""
-        return self._chain.method
-
-    def check(self, did: Did) -> None:
-        """The identifier is 46 characters of base58btc: the multihash of the first entry."""
-        self._chain.check(did)
-
-    def draft(
-        self,
-        state: DidState | None,
-        change: Change,
-        at: datetime,
-        *,
-        signer: str,
-        next_keys: LogKeys | None = None,
-    ) -> DraftedEntry:
-        """Runs the rules, writes the document that comes out into an entry, and mints the DID when it is the first."""
-        return self._chain.draft(state, change, at, signer=signer, next_keys=next_keys)
-
-    def apply(self, state: DidState | None, entry: bytes) -> DidState:
-        """Checks hash chain, signature and evidence, runs the rules again, and compares."""
-        return self._chain.apply(state, entry)
+        return self.method
 
     def expand(self, did: Did) -> DidState | None:
-        """Nothing: without its log, this identifier is just a hash."""
+        """Return None: without its log, this identifier is a hash. Raises ``InvalidDid``."""
         self.check(did)
         return None

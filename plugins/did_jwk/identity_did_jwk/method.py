@@ -10,11 +10,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from identity_did_ids import foreign
+from identity_did_ids.chain import DraftedEntry
+
 from identity_codec import jwk, multibase, strict_json
-from identity_core.domain.dids import foreign, keys
+from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import Change
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log.chain import DraftedEntry
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDid, InvalidDocument
 

@@ -12,18 +12,21 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from identity_did_ids import entry as entries
+from identity_did_ids import foreign
+from identity_did_ids.chain import MAX_ENTRY, DraftedEntry
+from identity_did_ids.entry import EntryBody
+from identity_did_ids.revision import Revision
+
 from identity_codec import multikey, times, x25519
 from identity_codec.strict_json import JsonValue
 from identity_core.domain.dids import document as documents
-from identity_core.domain.dids import foreign, keys
+from identity_core.domain.dids import keys
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Create
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.dids.log import entry as entries
-from identity_core.domain.dids.log.chain import MAX_ENTRY, DraftedEntry
-from identity_core.domain.dids.log.entry import EntryBody
-from identity_core.domain.dids.revision import Revision
+from identity_core.domain.dids.logs import multihash
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import IdentityError, InvalidDid, InvalidDocument
 
@@ -98,7 +101,7 @@ class DidKey:
         did = _did(change)
         document = _document(did, derives=self._derives)
         body = EntryBody.of({"method": VERSION, "updateKeys": [signer]}, document.to_json(), times.printed_exactly(at))
-        entry_hash = entries.multihash(body.octets(did.identifier))
+        entry_hash = multihash(body.octets(did.identifier))
         after = replace(_state(did, document, at), entry_hash=entry_hash, update_keys=(signer,))
         return DraftedEntry.of(body, after, signer)
 

@@ -7,16 +7,17 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from identity_did_ids import entry as entries
 from identity_did_key import DidKey, DidKeySettings
 from identity_did_key.method import EVER
 from identity_kit.conformance.controller import BIRTH, Controller, WalletSigner
 
 from identity_client import data_integrity
 from identity_codec import multibase, multikey
+from identity_codec.multibase import base58btc_encode
 from identity_core.domain.dids.changes import Create, NewService
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid, InvalidDocument
 
@@ -158,7 +159,7 @@ def resealed(item: dict, did: str) -> bytes:
     body = {name: value for name, value in item.items() if name != "proof"}
     body["versionId"] = f"1-{entries.multihash(entries.canonical(body | {'versionId': did.removeprefix('did:key:')}))}"
     config = entries.proof_config(LOG.multikey, body["versionTime"])
-    value = entries.proof_value(LOG._pair.sign(data_integrity.proof_input(config, body)))
+    value = base58btc_encode(LOG._pair.sign(data_integrity.proof_input(config, body)))
     return entries.canonical(body | {"proof": [config | {"proofValue": value}]})
 
 

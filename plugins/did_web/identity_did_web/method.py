@@ -9,9 +9,10 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from identity_did_ids import foreign
+
 from identity_codec.strict_json import JsonValue
 from identity_core.cache import BoundedCache
-from identity_core.domain.dids import foreign
 from identity_core.domain.dids.changes import Change
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState, LogInvalid

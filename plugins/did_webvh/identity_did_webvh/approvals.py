@@ -10,12 +10,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
+from identity_did_ids import entry as entries
 
 from identity_client import data_integrity
 from identity_codec import multikey, strict_json
 from identity_codec.ed25519 import Ed25519KeyPair
+from identity_codec.multibase import base58btc_encode
 from identity_codec.values import value_class
-from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.state import LogInvalid
 
 NOTHING: Final = b"[]\n"
@@ -240,6 +241,6 @@ def approve(witness_file: bytes | None, version_id: str, pair: Ed25519KeyPair, c
     }
     config = entries.proof_config(key, created)
     signature = pair.sign(data_integrity.proof_input(config, {"versionId": version_id}))
-    others.setdefault(version_id, []).append(config | {"proofValue": entries.proof_value(signature)})
+    others.setdefault(version_id, []).append(config | {"proofValue": base58btc_encode(signature)})
     shown = [{"versionId": version, "proof": proofs} for version, proofs in others.items() if proofs]
     return orjson.dumps(shown, option=orjson.OPT_INDENT_2) + b"\n"

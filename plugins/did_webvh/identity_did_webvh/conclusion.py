@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from identity_core.domain.dids import evolution
+from identity_did_ids import evolution
+
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.state import DidState, LogInvalid

@@ -16,16 +16,16 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from identity_did_ids import evolution, log_keys, past
+from identity_did_ids.entry import PLACEHOLDER
+
 from identity_codec.values import replace
-from identity_core.domain.dids import comparison, evolution
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Create, Deactivate, NewService, Recover
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.log import log_keys
-from identity_core.domain.dids.log.entry import PLACEHOLDER
-from identity_core.domain.dids.log.log_keys import LogKeys
+from identity_core.domain.dids.logs import NEXT_KEY_HASHES, LogKeys, key_hash
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDocument
 from identity_did_webvh import log as webvh
@@ -57,7 +57,7 @@ def parameters(before: DidState | None, change: Change, next_keys: LogKeys | Non
 
 def recovery_key_of(change: Change, said: Parameters) -> str | None:
     """The recovery key that the proof of the entry names, where ``said``, its parameters, tell only the hash."""
-    if isinstance(change, Create | Recover) and log_keys.NEXT_KEY_HASHES in said:
+    if isinstance(change, Create | Recover) and NEXT_KEY_HASHES in said:
         return change.recovery_key
     return None
 
@@ -75,7 +75,7 @@ def _said(before: DidState | None, change: Change, next_keys: LogKeys | None) ->
     recovery_key = None if before is None else before.recovery_key
     if isinstance(change, Create | Recover):
         recovery_key = change.recovery_key
-    recovery = () if recovery_key is None else (log_keys.key_hash(recovery_key),)
+    recovery = () if recovery_key is None else (key_hash(recovery_key),)
     return LogKeys(next_keys.update_keys, (*next_keys.next_key_hashes, *recovery)).parameters()
 
 
@@ -124,7 +124,7 @@ def begin(did: Did, said: Parameters, document: DidDocument, at: datetime, named
 def _keyed(before: DidState | None, after: DidState, keys: LogKeys) -> DidState:
     """The state of a log that pre-rotates. One key signs, its own hash and that of the recovery key are among those of the next."""
     log_keys.require_committed(before, keys)
-    recovery = None if after.recovery_key is None else log_keys.key_hash(after.recovery_key)
+    recovery = None if after.recovery_key is None else key_hash(after.recovery_key)
     if len(keys.update_keys) != 1 or keys.update_keys == (after.recovery_key,):
         raise LogInvalid("One key signs the log, and it is not the recovery key.")
     if recovery is not None and keys.next_key_hashes[-1:] != (recovery,):
@@ -151,7 +151,7 @@ def proceed(
     if said.get("deactivated") is True:
         return _ended(before, said, document, at)
     witness, said = witnesses.read(said, first=False), {name: said[name] for name in said if name != witnesses.WITNESS}
-    keys = log_keys.read(before, said) if log_keys.NEXT_KEY_HASHES in said else None
+    keys = log_keys.read(before, said) if NEXT_KEY_HASHES in said else None
     recovery_key = _recovery_key(before, said, keys, named)
     recovers = recovery_key != before.recovery_key
     operation, restored = _outcome(before, document, at, keys, recovers=recovers, says_witnesses=bool(witness))
@@ -215,7 +215,7 @@ def _recovered(before: DidState, document: DidDocument, at: datetime) -> int | N
 
 def _restores(before: DidState, version_id: int, document: DidDocument, at: datetime) -> bool:
     """Whether the document is that of the version and one new key."""
-    base = comparison.restorable(before, version_id, at).document
+    base = past.restorable(before, version_id, at).document
     kept = [method for method in document.methods if base.method(method.id) is not None]
     new = [method for method in document.methods if base.method(method.id) is None]
     if kept != list(base.methods) or len(new) != 1 or new[0].revoked is not None:

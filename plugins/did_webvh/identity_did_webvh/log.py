@@ -13,11 +13,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from identity_did_ids import entry as entries
+from identity_did_ids.entry import Entry
+
 from identity_codec import multikey
 from identity_codec.values import value_class
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log import entry as entries
-from identity_core.domain.dids.log.entry import Entry
+from identity_core.domain.dids.logs import key_hash
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid
 from identity_did_webvh.approvals import Witnesses, check_witnessed, read_witnesses
@@ -197,7 +199,7 @@ def _signers(before: WebvhState | None, parameters: dict[str, Any]) -> list[str]
     elif not before.next_key_hashes:
         signers = list(before.update_keys)
     else:
-        if any(entries.multihash(key.encode()) not in before.next_key_hashes for key in own):
+        if any(key_hash(key) not in before.next_key_hashes for key in own):
             raise LogInvalid("An update key was not committed to.")
         signers = own
     for key in signers:

@@ -12,10 +12,14 @@ from math import ceil
 from typing import Any, Final
 
 import orjson
+from identity_did_ids import entry as entries
+from identity_did_ids import evidence, evolution, past
+from identity_did_ids.chain import MAX_ENTRY, DraftedEntry
+from identity_did_ids.entry import PLACEHOLDER, Entry, EntryBody
+from identity_did_ids.evolution import Rules
 
 from identity_codec import times
 from identity_codec.values import replace
-from identity_core.domain.dids import comparison, evidence, evolution
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     Change,
@@ -30,12 +34,7 @@ from identity_core.domain.dids.changes import (
 )
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log import entry as entries
-from identity_core.domain.dids.log import log_keys
-from identity_core.domain.dids.log.chain import MAX_ENTRY, DraftedEntry
-from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
-from identity_core.domain.dids.log.log_keys import LogKeys
+from identity_core.domain.dids.logs import UPDATE_KEYS, LogKeys, multihash
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import IdentityError, InvalidDocument, RateLimited
 from identity_core.ports.clock import Clock
@@ -135,17 +134,17 @@ class DidWebvh:
         body = EntryBody.of(parameters, document.to_json(), times.printed(at))
         before = PLACEHOLDER if state is None else f"{state.version_id}-{state.entry_hash}"
         if state is None:
-            before = entries.multihash(body.octets(PLACEHOLDER))
+            before = multihash(body.octets(PLACEHOLDER))
             body = body.named(before)
             parameters, document = orjson.loads(body.parameters), document.named(PLACEHOLDER, before)
         # Checked here like the controller's signature: an entry of this method has no place for it either.
-        known = None if state is None else comparison.known_before(state, evolved)
+        known = None if state is None else past.known_before(state, evolved)
         evidence.require_possession(document.did, known, document, evidence.possessions(change))
         octets = body.octets(before)
         if len(octets) > MAX_ENTRY - _PROOF_ROOM:
             raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})
         named = fold.recovery_key_of(change, parameters)
-        after = replace(_fold(state, document, parameters, at, named), entry_hash=entries.multihash(octets))
+        after = replace(_fold(state, document, parameters, at, named), entry_hash=multihash(octets))
         version_id, config = f"{after.version_id}-{after.entry_hash}", _config(signer, body.version_time, named)
         signing_input = entries.signing_input(config, body.octets(version_id))
         return DraftedEntry(after.did, signing_input, body, version_id, config, after)
@@ -208,7 +207,7 @@ def _signers(before: DidState | None, said: fold.Parameters, update_keys: Collec
     """The keys of which one signs an entry with the parameters ``said``; ``update_keys`` are those of the state after a first entry."""
     if before is None:
         return update_keys
-    return said[log_keys.UPDATE_KEYS] if before.next_key_hashes else before.update_keys
+    return said[UPDATE_KEYS] if before.next_key_hashes else before.update_keys
 
 
 def _fold(

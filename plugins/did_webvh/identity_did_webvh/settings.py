@@ -8,8 +8,9 @@ from datetime import timedelta
 from typing import Final
 from urllib.parse import urlsplit
 
-from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log.entry import PLACEHOLDER
+from identity_did_ids.entry import PLACEHOLDER
+from identity_did_ids.evolution import Rules
+
 from identity_core.errors import InvalidDid
 from identity_core.plugin import setting
 from identity_did_webvh import log as webvh

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from identity_commands.verify_log import verify
+from identity_did_ids import evolution
 from identity_did_webvh import WebvhSettings, identity_provide_did_method
 from identity_kit.conformance.controller import BIRTH, Controller, Life, WalletSigner
 from webvh_life import begin, make, resealed, robbed_life, sealed, weak_key, whole_life
 
 from identity_client import challenge
-from identity_core.domain.dids import evolution
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,

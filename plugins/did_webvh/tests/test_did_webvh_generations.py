@@ -12,7 +12,7 @@ from identity_commands.verify_log import verify
 from test_did_webvh_readers import read
 from webvh_life import make
 
-from identity_core.domain.dids.log.entry import signer_of
+from identity_core.domain.dids.logs import signer_of
 from identity_core.errors import DidMethodNotSupported, LedgerUnavailable
 from plugins.transparency.tests.test_rotate_log_key import Service
 

@@ -26,8 +26,7 @@ from identity_core.domain.dids.changes import (
     SetAlsoKnownAs,
     Update,
 )
-from identity_core.domain.dids.log.chain import fold
-from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
+from identity_core.domain.dids.logs import LogKeys, fold, key_hash
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDocument
 

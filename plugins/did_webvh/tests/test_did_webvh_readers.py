@@ -14,7 +14,7 @@ from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import WalletSigner
 from webvh_life import make, resealed, robbed_life, whole_life
 
-from identity_core.domain.dids.log.chain import fold
+from identity_core.domain.dids.logs import fold
 from identity_core.domain.dids.state import LogInvalid
 
 if os.environ.get("CI"):

@@ -20,10 +20,10 @@ from test_did_webvh_readers import resolver, verifier
 from webvh_life import begin, resealed, sealed
 
 from identity_codec import ed25519, multikey
-from identity_core.domain.dids import comparison
+from identity_core.domain.dids import logs
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Create, Rotate, SetAlsoKnownAs, SetWitnesses, Update, WitnessList
-from identity_core.domain.dids.log.chain import fold
+from identity_core.domain.dids.logs import fold
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import Forbidden, InvalidDocument
 
@@ -111,7 +111,7 @@ def test_witness_change_is_update_in_history() -> None:
     life = born()
     life.update(wish(NEW), SetAlsoKnownAs(("https://hana.example/",)))
     assert (life.state.operation, life.state.witness_version) == (history.UPDATE, 2)
-    assert comparison.changes(life.states[0], life.state) == ("alsoKnownAsChanged", "witnessesChanged")
+    assert logs.changes(life.states[0], life.state) == ("alsoKnownAsChanged", "witnessesChanged")
     # With a move to the next log key it is no move alone.
     life.signer = SECOND
     at = life.later()
@@ -119,7 +119,7 @@ def test_witness_change_is_update_in_history() -> None:
     assert (life.state.operation, life.state.witness_version) == (history.UPDATE, 3)
     recovered(life)
     assert life.state.witness_version == 3
-    assert "witnessesChanged" not in comparison.changes(life.states[2], life.state)
+    assert "witnessesChanged" not in logs.changes(life.states[2], life.state)
     assert list(fold(life.method.apply, life.entries)) == life.states
     read = history.state_from_json(life.state.did.text, history.state_to_json(life.state), life.state.document.octets)
     assert read == life.state

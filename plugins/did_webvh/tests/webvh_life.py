@@ -8,11 +8,13 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+from identity_did_ids import entry as entries
 from identity_did_webvh import DidWebvh, WebvhSettings
 from identity_kit.conformance.controller import Controller, Life, WalletSigner
 
 from identity_client import challenge, data_integrity
 from identity_codec import multikey
+from identity_codec.multibase import base58btc_encode
 from identity_core.domain.dids.changes import (
     AddService,
     AddVerificationMethod,
@@ -25,7 +27,6 @@ from identity_core.domain.dids.changes import (
     SetAlsoKnownAs,
     Update,
 )
-from identity_core.domain.dids.log import entry as entries
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -100,7 +101,7 @@ def sealed(body: dict[str, Any], signer: WalletSigner, **config: Any) -> bytes:
     """``body`` with a good proof of ``signer``, whose configuration ``config`` changes."""
     said = entries.proof_config(signer.multikey, body["versionTime"]) | config
     signature = signer._pair.sign(data_integrity.proof_input(said, body))
-    return entries.canonical(body | {"proof": [said | {"proofValue": entries.proof_value(signature)}]})
+    return entries.canonical(body | {"proof": [said | {"proofValue": base58btc_encode(signature)}]})
 
 
 def weak_key() -> str:

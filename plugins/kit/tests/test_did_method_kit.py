@@ -8,14 +8,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from identity_did_ids.chain import Chain
+from identity_did_ids.evolution import Rules
 from identity_kit.conformance.controller import Controller, Life, WalletSigner
 from identity_kit.conformance.did_method import DidMethodConformance
 
 from identity_codec import jcs
 from identity_core.domain.dids.changes import SetAlsoKnownAs
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log.chain import Chain
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDid, InvalidDocument
 

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, NoReturn
 
 import pytest
+from identity_did_ids import foreign
 from identity_kit.conformance.expanding import ExpandingDidMethodConformance
 
-from identity_core.domain.dids import foreign
 from identity_core.domain.dids.changes import Change
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState, LogInvalid

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from _pytest.outcomes import Failed
+from identity_did_ids import foreign
 from identity_kit.conformance.resolving import Opened, Outside, ResolvingDidMethodConformance
 
-from identity_core.domain.dids import foreign
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.state import DidState, LogInvalid
@@ -110,10 +110,9 @@ class Trusting(Shelf):
     async def resolve(self, did: Did) -> DidState | None:
         from dataclasses import replace
 
+        from identity_did_ids.chain import Chain
+        from identity_did_ids.evolution import Rules
         from identity_kit.conformance.controller import BIRTH, Controller, WalletSigner
-
-        from identity_core.domain.dids.evolution import Rules
-        from identity_core.domain.dids.log.chain import Chain
 
         state = await super().resolve(did)
         if state is None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from identity_core.database import Transaction
+from identity_core.store.records import Table
 from identity_ledger_evm.fees import Fees
 
 Kind = Literal["append", "anchor", "revocation", "filler"]
@@ -25,11 +26,7 @@ _INSERT = """
 INSERT INTO evm_transactions (nonce, kind, data, gas, state, signed_in, reason)
 VALUES (:nonce, :kind, :data, :gas, 'submitted', :signed_in, '') RETURNING id
 """
-_ATTEMPT = """
-INSERT INTO evm_attempts (hash, transaction_id, nonce, raw, most, tip) VALUES (:hash, :id, :nonce, :raw, :most, :tip)
-"""
 _RENEW = "UPDATE evm_transactions SET nonce = :nonce, signed_in = :signed_in WHERE id = :id"
-_ATTEMPTS = "SELECT hash, nonce, raw, most, tip FROM evm_attempts WHERE transaction_id = :id ORDER BY number DESC"
 _BY_HASH = "SELECT transaction_id FROM evm_attempts WHERE hash = :hash"
 _STATE = """
 UPDATE evm_transactions SET state = :state, hash = :hash, block_number = :block_number, block_hash = :block_hash,
@@ -80,6 +77,10 @@ class Attempt:
     fees: Fees
 
 
+_TABLE = Table("evm_attempts", Attempt, spread={"fees": ("most", "tip")}, extra=("transaction_id",))
+_ATTEMPTS = f"{_TABLE.select} WHERE transaction_id = :id ORDER BY number DESC"
+
+
 def open_ones(transaction: Transaction) -> Sequence[Outgoing]:
     """Return the transactions that are not final, in order of nonces."""
     return [_outgoing(row) for row in transaction.execute(_OPEN).fetchall()]
@@ -104,28 +105,22 @@ def next_nonce(transaction: Transaction) -> int:
 
 
 def attempts(transaction: Transaction, number: int) -> Sequence[Attempt]:
-    """The signatures of a transaction, the newest first."""
-    rows = transaction.execute(_ATTEMPTS, {"id": number}).fetchall()
-    return [Attempt(bytes(digest), nonce, bytes(raw), Fees(most, tip)) for digest, nonce, raw, most, tip in rows]
+    """Return the signatures of a transaction, the newest first."""
+    return [_TABLE.read(row) for row in transaction.execute(_ATTEMPTS, {"id": number}).fetchall()]
 
 
 def add(transaction: Transaction, kind: Kind, data: bytes, gas: int, signed_in: int, attempt: Attempt) -> int:
     """A new transaction with its first signature. Raises ``ConstraintViolated`` when the nonce is taken."""
     row = {"nonce": attempt.nonce, "kind": kind, "data": data, "gas": gas, "signed_in": signed_in}
     number: int = transaction.execute(_INSERT, row).fetchone()[0]
-    _attempt(transaction, number, attempt)
+    transaction.execute(_TABLE.insert, _TABLE.write(attempt, transaction_id=number))
     return number
 
 
 def sign_again(transaction: Transaction, number: int, signed_in: int, attempt: Attempt) -> None:
     """Another signature: with a higher fee, or with another nonce when a stranger took its own."""
     transaction.execute(_RENEW, {"id": number, "nonce": attempt.nonce, "signed_in": signed_in})
-    _attempt(transaction, number, attempt)
-
-
-def _attempt(transaction: Transaction, number: int, attempt: Attempt) -> None:
-    row = {"hash": attempt.hash, "id": number, "nonce": attempt.nonce, "raw": attempt.raw}
-    transaction.execute(_ATTEMPT, {**row, "most": attempt.fees.most, "tip": attempt.fees.tip})
+    transaction.execute(_TABLE.insert, _TABLE.write(attempt, transaction_id=number))
 
 
 def set_state(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator
 
+from identity_did_ids.service_log import FollowedServiceLog
+
 from identity_core.api.security import Gate
 from identity_core.api.writing import AuditRefusals
 from identity_core.domain.callers import OF_AGENTS, OF_DIDS
@@ -19,7 +21,7 @@ from identity_core.extension.declaration import (
 from identity_core.plugin import hookimpl
 from identity_core.ports.custodian import Custodian
 from identity_core.use_cases.auth.authenticate import OwnTokens
-from identity_core.use_cases.dids.log_keys import FollowServiceLog
+from identity_core.use_cases.dids.log_keys import Generations
 from identity_core.use_cases.record import Record
 from identity_oauth.authorization_endpoint import AuthorizationCodeGrant, AuthorizationEndpoint
 from identity_oauth.domain.authorization_code import GRANT, AuthorizationCodes
@@ -78,12 +80,14 @@ def _code_flow(kernel: Kernel, token: TokenEndpoint) -> tuple[AuthorizationEndpo
 
 async def _token_keys(kernel: Kernel) -> TokenKeys:
     """Return the keys of access tokens, which follow the service log."""
-    chosen, follow = kernel.settings.token, kernel.need(FollowServiceLog)
-    replaced = () if follow.history is None else follow.history.replaced
+    chosen, follow = kernel.settings.token, kernel.need(Generations)
+    log = follow if isinstance(follow, FollowedServiceLog) else None
+    replaced = () if log is None or log.history is None else log.history.replaced
     custodian, lifetime = kernel.need(Custodian), chosen.lifetime_seconds
     keys = await TokenKeys.open(custodian, chosen.key_number, kernel.clock, lifetime, replaced)
-    keys.renew = follow.now
-    await follow.tell(keys.hear)
+    if log is not None:
+        keys.renew = log.now
+        await log.tell(keys.hear)
     return keys
 
 

@@ -51,7 +51,6 @@ class TokenGrant(Protocol):
 
     async def __call__(self, request: Request, form: Mapping[str, str]) -> Answer:
         """The answer with the token."""
-        ...
 
 
 @value_class

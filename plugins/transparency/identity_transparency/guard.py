@@ -17,7 +17,8 @@ from identity_core.ports.custodian import Custodian
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.use_cases.dids.log_keys import SERVICE_KEY, FollowServiceLog, public_key
+from identity_core.use_cases.dids.head_check import HeadCheck
+from identity_core.use_cases.dids.log_keys import SERVICE_KEY, LogSigner, public_key
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.transparency import RollbackGuard
 from identity_transparency.opening import (
@@ -25,6 +26,7 @@ from identity_transparency.opening import (
     check_of,
     checkpoint_file_of,
     checkpoint_keys,
+    followed,
     load_remembered,
     open_beside,
     open_log,
@@ -32,6 +34,7 @@ from identity_transparency.opening import (
 from identity_transparency.remembered import CheckpointFile
 from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.checkpoint_keys import first_key
+from identity_transparency.use_cases.follow import FollowServiceLog
 from identity_transparency.use_cases.rollback import AcceptRollback, AnotherLedger, ForkedLog, Rollback
 from identity_transparency.use_cases.storage import require_signed
 from identity_transparency.use_cases.watch import WatchStorage
@@ -58,6 +61,10 @@ class CheckpointGuard(RollbackGuard):
         check = check_of(ledger, store)
         await check.caught_up()
         await check.projections()
+
+    async def follow(self, signer: LogSigner, check: HeadCheck, store: Store) -> FollowServiceLog:
+        """Keep ``signer`` and what ``check`` refuses up to the service log, which is read now. Raises ``StartError``."""
+        return await followed(signer, check.ledger, store, check)
 
     @contextlib.asynccontextmanager
     async def watch(self, follow: FollowServiceLog, store: Store, clock: SystemClock) -> AsyncIterator[WatchStorage]:

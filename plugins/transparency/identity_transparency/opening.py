@@ -9,19 +9,45 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from identity_core.bootstrap.ports import SystemClock, origin_of, store_beside
+from identity_core.bootstrap.ports import SystemClock, log, origin_of, store_beside
 from identity_core.bootstrap.storage import PUT_BACK
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import NAME_OF_LOG, Settings, StartError
 from identity_core.store import Store
+from identity_core.use_cases.dids.head_check import HeadCheck
+from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_tlog.tree import Malformed
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys
 from identity_transparency.remembered import CheckpointFile, Remembered
 from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
+from identity_transparency.use_cases.follow import FollowServiceLog, find_service
 from identity_transparency.use_cases.project import CheckpointSigner, LedgerFollower, TransparencyLog
 from identity_transparency.use_cases.storage import CheckStorage
+
+
+async def followed(signer: LogSigner, ledger: LedgerBackend, store: Store, check: HeadCheck) -> FollowServiceLog:
+    """Keeps ``signer`` and what ``check`` refuses up to the service log, which it has read. A store that does not know it, as one that was
+    made anew from the ledger, is told. Raises ``StartError``."""
+    tree = TransparencyTree(store.database)
+    if await tree.service_did() is None and (found := await find_service(ledger, signer.custodian)):
+        await tree.begin_service(found)
+        log.warning(
+            "the store did not know the service's own DID, and the ledger has it: %s. If the store is a new one, set ledger.origin to the "
+            "name that the log had; API keys, credentials, delegations and proofs are only in a backup",
+            found,
+        )
+    follow = FollowServiceLog(signer, ledger, tree, SystemClock(), check.retired)
+    await follow.now()
+    if not signer.multikey:
+        raise StartError(
+            "the first key of the log is retired, and neither the store nor the ledger has the service log that says which followed",
+            "the service log",
+            "put the ledger and the custodian back from one backup",
+        )
+    signer.generations = check.generations = follow
+    return follow
 
 
 async def open_log(settings: Settings, ledger: LedgerBackend, store: Store, custodian: Custodian) -> TransparencyLog:
@@ -40,8 +66,8 @@ async def open_log(settings: Settings, ledger: LedgerBackend, store: Store, cust
 async def transparency_log(settings: Settings) -> AsyncIterator[TransparencyLog]:
     """Open it beside a running service, for the command line. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
-        log, _ = await open_beside(settings, stack)
-        yield log
+        opened, _ = await open_beside(settings, stack)
+        yield opened
 
 
 async def open_beside(settings: Settings, stack: AsyncExitStack) -> tuple[TransparencyLog, Store]:

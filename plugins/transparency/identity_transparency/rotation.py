@@ -8,12 +8,13 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
+from identity_did_ids import service_keys
+from identity_did_ids.service_log import SERVICE_METHOD
+
 from identity_codec import jose
 from identity_codec.values import value_class
-from identity_core.bootstrap.beside import followed
 from identity_core.bootstrap.ports import SystemClock, origin_of, store_beside
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
-from identity_core.domain.dids.log import service_keys
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Resealed, ResealingCustodian
 from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod
@@ -23,9 +24,9 @@ from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.log_keys import LogSigner
-from identity_core.use_cases.dids.service_log import SERVICE_METHOD
 from identity_core.use_cases.record import Record
-from identity_transparency.opening import open_log
+from identity_transparency.opening import followed, open_log
+from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.checkpoint_keys import OVERLAP, SignSuccession
 from identity_transparency.use_cases.checkpoint_keys import name_of as checkpoint_key_name
 from identity_transparency.use_cases.replace_key import ReplaceServiceKey, no_succession
@@ -112,7 +113,7 @@ async def _service_log(settings: Settings, stack: AsyncExitStack) -> tuple[Servi
     follow = await followed(signer, ledger, store, check)
     reader = DidReader(methods, store.documents, clock, check)
     writer = DidWriter(reader, methods, ledger, store.documents, signer, clock, None)
-    log = ServiceLog(writer, follow, service_method(methods), store.service_did, origin_of(settings))
+    log = ServiceLog(writer, follow, service_method(methods), TransparencyTree(store.database), origin_of(settings))
     return log, store
 
 

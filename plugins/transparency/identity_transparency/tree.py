@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 import orjson
 
 from identity_core.database import Database, DatabaseMismatch, Transaction
-from identity_core.store.service_did import StoredServiceDid
+from identity_core.store.records import Repository
 from identity_tlog.tiles import TileKey, edge_of, grown
 from identity_tlog.tree import Frontier, Malformed
 
@@ -19,6 +19,8 @@ _HEAD = "SELECT size, peaks FROM transparency_head WHERE id = 1"
 _MOVE_HEAD = "UPDATE transparency_head SET size = :size, peaks = :peaks WHERE id = 1"
 _NAME = "UPDATE transparency_head SET origin = :origin WHERE id = 1 AND origin IS NULL"
 _RENAME = "UPDATE transparency_head SET origin = :origin WHERE id = 1"
+_SERVICE = "SELECT service_did FROM transparency_head WHERE id = 1"
+_BEGIN_SERVICE = "UPDATE transparency_head SET service_did = :did WHERE id = 1 AND service_did IS NULL"
 _ORIGIN = "SELECT origin FROM transparency_head WHERE id = 1"
 _TILE = "SELECT hashes FROM transparency_tiles WHERE level = :level AND number = :number"
 _KEEP_TILE = """
@@ -47,12 +49,20 @@ _DROP = (
 _PLACES = "SELECT sequence FROM transparency_places WHERE prefix = :prefix ORDER BY sequence"
 
 
-class TransparencyTree(StoredServiceDid):
+class TransparencyTree(Repository):
     """The stored tree: tiles, frontier, and places by transaction hash. Several processes may append; each growth counts once."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self._keep_places = _KEEP_PLACES[database.dialect]
+
+    async def service_did(self) -> str | None:
+        """Return the DID; None before the first rotation of the log key."""
+        return await self._database.read(_service_did)
+
+    async def begin_service(self, did: str) -> str:
+        """Return the same, from now on ``did`` if there was none. Raises ``PluginUnavailable``, ``Overloaded``."""
+        return await self._database.write(lambda writing: _begun(writing, did))
 
     async def named(self, origin: str) -> str:
         """The name that the log began with: this one where it has none yet. Raises ``PluginUnavailable``, ``Overloaded``."""
@@ -141,3 +151,14 @@ def _tiles(transaction: Transaction, wanted: Collection[TileKey]) -> dict[TileKe
 def _prefix(hash_: bytes) -> int:
     """Enough of a hash to find its place; what has 64 bits would be negative in a column."""
     return int.from_bytes(hash_[:8], "big") >> 1
+
+
+def _service_did(transaction: Transaction) -> str | None:
+    found: str | None = transaction.execute(_SERVICE).fetchone()[0]
+    return found
+
+
+def _begun(transaction: Transaction, did: str) -> str:
+    transaction.execute(_BEGIN_SERVICE, {"did": did})
+    found = _service_did(transaction)
+    return did if found is None else found

@@ -13,7 +13,7 @@ from identity_transparency.use_cases.replace_key import ReplaceServiceKey
 from identity_transparency.use_cases.rotate_log_key import RotateServiceKey
 
 from identity_codec import ed25519, multikey
-from identity_core.domain.dids.log.log_keys import key_hash
+from identity_core.domain.dids.logs import key_hash
 from tests.unit.cli.conftest import Commands
 
 HASH = key_hash("z6Mk")

@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 from identity_commands.verify_log import verify
+from identity_did_ids import service_log
 from identity_did_ids.method import DidIds, DidIdsSettings
+from identity_did_ids.service_keys import TYPE, Replacement, token_key_name
 from identity_oauth.use_cases.token_keys import GetJwks, TokenKeys
 from identity_oauth.use_cases.tokens import AuthenticateToken, IssueToken
 from identity_oauth.wire import IssueTokenRequest
+from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.replace_key import MOST_LISTED, ReplacedKey, ReplaceServiceKey, no_succession
 
 from identity_codec import ed25519, multikey
@@ -24,9 +27,7 @@ from identity_core.domain.dids import requests
 from identity_core.domain.dids.changes import Authorization, Update
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import ServiceEntry
-from identity_core.domain.dids.log import service_log
-from identity_core.domain.dids.log.chain import fold
-from identity_core.domain.dids.log.service_keys import TYPE, Replacement, token_key_name
+from identity_core.domain.dids.logs import fold
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import AuthFailed, PluginUnavailable, StorageMismatch
 from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateApiKey
@@ -209,18 +210,15 @@ def test_crash_before_entry_changes_nothing(
     run(tmp_path, story)
 
 
-def test_service_log_is_found_after_crash(tmp_path: Path) -> None:
+def test_service_log_is_found_after_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(service: Service) -> None:
-        tree = service.rooms.store.service_did
-        noted = tree.begin_service
-
-        async def crash(_: str) -> str:
+        async def crash(_: TransparencyTree, __: str) -> str:
             raise PluginUnavailable("The process is killed here.")
 
-        tree.begin_service = crash  # type: ignore[method-assign]
-        with pytest.raises(PluginUnavailable):
-            await replaced(service)
-        tree.begin_service = noted  # type: ignore[method-assign]
+        with monkeypatch.context() as killed:
+            killed.setattr(TransparencyTree, "begin_service", crash)
+            with pytest.raises(PluginUnavailable):
+                await replaced(service)
         done = await replaced(service)
         assert done.number == 2
         assert len({line.did for line in await service.rooms.ledger.entries_after(0, 10)}) == 1

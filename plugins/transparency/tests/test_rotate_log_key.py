@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 from identity_commands.verify_log import verify
+from identity_did_ids import service_log
 from identity_did_ids.method import DidIds, DidIdsSettings
+from identity_transparency.tree import TransparencyTree
+from identity_transparency.use_cases.follow import FollowServiceLog
 from identity_transparency.use_cases.rotate_log_key import RotateServiceKey
 from identity_transparency.use_cases.service_log import ServiceLog
 
@@ -19,15 +22,13 @@ from identity_codec import ed25519, multikey
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import AddService, NewService, Update
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log import service_log
-from identity_core.domain.dids.log.entry import signer_of
-from identity_core.domain.dids.log.log_keys import key_hash
+from identity_core.domain.dids.logs import key_hash, signer_of
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import DidQuarantined, InvalidDocument, InvalidRequest, StorageMismatch
 from identity_core.ports.custodian import KeyNotHeld
 from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import Created
-from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
+from identity_core.use_cases.dids.log_keys import LogSigner
 from tests.rooms import ORIGIN, Rooms, secret_of, update_of
 
 
@@ -100,7 +101,9 @@ class Service:
         own.generations = self.follow_of(own, self.rooms.check.retired)
 
     def follow_of(self, signer: LogSigner, retired: dict[str, int]) -> FollowServiceLog:
-        return FollowServiceLog(signer, self.rooms.ledger, self.rooms.store.service_did, self.rooms.clock, retired)
+        return FollowServiceLog(
+            signer, self.rooms.ledger, TransparencyTree(self.rooms.store.database), self.rooms.clock, retired
+        )
 
     async def rotate(self, **how: Any) -> Any:
         """By another process."""
@@ -125,7 +128,7 @@ class Service:
             rooms.clock,
             None,
         )
-        return ServiceLog(writer, follow, DidIds(DidIdsSettings()), rooms.store.service_did, ORIGIN)
+        return ServiceLog(writer, follow, DidIds(DidIdsSettings()), TransparencyTree(rooms.store.database), ORIGIN)
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from identity_transparency.guard import accept_rollback
 from identity_transparency.rotation import log_key_rotation, token_key_replacement
+from identity_transparency.use_cases.follow import find_service
 
 from identity_codec import multikey
 from identity_core.bootstrap import open_installation
@@ -18,7 +19,6 @@ from identity_core.domain.callers import Caller
 from identity_core.domain.dids.changes import Create
 from identity_core.domain.dids.keys import Key
 from identity_core.settings import Settings, StartError, load
-from identity_core.use_cases.dids.service_log import find_service
 from plugins.transparency.tests.test_rotate_log_key import Service
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from identity_did_ids import foreign
 from identity_universal import did_url
 
-from identity_core.domain.dids import foreign
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DidUrlNotFound
 from tests.foreign_documents import ALLOWED, named

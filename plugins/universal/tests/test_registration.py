@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from identity_did_ids.revision import Revision
 from identity_kit.conformance.controller import Controller
 from identity_universal.registration_update import ADD, REMOVE, SET, update_body
 
@@ -23,7 +24,6 @@ from identity_core.domain.dids.changes import (
     UpdateService,
 )
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.dids.revision import Revision
 from identity_core.errors import InvalidDocument, InvalidRequest
 from identity_core.wire import UpdateDidRequest
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import pytest
+from identity_did_ids.chain import Chain
+from identity_did_ids.evolution import Rules
 from identity_kit.conformance.controller import BIRTH, Controller, WalletSigner
 from pyld.documentloader.frozen import BUNDLED_CONTEXTS
 
 from identity_core.domain.dids.changes import Create, NewService
-from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log.chain import Chain
 
 DIDCOMM: Final = "https://didcomm.org/messaging/contexts/v2"
 DOMAINS: Final = "https://identity.foundation/.well-known/did-configuration/v1"

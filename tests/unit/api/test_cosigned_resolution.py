@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 import pytest
+from identity_did_ids import foreign
 
 from identity_core.api.caching import BARE, JSON, LD_JSON, W3C, AnswerCache, resolution
-from identity_core.domain.dids import foreign
 from identity_core.domain.dids.did import Did
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import orjson
 import pytest
+from identity_did_ids.revision import Revision
 from identity_kit.conformance.controller import Controller
 
 from identity_core.domain.dids import document as documents
@@ -13,7 +14,6 @@ from identity_core.domain.dids.changes import NewService
 from identity_core.domain.dids.did import DIDCOMM, SERVICE_CONTEXTS
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.revision import Revision
 from identity_core.errors import InvalidDocument
 
 DID = "did:ids:QmZVXud7T8h7qtJnoSA4jFk4o37z7nZFWQaiEfrNbZ5Mw7"

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from identity_did_ids.entry import check_proof
 from identity_did_webvh.approvals import check_approval
 
 from identity_client import data_integrity
@@ -13,7 +14,6 @@ from identity_client.data_integrity import check_proof_options, proof_input
 from identity_codec import ed25519, multibase, multikey
 from identity_core.domain.delegations.ibct import check_holder_proof
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
-from identity_core.domain.dids.log.entry import check_proof
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import DelegationInvalid
 

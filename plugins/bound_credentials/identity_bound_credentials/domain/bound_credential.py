@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from identity_bbs.blind import BOUND_HEADER_TAG
-from identity_bound_credentials.domain.status_gaps import BITS, LAST_END, PERIODS
+from identity_bound_credentials.domain.status_gaps import BITS, LAST_END, LIST_ID, PERIODS
 from identity_codec import jcs, strict_json
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.strict_json import JsonValue
@@ -37,7 +37,6 @@ NO_LAST_DAY: Final = 65_535
 NO_HANDLE: Final = 0
 MAX_TEXT: Final = 1024
 
-_LIST: Final = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
 _METHOD: Final = re.compile(r"(did:[!-\"$-~]+)#([!-\"$-~]+)", re.ASCII)
 
 
@@ -59,7 +58,7 @@ class StatusListReference:
     period: int
 
     def __post_init__(self) -> None:
-        if _LIST.fullmatch(self.list_id) is None or self.period not in PERIODS:
+        if LIST_ID.fullmatch(self.list_id) is None or self.period not in PERIODS:
             raise ValueRefused(
                 "a status list has 22 characters of base64url for a name, and epochs of an hour or a day"
             )

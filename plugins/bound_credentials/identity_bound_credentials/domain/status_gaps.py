@@ -49,7 +49,7 @@ _LAST_SECOND: Final = (1 << 16) * 86_400
 """Days of credentials are numbers of 16 bits; no epoch ends later."""
 _MAX_TEXT: Final = 768
 _LIST_TAG: Final = "identity status gaps v1"
-_LIST_ID: Final = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
+LIST_ID: Final = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
 _DAY: Final = timedelta(days=1)
 _1970: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -79,7 +79,7 @@ class StatusEpoch:
     period: int
 
     def __post_init__(self) -> None:
-        if _LIST_ID.fullmatch(self.list_id) is None:
+        if LIST_ID.fullmatch(self.list_id) is None:
             raise StatusListRefused("a list has a name of 22 characters of base64url")
         if not self.method.startswith(f"{self.issuer}#") or not 1 <= len(self.issuer) <= len(self.method) <= _MAX_TEXT:
             raise StatusListRefused("the key of a list is one of its issuer's")

@@ -15,7 +15,7 @@ from identity_core.domain.dids import keys
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Authorization, Change, Create, Operation, Update
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
+from identity_core.domain.dids.logs import LogKeys, key_hash
 from identity_core.domain.dids.state import DidState
 from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod, UnsignedEntry
 

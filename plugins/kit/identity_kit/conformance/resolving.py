@@ -40,7 +40,7 @@ MANY = 20
 class Outside:
     """``document`` is what is published of ``did``. Of ``absent`` it is known that there is nothing; ``unreachable`` cannot be learnt
     about; in the place of ``borrowed`` stands a document of another DID; ``unfit`` are DIDs whose documents have a form that cannot be
-    shown (``domain.dids.foreign``)."""
+    shown (``identity_did_ids.foreign``)."""
 
     method: ResolvingDidMethod
     did: Did

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from identity_did_ids.service_keys import TOKEN, Replacement, of_use, since_theft, token_key_name
+from identity_did_ids.service_log import LogKeyHistory
+
 from identity_codec import multibase, multikey
 from identity_codec.structs import convert
 from identity_codec.values import value_class
-from identity_core.domain.dids.log.service_keys import TOKEN, Replacement, of_use, since_theft, token_key_name
-from identity_core.domain.dids.log.service_log import LogKeyHistory
 from identity_core.errors import PluginUnavailable, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld

@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 from identity_commands import verify_log
+from identity_did_ids import service_log
 
 from identity_core.cli.output import Command, failing, progress, show
-from identity_core.domain.dids.log import service_log
+from identity_core.domain.dids.logs import check_not_retired
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import LedgerUnavailable, StorageMismatch
 from identity_tlog.leaf import read_head
@@ -228,7 +229,7 @@ def _log_findings(did: bytes, entries: Sequence[tuple[int, bytes]], retired: Map
         if verify_log.verify(b"\n".join(entry for _, entry in entries), approved=False).did != name:
             return [LogFault("log", name, "its entries are those of another DID")]
         for index, entry in entries:
-            service_log.check_not_retired(retired, entry, index)
+            check_not_retired(retired, entry, index)
     except LogInvalid as error:
         return [LogFault("log", name, f"{error} {dict(error.details)}")]
     return []

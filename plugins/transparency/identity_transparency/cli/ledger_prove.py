@@ -19,7 +19,7 @@ from identity_codec import times
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, fail, failing, prints_json, show
-from identity_core.domain.dids.log import service_log
+from identity_core.domain.dids.logs import check_not_retired
 from identity_core.domain.dids.state import LogInvalid
 from identity_tlog.leaf import LogLeaf, ProvenEntry, verify_entry
 from identity_tlog.note import Checkpoint, Note, VerifierKey
@@ -127,7 +127,7 @@ def verify_file(
         if service is not None:
             logs, retired = _followed(proof, [*logs, *(one.key for one in known.logs)], service, service_did)
         proven = verify_entry(proof, known, logs=logs)
-        service_log.check_not_retired(retired, proven.leaf.entry, proven.leaf.index)
+        check_not_retired(retired, proven.leaf.entry, proven.leaf.index)
         if within is not None:
             proven.require_time(timedelta(seconds=within))
     show(_summary(proven) | {"unchecked": missing}, text=_text)
@@ -151,13 +151,19 @@ def _followed(
     raise refusal
 
 
-def _summary(proven: ProvenEntry) -> dict[str, Any]:
-    leaf, checkpoint = proven.leaf, proven.signed.checkpoint
+def entry_summary(leaf: LogLeaf) -> dict[str, Any]:
+    """Return the members that say which entry it is."""
     return {
         "did": leaf.did,
         "versionId": leaf.version,
         "transactionHash": leaf.transaction_hash,
         "recordedAt": times.printed(leaf.recorded_at),
+    }
+
+
+def _summary(proven: ProvenEntry) -> dict[str, Any]:
+    leaf, checkpoint = proven.leaf, proven.signed.checkpoint
+    return entry_summary(leaf) | {
         "origin": checkpoint.origin,
         "index": leaf.index,
         "treeSize": checkpoint.size,

@@ -8,7 +8,6 @@ from typing import Any
 import click
 from identity_commands.remote import session, url_option
 
-from identity_codec import times
 from identity_codec.multibase import base64url_encode
 from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, failing, show
@@ -16,7 +15,7 @@ from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint, Note
 from identity_tlog.proofs import Span, inclusion_spans, subtrees
 from identity_tlog.tree import Malformed, Refuted, leaf_hash, node_hash
-from identity_transparency.cli.ledger_prove import fetched_proof
+from identity_transparency.cli.ledger_prove import entry_summary, fetched_proof
 
 
 @click.command(name="show", cls=Command)
@@ -37,7 +36,7 @@ def show_tree(subject: str | None, url: str, version_id: int | None) -> None:
             nodes, entry = _peaks(checkpoint), None
         else:
             leaf, _, checkpoint, hashes = fetched_proof(http, subject, version_id, None)
-            nodes, entry = _path(leaf, checkpoint.size, hashes), _entry(leaf)
+            nodes, entry = _path(leaf, checkpoint.size, hashes), entry_summary(leaf)
     body = {
         "origin": checkpoint.origin,
         "treeSize": checkpoint.size,
@@ -46,15 +45,6 @@ def show_tree(subject: str | None, url: str, version_id: int | None) -> None:
         "nodes": nodes,
     }
     show(body, text=lambda one: "\n".join(drawn(one)))
-
-
-def _entry(leaf: LogLeaf) -> dict[str, Any]:
-    return {
-        "did": leaf.did,
-        "versionId": leaf.version,
-        "transactionHash": leaf.transaction_hash,
-        "recordedAt": times.printed(leaf.recorded_at),
-    }
 
 
 def _node(depth: int, span: Span, digest: bytes | None, *, given: bool) -> dict[str, Any]:

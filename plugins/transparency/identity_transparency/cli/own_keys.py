@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from identity_did_ids.entry import HASH
+
 from identity_codec import multikey
 from identity_core.cli.options import opened_part, refuse_absent
 from identity_core.cli.output import fail, fail_start, misused, show
-from identity_core.domain.dids.log.entry import HASH
 from identity_core.errors import IdentityError
 from identity_core.settings import Settings, StartError
 from identity_transparency.rotation import (

@@ -15,11 +15,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from identity_did_ids import service_log
+from identity_did_ids.service_keys import CHECKPOINT, Replacement, of_use
+from identity_did_ids.service_log import LogKeyHistory
+
 from identity_codec import ed25519, multikey
 from identity_codec.values import value_class
-from identity_core.domain.dids.log import service_log
-from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement, of_use
-from identity_core.domain.dids.log.service_log import LogKeyHistory
 from identity_tlog.leaf import LogLeaf, Recorded, check_recorded
 from identity_tlog.note import Checkpoint, Note, SignedCheckpoint, VerifierKey, open_checkpoint
 from identity_tlog.proofs import verify_consistency
@@ -145,7 +146,8 @@ def _earlier(origin: str, one: Replacement, sizes: Sequence[int]) -> EarlierKey:
 
 def read_service_log(did: str | None, leaves: Sequence[LogLeaf]) -> LogKeyHistory:
     """Return what the ``leaves`` state as the log of the service's own DID. Raises ``Refuted`` for that of another, ``LogInvalid``."""
-    history = service_log.read([leaf.entry for leaf in leaves])
+    entries = [leaf.entry for leaf in leaves]
+    history = service_log.read(entries)
     if history.did != did:
         raise Refuted(f"the service log is one of {history.did}")
     return history

@@ -16,8 +16,7 @@ from identity_commands import verify_log
 from identity_codec import multibase, strict_json, times
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
-from identity_core.domain.dids.log import service_log
-from identity_core.domain.dids.log.entry import signer_of
+from identity_core.domain.dids.logs import check_not_retired, signer_of
 from identity_core.domain.dids.state import LogInvalid
 from identity_tlog.leaf import LogLeaf, Recorded, check_recorded
 from identity_tlog.note import SignedCheckpoint, VerifierKey
@@ -113,7 +112,7 @@ def retired_keys(did: str, entries: Sequence[Recorded], signed: SignedCheckpoint
     check_recorded(did, entries, signed)
     history = read_service_log(did, [one.leaf for one in entries])
     for one in entries:
-        service_log.check_not_retired(history.retired, one.leaf.entry, one.leaf.index)
+        check_not_retired(history.retired, one.leaf.entry, one.leaf.index)
     return history.retired
 
 
@@ -130,7 +129,7 @@ def verify_history(
             raise Refuted(f"the log is one of {verified.did}")
         deactivated = verified.deactivated
         for one in entries:
-            service_log.check_not_retired(retired, one.leaf.entry, one.leaf.index)
+            check_not_retired(retired, one.leaf.entry, one.leaf.index)
     return ProvenHistory(did, len(entries), deactivated, entries[0].leaf, entries[-1].leaf, signed)
 
 
@@ -154,7 +153,7 @@ def require_places(did: str, lines: Sequence[bytes], placed: Sequence[LogLeaf], 
         if size is None or (bounds and min(bounds) < size):
             continue
         if version in places:
-            service_log.check_not_retired(retired, line, places[version])
+            check_not_retired(retired, line, places[version])
         raise LogInvalid(
             f"The entry is signed by a retired key, and nothing places it below leaf {size}.", details={"line": version}
         )

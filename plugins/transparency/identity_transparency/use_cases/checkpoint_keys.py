@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from identity_did_ids import service_log
+from identity_did_ids.service_keys import CHECKPOINT, Replacement, read_replacements
+
 from identity_codec import multikey
 from identity_codec.values import value_class
-from identity_core.domain.dids.log import service_log
-from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement, read_replacements
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import StorageMismatch
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
-from identity_core.use_cases.dids.log_keys import ServiceName, public_key
-from identity_core.use_cases.dids.service_log import find_service
+from identity_core.use_cases.dids.log_keys import public_key
 from identity_transparency.domain.checkpoint_keys import (
     CheckpointKeys,
     EarlierKey,
@@ -29,6 +29,7 @@ from identity_transparency.domain.checkpoint_keys import (
     succession_text,
     verifier_key,
 )
+from identity_transparency.use_cases.follow import ServiceName, find_service
 
 OVERLAP: Final = timedelta(days=30)
 
@@ -91,7 +92,8 @@ class ReadCheckpointKeys:
 
     async def _read(self, lines: tuple[LedgerEntry, ...]) -> CheckpointKeys | None:
         try:
-            history = service_log.read([line.entry for line in lines])
+            entries = [line.entry for line in lines]
+            history = service_log.read(entries)
         except LogInvalid as error:
             raise StorageMismatch(f"The service log does not hold: {error}") from error
         keys = keys_listed(self.origin, history.replaced, [line.receipt.sequence - 1 for line in lines])

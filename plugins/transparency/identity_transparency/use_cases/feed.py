@@ -49,7 +49,6 @@ class CheckpointWitness(Protocol):
 
         Ends within ten seconds or so. Raises ``Stale`` with the size of what it cosigned last, ``WitnessFailed``.
         """
-        ...
 
 
 @dataclass(slots=True)

@@ -11,8 +11,9 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from identity_did_ids.service_log import LogKeyHistory
+
 from identity_codec.values import value_class
-from identity_core.domain.dids.log.service_log import LogKeyHistory
 from identity_core.errors import LedgerUnavailable, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld

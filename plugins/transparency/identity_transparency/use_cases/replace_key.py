@@ -12,11 +12,12 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Final
 
+from identity_did_ids.service_keys import TYPE, Replacement, newest, of_use, since_theft
+
 from identity_codec import multikey
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import replace, value_class
-from identity_core.domain.dids.log.service_keys import TYPE, Replacement, newest, of_use, since_theft
-from identity_core.use_cases.dids.log_keys import FRESH_SECONDS
+from identity_transparency.use_cases.follow import FRESH_SECONDS
 from identity_transparency.use_cases.service_log import ServiceLog
 
 NONCE_BYTES: Final = 32

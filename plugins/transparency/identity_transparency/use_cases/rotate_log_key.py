@@ -12,19 +12,19 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from identity_did_ids.service_log import LogKeyHistory
+
 from identity_codec import ed25519, multikey
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.dids.changes import RetireLogKey, RotateLogKey
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log.entry import signer_of
-from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
-from identity_core.domain.dids.log.service_log import LogKeyHistory
+from identity_core.domain.dids.logs import LogKeys, key_hash, signer_of
 from identity_core.errors import DidMethodNotSupported, DidQuarantined, InvalidDocument, InvalidRequest
 from identity_core.ports.repositories import IndexRows
-from identity_core.use_cases.dids.log_keys import FRESH_SECONDS, LOG_KEY, name_of, public_key
-from identity_core.use_cases.dids.service_log import PAGE
+from identity_core.use_cases.dids.log_keys import LOG_KEY, name_of, public_key
+from identity_transparency.use_cases.follow import FRESH_SECONDS, PAGE
 from identity_transparency.use_cases.service_log import ServiceLog
 
 HANDED_ON_PER_SECOND: Final = 100.0

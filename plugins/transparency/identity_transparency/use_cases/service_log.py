@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
+from identity_did_ids.service_log import LogKeyHistory
+
 from identity_client import challenge
 from identity_client.challenge import DID_AUTH
 from identity_codec import multikey
@@ -16,14 +18,13 @@ from identity_core.domain.dids import keys, requests
 from identity_core.domain.dids.changes import Authorization, Change, Create, Update
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.log.log_keys import LogKeys
-from identity_core.domain.dids.log.service_log import LogKeyHistory
+from identity_core.domain.dids.logs import LogKeys
 from identity_core.errors import StorageMismatch
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import PreRotatingDidMethod
 from identity_core.use_cases.dids.commit import TICK, DidWriter
-from identity_core.use_cases.dids.log_keys import SERVICE_KEY, FollowServiceLog, ServiceName, SignedEntry
-from identity_core.use_cases.dids.service_log import find_service
+from identity_core.use_cases.dids.log_keys import SERVICE_KEY, SignedEntry
+from identity_transparency.use_cases.follow import FollowServiceLog, ServiceName, find_service
 
 CHALLENGE_SECONDS: Final = 300
 

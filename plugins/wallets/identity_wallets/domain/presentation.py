@@ -12,7 +12,7 @@ from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from identity_codec.jose import ES256
+from identity_codec.jose import ES256, LEEWAY
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_wallets.domain.claims import FORMAT
@@ -24,8 +24,6 @@ AUDIENCE: Final = "https://self-issued.me/v2"
 """Of a request to a wallet that nobody knows beforehand (OpenID4VP 1.0 §5.8)."""
 
 LIFE: Final = timedelta(minutes=10)
-LEEWAY: Final = timedelta(seconds=60)
-"""How far an issuer's clock may be ahead of ours."""
 
 
 @value_class

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_did_ids import evidence
 
 from identity_client.challenge import Challenge, hash_body, origin_field
 from identity_codec import ed25519, multibase
 from identity_codec.values import replace
-from identity_core.domain.dids import challenge, evidence, keys
+from identity_core.domain.dids import challenge, keys
 from identity_core.domain.dids.challenge import ChallengeKey, ChallengeScope, SignedHeader
 from identity_core.domain.dids.changes import AddVerificationMethod, Deactivate, SetAlsoKnownAs, Update
 from identity_core.domain.dids.did import Did

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
+from identity_did_ids import entry
 from identity_records.audit import audit_of
 from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline
@@ -18,7 +19,6 @@ from identity_core.domain.callers import Caller
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import CredentialStatus, StatusPurpose
 from identity_core.domain.credentials.schema import Schema
-from identity_core.domain.dids.log import entry
 from identity_core.errors import (
     Conflict,
     CredentialNotFound,

@@ -12,6 +12,8 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from identity_did_ids.chain import Chain
+from identity_did_ids.evolution import Rules
 from identity_kit.conformance.controller import BIRTH, Controller, Life, WalletSigner
 
 from identity_client import challenge
@@ -31,14 +33,13 @@ from identity_core.domain.dids.changes import (
     Update,
 )
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log.chain import Chain, fold
+from identity_core.domain.dids.logs import fold
 from identity_core.domain.dids.state import DidState
 from identity_core.errors import DidDeactivated, Forbidden, InvalidDocument
 
 
 def in_force(states: Sequence[DidState], time: datetime) -> DidState | None:
-    """What ``versionTime`` selects by definition: the highest version whose printed second is not later."""
+    """Return the version that ``versionTime`` selects by definition: the highest version whose printed second is not later."""
     second = time.astimezone(UTC).replace(microsecond=0)
     return next((state for state in reversed(states) if state.updated_at.replace(microsecond=0) <= second), None)
 
@@ -106,7 +107,7 @@ def change_of(kind: str, life: Life, pick: int, grace: timedelta, at) -> Change:
 
 
 def as_of(states, time):
-    """What a reader finds who knows ``states`` and reads at ``time``: the written versions, and those that exist by definition."""
+    """Return the versions that a reader with ``states`` finds at ``time``: the written versions, and those that exist by definition."""
     return [*states, *history.expired(states[-1], time)]
 
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from identity_did_ids import evidence
+from identity_did_ids.evolution import Rules, evolve
 from identity_kit.conformance.controller import Controller, WalletSigner
 
 from identity_client import challenge
-from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,
@@ -27,7 +28,6 @@ from identity_core.domain.dids.changes import (
     UpdateService,
 )
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.evolution import Rules, evolve
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.state import DidState
 from identity_core.errors import (
@@ -60,7 +60,7 @@ class Walk:
     def key_ids(self) -> list[str]:
         return [method.id for method in self.state.document.methods]
 
-    def by(self, at: datetime, key: str | None = None, **options: object):
+    def authorize(self, at: datetime, key: str | None = None, **options: object):
         key = key or history.authentication_keys(self.state, at)[0]
         return self.hana.authorize(str(DID), key, at, **options)
 
@@ -70,7 +70,7 @@ class Walk:
 
     def update(self, *operations: object, at: datetime | None = None, key: str | None = None) -> DidState:
         at = at or self.state.updated_at + timedelta(minutes=1)
-        return self.then(Update(operations, self.by(at, key)), at)
+        return self.then(Update(operations, self.authorize(at, key)), at)
 
     def rotate(
         self,
@@ -82,7 +82,7 @@ class Walk:
     ) -> DidState:
         at = at or self.state.updated_at + timedelta(minutes=1)
         end = None if grace is None else at + grace
-        return self.then(Rotate(old or self.key_ids[0], new or self.hana.new_key(), end, self.by(at, key)), at)
+        return self.then(Rotate(old or self.key_ids[0], new or self.hana.new_key(), end, self.authorize(at, key)), at)
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_a_creation_is_the_first_and_only_the_first(walk: Walk) -> None:
     with pytest.raises(DidExists):
         evolve(walk.state, walk.creation, AT + DAY, rules=RULES, did=DID)
     with pytest.raises(DidNotFound):
-        evolve(None, Deactivate(walk.by(AT)), AT, rules=RULES)
+        evolve(None, Deactivate(walk.authorize(AT)), AT, rules=RULES)
 
 
 def test_services_come_change_and_go_in_one_version(walk: Walk) -> None:
@@ -209,7 +209,7 @@ def test_forward_security(walk: Walk) -> None:
     walk.then(Expire(), history.due(walk.state) or AT)
     at = walk.state.updated_at + DAY
     successor = walk.hana.key().public
-    spend = walk.by(at, recovery, scheme=challenge.RECOVERY_KEY)
+    spend = walk.authorize(at, recovery, scheme=challenge.RECOVERY_KEY)
     walk.then(Recover(walk.hana.new_key(), False, successor, spend), at)
     at += DAY
     for text in (
@@ -225,7 +225,7 @@ def test_forward_security(walk: Walk) -> None:
             walk.update(AddVerificationMethod(key), at=at)
         with pytest.raises(InvalidDocument):
             walk.rotate(new=key, at=at)
-        fresh = walk.by(at, successor, scheme=challenge.RECOVERY_KEY)
+        fresh = walk.authorize(at, successor, scheme=challenge.RECOVERY_KEY)
         with pytest.raises(InvalidDocument):
             walk.then(Recover(key, True, walk.hana.key().public, fresh), at)
         with pytest.raises(InvalidDocument):
@@ -315,7 +315,7 @@ FORBIDDEN_IN_GRACE: dict[str, Callable[[Walk, str], object]] = {
         AddService(A), AddVerificationMethod(walk.hana.new_key()), key=old
     ),
     "deactivate": lambda walk, old: walk.then(
-        Deactivate(walk.by(walk.state.updated_at + DAY / 2, old)), walk.state.updated_at + DAY / 2
+        Deactivate(walk.authorize(walk.state.updated_at + DAY / 2, old)), walk.state.updated_at + DAY / 2
     ),
 }
 
@@ -342,7 +342,7 @@ def test_where_grace_is_not_strict_it_may_do_all() -> None:
     walk.rotate(key=old)
     walk.rules = Rules(strict_grace=True)
     at = walk.state.updated_at + DAY / 4
-    walk.then(Deactivate(walk.by(at, old)), at)
+    walk.then(Deactivate(walk.authorize(at, old)), at)
 
 
 def test_after_grace_the_key_is_nobody(walk: Walk) -> None:
@@ -391,7 +391,7 @@ def test_recovery_drops_everything_or_adds(walk: Walk) -> None:
     walk.update(AddService(A), AddVerificationMethod(walk.hana.new_key("X25519KeyAgreementKey2020")))
     walk.rotate(grace=DAY)
     at = walk.state.updated_at + timedelta(minutes=1)
-    spend = walk.by(at, walk.state.recovery_key, scheme=challenge.RECOVERY_KEY)
+    spend = walk.authorize(at, walk.state.recovery_key, scheme=challenge.RECOVERY_KEY)
     new, successor = walk.hana.new_key(), walk.hana.key().public
     kept = evolve(walk.state, Recover(new, False, successor, spend), at, rules=RULES)
     assert len(kept.document.methods) == 4
@@ -410,16 +410,16 @@ def test_recovery_needs_the_recovery_key_and_a_good_successor(walk: Walk) -> Non
     assert recovery is not None
     new, successor = walk.hana.new_key(), walk.hana.key().public
     for refused in (
-        walk.by(at),
-        walk.by(at, scheme=challenge.RECOVERY_KEY),
-        walk.by(at, recovery),
-        walk.by(at, walk.hana.key().public, scheme=challenge.RECOVERY_KEY),
-        walk.by(at, recovery, scheme="recoverykey"),
-        walk.by(at, recovery, scheme=challenge.RECOVERY_KEY, purpose="update"),
+        walk.authorize(at),
+        walk.authorize(at, scheme=challenge.RECOVERY_KEY),
+        walk.authorize(at, recovery),
+        walk.authorize(at, walk.hana.key().public, scheme=challenge.RECOVERY_KEY),
+        walk.authorize(at, recovery, scheme="recoverykey"),
+        walk.authorize(at, recovery, scheme=challenge.RECOVERY_KEY, purpose="update"),
     ):
         with pytest.raises(AuthFailed):
             walk.then(Recover(new, True, successor, refused), at)
-    spend = walk.by(at, recovery, scheme=challenge.RECOVERY_KEY, purpose="recover")
+    spend = walk.authorize(at, recovery, scheme=challenge.RECOVERY_KEY, purpose="recover")
     for bad in (
         Recover(new, True, new.public, spend),
         Recover(new, True, recovery, spend),
@@ -438,7 +438,7 @@ def test_without_a_recovery_key_nothing_recovers() -> None:
     at = AT + DAY
     key = walk.hana.key().public
     with pytest.raises(AuthFailed):
-        walk.then(Recover(walk.hana.new_key(), True, key, walk.by(at, key, scheme=challenge.RECOVERY_KEY)), at)
+        walk.then(Recover(walk.hana.new_key(), True, key, walk.authorize(at, key, scheme=challenge.RECOVERY_KEY)), at)
 
 
 def test_deactivation_empties_the_document_and_ends_everything(walk: Walk) -> None:
@@ -447,7 +447,7 @@ def test_deactivation_empties_the_document_and_ends_everything(walk: Walk) -> No
     at = walk.state.updated_at + timedelta(minutes=1)
     recovery = walk.state.recovery_key
     assert recovery is not None
-    state = walk.then(Deactivate(walk.by(at)), at)
+    state = walk.then(Deactivate(walk.authorize(at)), at)
     assert state.deactivated
     assert state.document.to_json().keys() == {"@context", "id", "controller"}
     assert history.due(state) is None
@@ -455,12 +455,15 @@ def test_deactivation_empties_the_document_and_ends_everything(walk: Walk) -> No
     key = walk.creation.keys[0].public
     later = at + DAY
     for change in (
-        Update((AddService(A),), walk.by(later, key)),
-        Rotate(f"{DID}#{key}", walk.hana.new_key(), None, walk.by(later, key)),
+        Update((AddService(A),), walk.authorize(later, key)),
+        Rotate(f"{DID}#{key}", walk.hana.new_key(), None, walk.authorize(later, key)),
         Recover(
-            walk.hana.new_key(), True, walk.hana.key().public, walk.by(later, recovery, scheme=challenge.RECOVERY_KEY)
+            walk.hana.new_key(),
+            True,
+            walk.hana.key().public,
+            walk.authorize(later, recovery, scheme=challenge.RECOVERY_KEY),
         ),
-        Deactivate(walk.by(later, key)),
+        Deactivate(walk.authorize(later, key)),
         Expire(),
     ):
         with pytest.raises(DidDeactivated):
@@ -480,7 +483,7 @@ def test_a_version_holds_50_operations_and_a_did_10_update_keys(walk: Walk) -> N
 def test_time_goes_forward(walk: Walk, step: timedelta) -> None:
     at = walk.state.updated_at + step
     with pytest.raises(InvalidDocument, match="later"):
-        walk.then(Update((AddService(A),), walk.by(at + DAY)), at)
+        walk.then(Update((AddService(A),), walk.authorize(at + DAY)), at)
 
 
 def test_a_microsecond_is_enough(walk: Walk) -> None:
@@ -489,21 +492,21 @@ def test_a_microsecond_is_enough(walk: Walk) -> None:
 
 def test_the_challenge_of_a_change(walk: Walk) -> None:
     at = AT + DAY
-    fits = (walk.by(at), walk.by(at, purpose="update"))
+    fits = (walk.authorize(at), walk.authorize(at, purpose="update"))
     for authorization in fits:
         evolve(walk.state, Update((AddService(A),), authorization), at, rules=RULES)
     other = walk.hana.authorize(
         "did:ids:QmOtherOtherOtherOtherOtherOtherOtherOtherOthe", walk.creation.keys[0].public, at
     )
     for authorization in (
-        walk.by(at, purpose="rotate"),
-        walk.by(at, purpose="token"),
-        walk.by(at - timedelta(minutes=6)),
-        walk.by(at, lifetime=timedelta(seconds=0)),
-        walk.by(at, lifetime=timedelta(days=1, seconds=2)),
-        walk.by(at, scheme=challenge.RECOVERY_KEY),
-        replace(walk.by(at), challenge="didauth:v1"),
-        replace(walk.by(at), key="z6Mk"),
+        walk.authorize(at, purpose="rotate"),
+        walk.authorize(at, purpose="token"),
+        walk.authorize(at - timedelta(minutes=6)),
+        walk.authorize(at, lifetime=timedelta(seconds=0)),
+        walk.authorize(at, lifetime=timedelta(days=1, seconds=2)),
+        walk.authorize(at, scheme=challenge.RECOVERY_KEY),
+        replace(walk.authorize(at), challenge="didauth:v1"),
+        replace(walk.authorize(at), key="z6Mk"),
         other,
     ):
         with pytest.raises(AuthFailed):
@@ -515,14 +518,14 @@ def test_the_challenge_of_a_change_ends_at_its_end(walk: Walk) -> None:
     at = (AT + DAY).replace(microsecond=0)
     change = AddService(A)
     for lifetime in (timedelta(seconds=1), timedelta(seconds=86_400)):
-        evolve(walk.state, Update((change,), walk.by(at, lifetime=lifetime)), at, rules=RULES)
+        evolve(walk.state, Update((change,), walk.authorize(at, lifetime=lifetime)), at, rules=RULES)
     for lifetime in (timedelta(0), timedelta(seconds=86_401)):
         with pytest.raises(AuthFailed):
-            evolve(walk.state, Update((change,), walk.by(at, lifetime=lifetime)), at, rules=RULES)
+            evolve(walk.state, Update((change,), walk.authorize(at, lifetime=lifetime)), at, rules=RULES)
 
 
 def test_a_signature_is_one_of_its_key_over_the_challenge(walk: Walk) -> None:
-    good = walk.by(AT)
+    good = walk.authorize(AT)
     evidence.verify(good)
     for bad in (
         replace(good, signature=good.signature[:-1] + bytes([good.signature[-1] ^ 1])),
@@ -545,7 +548,7 @@ def test_a_spent_challenge_is_forgotten_at_its_end() -> None:
 
 def test_a_challenge_is_spent_until_it_expires(walk: Walk) -> None:
     at = AT + DAY
-    authorization = walk.by(at)
+    authorization = walk.authorize(at)
     walk.then(Update((AddService(A),), authorization), at)
     with pytest.raises(AuthFailed):
         walk.then(Update((RemoveService("a"),), authorization), at + timedelta(seconds=1))
@@ -559,7 +562,7 @@ def test_the_same_key_controls_two_dids_but_a_challenge_only_one(walk: Walk) -> 
     twin = evolve(None, walk.creation, AT, rules=RULES, did=other)
     at = AT + DAY
     with pytest.raises(AuthFailed):
-        evolve(twin, Deactivate(walk.by(at)), at, rules=RULES)
+        evolve(twin, Deactivate(walk.authorize(at)), at, rules=RULES)
 
 
 def test_create_is_pure_in_its_arguments() -> None:

@@ -8,25 +8,25 @@ the documents.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from identity_client.data_integrity import check_signature, signer_of_proof
 from identity_codec import times
+from identity_codec.multibase import base58btc_encode
 from identity_codec.values import replace, value_class
-from identity_core.domain.dids import comparison, evidence, evolution
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Create, Deactivate, SetStrictEvidence, has_step
 from identity_core.domain.dids.did import SERVICE_CONTEXTS, Did
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log import change_json, log_keys
-from identity_core.domain.dids.log import entry as entries
-from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
-from identity_core.domain.dids.log.log_keys import LogKeys
+from identity_core.domain.dids.logs import LogKeys, multihash
 from identity_core.domain.dids.state import MAX_RECOVERY_WINDOW, RECOVERY_WINDOW, DidState, LogInvalid
 from identity_core.errors import IdentityError, InvalidDid, InvalidDocument
+from identity_did_ids import change_json, evidence, evolution, log_keys, past
+from identity_did_ids import entry as entries
+from identity_did_ids.entry import PLACEHOLDER, Entry, EntryBody
+from identity_did_ids.evolution import Rules
 
 _STRICT_GRACE: Final = "strictGrace"
 STRICT_EVIDENCE: Final = "strictEvidence"
@@ -130,7 +130,7 @@ class DraftedEntry:
 
     def sealed(self, signature: bytes) -> bytes:
         """The finished entry, as JCS: one entry has one form."""
-        proof = self.config | {"proofValue": entries.proof_value(signature)}
+        proof = self.config | {"proofValue": base58btc_encode(signature)}
         return self.body.octets(self.version_id, entries.canonical_plain(proof))
 
 
@@ -167,17 +167,17 @@ class Chain:
         # Only a body that the controller signed may hold anything, and a first entry has none.
         body = EntryBody.of(parameters, document.to_json(), times.printed_exactly(at), has_body=state is not None)
         if state is None:
-            scid = entries.multihash(body.octets(PLACEHOLDER))
+            scid = multihash(body.octets(PLACEHOLDER))
             body = body.named(scid)
             did, document = Did(f"did:{self.method}:{scid}", self.method, scid), document.named(PLACEHOLDER, scid)
         octets = body.octets(did.identifier if state is None else f"{state.version_id}-{state.entry_hash}")
         offered = evidence.possessions(change)
         if len(octets) > MAX_ENTRY - _PROOF_ROOM - _POSSESSION_ROOM * len(offered):
             raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})
-        known = None if state is None else comparison.known_before(state, after)
+        known = None if state is None else past.known_before(state, after)
         proofs = evidence.require_possession(str(did), known, document, offered)
         proven = _proven(after, document, proofs)
-        after = replace(after, did=did, document=document, entry_hash=entries.multihash(octets), proven_keys=proven)
+        after = replace(after, did=did, document=document, entry_hash=multihash(octets), proven_keys=proven)
         return DraftedEntry.of(body, after, signer, proofs)
 
     def _parameters(self, change: Change, said: LogKeys | None) -> dict[str, Any]:
@@ -191,13 +191,13 @@ class Chain:
             case _:
                 return keys
 
-    def apply(self, state: DidState | None, octets: bytes) -> DidState:
+    def apply(self, state: DidState | None, entry: bytes) -> DidState:
         """The state after the entry. Raises ``LogInvalid`` with the ``version`` in its details, ``HistoryNeeded``."""
         try:
-            if len(octets) > MAX_ENTRY:
+            if len(entry) > MAX_ENTRY:
                 raise LogInvalid("The entry is too large.")
-            entry = entries.parse_canonical(octets)
-            return self._first(entry) if state is None else self._next(state, entry)
+            read = entries.parse_canonical(entry)
+            return self._first(read) if state is None else self._next(state, read)
         except history.HistoryNeeded:
             raise
         except (IdentityError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -265,7 +265,7 @@ class Chain:
         signer = entries.check_proof(proof, entry.body, signers)
         begins, proofs = _POSSESSION in entry.parameters["change"], entries.read_possessions(proof)
         if begins or before.proven_keys is not None:
-            known = None if state is None else comparison.known_before(state, after)
+            known = None if state is None else past.known_before(state, after)
             evidence.require_possession(str(after.did), known, after.document, proofs)
             after = replace(after, proven_keys=_proven(after, after.document, proofs))
         if (begins and before.proven_keys is not None) or (proofs and after.proven_keys is None):
@@ -286,15 +286,3 @@ def _proven(after: DidState, document: DidDocument, proofs: Iterable[str]) -> tu
     have the same state."""
     known = {*(after.proven_keys or ()), *proofs}
     return tuple(sorted(known.intersection([method.multibase for method in document.methods]))) if known else ()
-
-
-def fold(apply: Callable[[DidState | None, bytes], DidState], lines: Iterable[bytes]) -> Iterator[DidState]:
-    """The states after each line, by a method's ``apply``. Raises ``LogInvalid`` with the ``line`` in its details."""
-    state: DidState | None = None
-    for place, line in enumerate(lines, start=1):
-        try:
-            after = apply(state, line)
-            state = history.remembering(after) if state is None else after
-        except LogInvalid as error:
-            raise LogInvalid(str(error), details={"line": place}) from error
-        yield state

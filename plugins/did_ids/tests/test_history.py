@@ -3,9 +3,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from identity_did_ids.evolution import Rules, evolve
 from identity_kit.conformance.controller import Controller, WalletSigner
 
-from identity_core.domain.dids import comparison
+from identity_core.domain.dids import logs
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,
@@ -21,7 +22,6 @@ from identity_core.domain.dids.changes import (
     UpdateService,
 )
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.evolution import Rules, evolve
 from identity_core.domain.dids.state import DidState, SpentChallenge
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -43,22 +43,22 @@ def update(state: DidState, *operations: object) -> DidState:
 
 
 def test_what_a_creation_changes() -> None:
-    assert comparison.changes(None, create()) == (f"keyAdded #{FIRST.public}", "serviceAdded #a", "recoveryKeyChanged")
+    assert logs.changes(None, create()) == (f"keyAdded #{FIRST.public}", "serviceAdded #a", "recoveryKeyChanged")
 
 
 def test_what_updates_change() -> None:
     state = create()
     key = HANA.new_key()
     after = update(state, AddVerificationMethod(key), UpdateService(NewService("A", "https://b.example/", "a")))
-    assert comparison.changes(state, after) == (f"keyAdded #{key.public}", "serviceUpdated #a")
+    assert logs.changes(state, after) == (f"keyAdded #{key.public}", "serviceUpdated #a")
     last = update(
         after, RemoveVerificationMethod(f"{DID}#{key.public}"), RemoveService("a"), SetAlsoKnownAs(("did:x:a",))
     )
-    assert comparison.changes(after, last) == (f"keyRemoved #{key.public}", "serviceRemoved #a", "alsoKnownAsChanged")
-    assert comparison.changes(last, update(last, AddService(NewService("B", "https://b.example/", "b")))) == (
+    assert logs.changes(after, last) == (f"keyRemoved #{key.public}", "serviceRemoved #a", "alsoKnownAsChanged")
+    assert logs.changes(last, update(last, AddService(NewService("B", "https://b.example/", "b")))) == (
         "serviceAdded #b",
     )
-    assert comparison.changes(last, last) == ()
+    assert logs.changes(last, last) == ()
 
 
 def test_what_a_rotation_and_its_end_change() -> None:
@@ -69,12 +69,12 @@ def test_what_a_rotation_and_its_end_change() -> None:
     rotated = evolve(
         state, Rotate(f"{DID}#{FIRST.public}", new, at + timedelta(days=1), authorization), at, rules=Rules()
     )
-    assert comparison.changes(state, rotated) == (
+    assert logs.changes(state, rotated) == (
         f"keyAdded #{new.public}",
         f"keyRevoked #{FIRST.public} at 2026-01-03T03:05:05Z",
     )
     (end,) = history.expired(rotated, at + timedelta(days=1))
-    assert comparison.changes(rotated, end) == (f"keyExpired #{FIRST.public}",)
+    assert logs.changes(rotated, end) == (f"keyExpired #{FIRST.public}",)
     assert (end.operation, end.key_id, end.entry_hash) == ("keyExpired", None, "")
 
 
@@ -82,7 +82,7 @@ def test_what_a_deactivation_changes() -> None:
     state = create()
     at = AT + timedelta(minutes=1)
     after = evolve(state, Deactivate(HANA.authorize(str(DID), FIRST.public, at)), at, rules=Rules())
-    assert comparison.changes(state, after) == (f"keyRemoved #{FIRST.public}", "serviceRemoved #a", "deactivated")
+    assert logs.changes(state, after) == (f"keyRemoved #{FIRST.public}", "serviceRemoved #a", "deactivated")
 
 
 def test_a_state_goes_to_the_index_and_back() -> None:

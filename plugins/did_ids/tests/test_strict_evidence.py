@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from identity_commands.verify_log import verify
+from identity_did_ids.chain import Chain
+from identity_did_ids.evolution import Rules
 from identity_kit.conformance.controller import Controller, Life, WalletSigner
 
 from identity_codec.values import replace
 from identity_core.domain.dids import requests
 from identity_core.domain.dids.changes import AddService, Authorization, Deactivate, NewService, Rotate, Update
-from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log.chain import Chain
 from identity_core.domain.dids.state import DidState, state_from_json, state_to_json
 from identity_core.errors import AuthFailed, Forbidden, InvalidDocument
 

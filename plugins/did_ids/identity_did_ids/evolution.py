@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from identity_codec.values import replace, value_class
-from identity_core.domain.dids import comparison, evidence, keys
 from identity_core.domain.dids import document as documents
+from identity_core.domain.dids import keys
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,
@@ -38,11 +38,12 @@ from identity_core.domain.dids.changes import (
 )
 from identity_core.domain.dids.did import SERVICE_CONTEXTS, Did
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.dids.evidence import Authorized
 from identity_core.domain.dids.keys import Key, PublicKey
-from identity_core.domain.dids.revision import Revision
 from identity_core.domain.dids.state import DidState, digest
 from identity_core.errors import DidDeactivated, DidExists, DidNotFound, InvalidDocument, VersionConflict
+from identity_did_ids import evidence, past
+from identity_did_ids.evidence import Authorized
+from identity_did_ids.revision import Revision
 
 MAX_UPDATE_KEYS: Final = 10
 MAX_OPERATIONS: Final = 50
@@ -129,7 +130,7 @@ def evolve(state: DidState | None, change: Change, at: datetime, *, rules: Rules
 
 
 def _of_log_key(state: DidState, change: OfLogKey, at: datetime) -> DidState:
-    """The same DID. Which key signs is for the log to say (``log.log_keys``)."""
+    """The same DID. Which key signs is for the log to say (``log_keys``)."""
     if isinstance(change, RetireLogKey):
         PublicKey.parse(keys.ED25519.name, change.multikey)
         if digest(change.multikey) not in state.retired_keys or change.multikey in state.update_keys:
@@ -158,7 +159,7 @@ def _authorized(state: DidState, change: Authorized, at: datetime, rules: Rules)
             operation, document = history.KEY_ROTATED, _rotate(state, change, at, rules)
         case Recover():
             restored, recovery_key = change.restore_version, change.recovery_key
-            start = comparison.restorable(state, state.version_id if restored is None else restored, at)
+            start = past.restorable(state, state.version_id if restored is None else restored, at)
             operation, document = history.RECOVERED, _recover(state, change, start.document, rules)
             if restored is not None:
                 back = {digest(method.multibase) for method in document.methods}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from identity_did_ids import evidence
 from identity_kit.conformance.controller import Controller
 
 from identity_bbs import core, interface
@@ -11,7 +12,6 @@ from identity_bbs.bls12381 import select
 from identity_bbs.suite import ciphersuite
 from identity_client import possession
 from identity_codec import multikey
-from identity_core.domain.dids import evidence
 from identity_core.domain.dids.changes import Create
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
 from identity_core.domain.dids.keys import Key

@@ -19,7 +19,7 @@ from identity_core.domain.dids import keys
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.dids.log.entry import multihash
+from identity_core.domain.dids.logs import multihash
 from identity_core.domain.dids.state import DidState
 from identity_core.errors import InvalidDocument
 

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 from identity_commands.verify_log import verify
+from identity_did_ids.chain import Chain
+from identity_did_ids.evolution import Rules
 from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
 
 from identity_core.domain.dids.changes import (
@@ -31,10 +33,8 @@ from identity_core.domain.dids.changes import (
     UpdateService,
 )
 from identity_core.domain.dids.did import DIDCOMM, SERVICE_CONTEXTS
-from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.keys import Key, default_purposes
-from identity_core.domain.dids.log.chain import Chain, fold
-from identity_core.domain.dids.log.log_keys import LogKeys
+from identity_core.domain.dids.logs import LogKeys, fold
 from identity_core.domain.dids.state import LogInvalid
 from tests.client.own_logs import rewritten
 
@@ -179,7 +179,7 @@ def test_contexts_of_another_form_are_refused(change: Callable[[Any], object]) -
 
 
 def test_the_end_of_a_grace_period_brings_no_context() -> None:
-    """It was in force before its entry was written."""
+    """The version was in force before its entry was written."""
     life = HanasLife(OLD, HUB)
     at = life.later()
     end = at.replace(microsecond=0) + timedelta(hours=1)

@@ -11,7 +11,7 @@ from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import BIRTH, Controller, Life
 
 from identity_client import challenge
-from identity_core.domain.dids import comparison
+from identity_core.domain.dids import logs
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,
@@ -79,7 +79,7 @@ def test_document_is_of_named_version() -> None:
     assert multibases(after)[:-1] == multibases(robbed.good)
     assert robbed.theirs.public not in multibases(after)
     assert (after.version_id, after.operation, after.restored) == (7, history.RECOVERED, 2)
-    assert comparison.changes(robbed.states[-2], after)[0] == "versionRestored 2"
+    assert logs.changes(robbed.states[-2], after)[0] == "versionRestored 2"
     # In line: the log is one chain, for who has nothing but the log too.
     checked = verify(b"\n".join(robbed.entries))
     assert (checked.versions, checked.document) == (7, after.document.to_json())
@@ -120,7 +120,7 @@ def test_with_revoke_all_the_new_key_alone_is_left() -> None:
 
 @pytest.mark.parametrize("window", [None, HOUR, timedelta(days=30)], ids=str)
 def test_the_window_ends_at_its_second(window: timedelta | None) -> None:
-    """It begins when the version was replaced, which for version 2 is the time of version 3."""
+    """The window begins when the version was replaced, which for version 2 is the time of version 3."""
     robbed = Robbed(window)
     length = window or history.RECOVERY_WINDOW
     change = robbed.recovery(2)[0]

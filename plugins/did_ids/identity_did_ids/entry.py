@@ -16,9 +16,10 @@ from typing import Any, Final
 import orjson
 
 from identity_client import data_integrity
-from identity_client.data_integrity import CRYPTOSUITE, PROOF_PURPOSE, PROOF_TYPE, signer_of_proof
+from identity_client.data_integrity import signer_of_proof
 from identity_codec import jcs, multibase, strict_json, times
 from identity_codec.values import value_class
+from identity_core.domain.dids.logs import multihash
 from identity_core.domain.dids.state import LogInvalid
 
 MEMBERS: Final = frozenset({"versionId", "versionTime", "parameters", "state", "proof"})
@@ -28,7 +29,6 @@ HASH: Final = re.compile(r"Qm[1-9A-HJ-NP-Za-km-z]{44}", re.ASCII)
 """What a base58btc multihash of SHA-256 looks like: always 46 characters."""
 
 _VERSION_ID: Final = re.compile(rf"([1-9][0-9]{{0,9}})-({HASH.pattern})", re.ASCII)
-_SHA256: Final = b"\x12\x20"
 
 
 @value_class
@@ -129,11 +129,6 @@ def _read(value: Any) -> Entry:
     return Entry(int(match[1]), match[2], version_time, time, value["parameters"], value["state"], proofs, body)
 
 
-def multihash(octets: bytes) -> str:
-    """Base58btc of the multihash of the SHA-256 of ``octets``: 46 characters."""
-    return multibase.base58_encode(_SHA256 + hashlib.sha256(octets).digest())
-
-
 def check_first_hash(entry: Entry, scid: str) -> None:
     """The identifier is the hash of the first entry, with a placeholder wherever the identifier stands; the entry's own hash
     covers the same with the identifier put in, and without proof."""
@@ -153,13 +148,7 @@ def check_next_hash(entry: Entry, predecessor: str) -> None:
 def proof_config(signer: str, created: str, possessions: Mapping[str, bytes] | None = None) -> dict[str, Any]:
     """A proof without its value. ``signer`` is an Ed25519 multikey; ``possessions`` are the proofs of BBS keys by multikey. They
     stand here because they name the DID, which is the hash of everything else in its first entry."""
-    config: dict[str, Any] = {
-        "type": PROOF_TYPE,
-        "cryptosuite": CRYPTOSUITE,
-        "verificationMethod": f"did:key:{signer}#{signer}",
-        "created": created,
-        "proofPurpose": PROOF_PURPOSE,
-    }
+    config = data_integrity.proof_config(signer, created)
     if possessions:
         config["possession"] = {key: multibase.base64url_encode(proof) for key, proof in possessions.items()}
     return config
@@ -176,11 +165,6 @@ def read_possessions(proof: Mapping[str, Any]) -> dict[str, bytes]:
 def signing_input(config: Mapping[str, Any], octets: bytes) -> bytes:
     """Return ``data_integrity.proof_input`` of a configuration that ``proof_config`` has made, and a document that is canonical already."""
     return hashlib.sha256(canonical_plain(config)).digest() + hashlib.sha256(octets).digest()
-
-
-def proof_value(signature: bytes) -> str:
-    """The multibase form of a signature."""
-    return multibase.base58btc_encode(signature)
 
 
 def check_proof(
@@ -200,15 +184,6 @@ def signer(proof: Mapping[str, Any]) -> str:
         return signer_of_proof(proof)
     except ValueError as error:
         raise LogInvalid(str(error)) from error
-
-
-def signer_of(octets: bytes) -> str | None:
-    """The multikey that the proof of an entry names, checked or not; None where the bytes are no entry of a log."""
-    try:
-        value: Any = orjson.loads(octets)
-        return signer_of_proof(value["proof"][0])
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-        return None
 
 
 def canonical(value: Any) -> bytes:

@@ -10,11 +10,11 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from identity_did_ids import foreign
 
 from identity_core.api import caching
 from identity_core.api.caching import RESOLUTION_MEDIA, resolution
 from identity_core.api.contract import load_document
-from identity_core.domain.dids import foreign
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDocument
@@ -29,13 +29,13 @@ DID = Did.parse("did:web:a.example")
 SCHEMAS = load_document().value["components"]["schemas"]
 
 
-def of(**members: Any) -> dict[str, Any]:
+def state_of(**members: Any) -> dict[str, Any]:
     return {"@context": ["https://www.w3.org/ns/did/v1"], "id": str(DID)} | members
 
 
 def test_the_document_is_kept_whole_and_trusted_in_nothing() -> None:
     key = {"id": "#k", "type": "Multikey", "controller": "x", "publicKeyMultibase": "z6Mk", "extra": [1]}
-    members = of(verificationMethod=[key], authentication=["#k"], any={"deep": [None, 1.5]})
+    members = state_of(verificationMethod=[key], authentication=["#k"], any={"deep": [None, 1.5]})
     state = foreign.found(DID, members, AT)
     assert state.document.to_json() == members
     assert json.loads(state.document.octets) == members
@@ -45,7 +45,7 @@ def test_the_document_is_kept_whole_and_trusted_in_nothing() -> None:
 
 def test_another_document_is_another_entity() -> None:
     tags = set()
-    for members in (of(), of(alsoKnownAs=["urn:x"])):
+    for members in (state_of(), state_of(alsoKnownAs=["urn:x"])):
         state = foreign.found(DID, members, AT)
         found = Resolution(IndexedVersion(state, None), False, None, 1, None, None)
         tags |= {resolution(found, media, 0, ResolveDidQuery(), AT).etag for media in RESOLUTION_MEDIA}
@@ -82,10 +82,10 @@ def valid(name: str, value: Any) -> bool:
 @given(st.dictionaries(st.sampled_from(NAMES), st.one_of(TEXTS, st.lists(ITEMS, max_size=2)), max_size=4))
 def test_what_is_taken_is_what_the_interface_describes(members: dict[str, Any]) -> None:
     try:
-        foreign.found(DID, of(**members), AT)
+        foreign.found(DID, state_of(**members), AT)
     except InvalidDocument:
         return
-    assert valid("ResolvedDidDocument", of(**members))
+    assert valid("ResolvedDidDocument", state_of(**members))
 
 
 SHAPES = {"document": "ResolvedDidDocument", "result": "W3cDidResolution"}
@@ -112,4 +112,4 @@ def test_no_other_form_is_taken(name: str) -> None:
 
 def test_the_document_of_another_did_is_refused() -> None:
     with pytest.raises(InvalidDocument):
-        foreign.found(DID, of(id="did:web:b.example"), AT)
+        foreign.found(DID, state_of(id="did:web:b.example"), AT)

@@ -12,37 +12,16 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from identity_codec.values import replace, value_class
+from identity_codec.values import replace
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import Change, Create, Deactivate, Expire, OfLogKey, RetireLogKey, RotateLogKey
 from identity_core.domain.dids.keys import PublicKey
-from identity_core.domain.dids.log.entry import HASH, multihash
+from identity_core.domain.dids.logs import NEXT_KEY_HASHES, UPDATE_KEYS, LogKeys, key_hash
 from identity_core.domain.dids.state import DidState, LogInvalid, digest
 from identity_core.errors import InvalidDocument
+from identity_did_ids.entry import HASH
 
-UPDATE_KEYS: Final = "updateKeys"
-NEXT_KEY_HASHES: Final = "nextKeyHashes"
 MAX_KEYS: Final = 10
-
-
-@value_class
-class LogKeys:
-    """The log keys that an entry states: ``update_keys`` are Ed25519 multikeys, ``next_key_hashes`` the ``key_hash`` of
-    those that the next entry may name."""
-
-    update_keys: tuple[str, ...]
-    next_key_hashes: tuple[str, ...] = ()
-
-    def parameters(self) -> dict[str, Any]:
-        """As members of an entry's ``parameters``."""
-        return {UPDATE_KEYS: [*self.update_keys], NEXT_KEY_HASHES: [*self.next_key_hashes]}
-
-
-# Of the few keys of the service, for every entry again.
-@lru_cache(maxsize=256)
-def key_hash(multikey: str) -> str:
-    """Base58btc of the multihash of the SHA-256 of the multikey's text."""
-    return multihash(multikey.encode())
 
 
 def standing(state: DidState) -> LogKeys:

@@ -9,10 +9,11 @@ are read from that body, and are not said a second time.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, Final
 
 from identity_codec import multibase, times
-from identity_core.domain.dids import requests
+from identity_core.domain.dids import keys, requests
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,
@@ -39,6 +40,7 @@ from identity_core.domain.dids.changes import (
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.state import LogInvalid
+from identity_core.domain.inputs import optional_time
 from identity_core.errors import InvalidDocument
 
 Json = dict[str, Any]
@@ -232,3 +234,43 @@ _OPERATIONS: Final[dict[str, Callable[[Json], Operation]]] = {
     "removeVerificationMethod": lambda value: RemoveVerificationMethod(_text(value["keyId"])),
     "setAlsoKnownAs": lambda value: SetAlsoKnownAs(tuple(_text(name) for name in value["alsoKnownAs"])),
 }
+
+
+def asks_for(body: requests.Body, change: Update | Rotate | Recover, did: str) -> bool:
+    """Whether ``change`` is what ``body`` asks for. A key that the body leaves to the service may be any of its type. Raises
+    what a body that no service accepts makes of itself: ``IdentityError``, ``KeyError``, ``TypeError``, ``ValueError``,
+    ``AttributeError``."""
+    match change:
+        case Update():
+            return requests.operations(body, did) == change.operations
+        case Rotate():
+            return _asks_to_rotate(body, change, did)
+        case Recover():
+            return _asks_to_recover(body, change)
+
+
+def _asks_to_rotate(body: requests.Body, change: Rotate, did: str) -> bool:
+    new, end = change.new_key, optional_time(body.get("revokeOldAfter"), "revokeOldAfter")
+    return (
+        requests.absolute_key_id(body["oldKeyId"], did) == change.old_key_id
+        and keys.key_type(body["newKeyType"]).name == new.type
+        and body.get("newPublicKeyMultibase", new.public) == new.public
+        and tuple(body.get("purpose", ())) == new.purposes
+        and _second(end) == _second(change.revoke_at)
+    )
+
+
+def _asks_to_recover(body: requests.Body, change: Recover) -> bool:
+    new, successor = body["newAuthenticationKey"], body.get("newRecoveryKey")
+    kind = keys.key_type(new["type"]).name
+    return (
+        Key(kind, new["publicKeyMultibase"], keys.default_purposes(kind, primary=True)) == change.new_key
+        and body.get("revokeAllExistingKeys", False) is change.revoke_all
+        and body.get("restoreVersion") == change.restore_version
+        and (successor is None or successor["publicKeyMultibase"] == change.recovery_key)
+    )
+
+
+def _second(time: datetime | None) -> datetime | None:
+    # Entries say times in whole seconds.
+    return None if time is None else time.replace(microsecond=0)

@@ -49,7 +49,7 @@ def old_life() -> Life:
     return life
 
 
-def born(hana: Controller) -> tuple[Item, DidState, str]:
+def first_entry(hana: Controller) -> tuple[Item, DidState, str]:
     """The first entry of a DID with a BBS key."""
     key = hana.new_key(BLS)
     entry = LOG_KEY.seal(
@@ -59,7 +59,7 @@ def born(hana: Controller) -> tuple[Item, DidState, str]:
 
 
 def test_proof_stands_beside_signature_and_not_in_document() -> None:
-    item, state, key = born(Controller("hana"))
+    item, state, key = first_entry(Controller("hana"))
     assert set(item["proof"][0]["possession"]) == {key}
     assert len(multibase.base64url_decode(item["proof"][0]["possession"][key])) == 80
     assert "ossession" not in json.dumps(item["state"])
@@ -104,7 +104,7 @@ def test_no_key_joins_without_its_proof() -> None:
 
 def test_a_proof_of_another_did_opens_nothing() -> None:
     """Mallory has Ivo's log, with Ivo's key and Ivo's proof in it."""
-    ivo, _, key = born(Controller("ivo"))
+    ivo, _, key = first_entry(Controller("ivo"))
     proof = multibase.base64url_decode(ivo["proof"][0]["possession"][key])
     life = new_life("mallory")
     at = life.later()
@@ -136,7 +136,7 @@ WITH_THE_LOG_KEY: dict[str, Callable[[Item], object]] = {
 
 @pytest.mark.parametrize("spoil", WITH_THE_LOG_KEY.values(), ids=WITH_THE_LOG_KEY)
 def test_whoever_holds_the_log_key_cannot_do_without(spoil: Callable[[Item], object]) -> None:
-    item, state, _ = born(Controller("hana"))
+    item, state, _ = first_entry(Controller("hana"))
     good = proof(item)["possession"]
     body = {name: value for name, value in item.items() if name != "proof"}
     assert METHOD.apply(None, sealed(body, possession=good)) == state
@@ -147,8 +147,8 @@ def test_whoever_holds_the_log_key_cannot_do_without(spoil: Callable[[Item], obj
 
 
 def test_the_proof_is_under_the_signature() -> None:
-    item, _, key = born(Controller("hana"))
-    other, _, _ = born(Controller("other"))
+    item, _, key = first_entry(Controller("hana"))
+    other, _, _ = first_entry(Controller("other"))
     proof(item)["possession"] = {key: next(iter(proof(other)["possession"].values()))}
     with pytest.raises(LogInvalid):
         METHOD.apply(None, json.dumps(item, separators=(",", ":"), sort_keys=True).encode())
@@ -191,7 +191,7 @@ def old_form(item: Item) -> Item:
 
 
 def test_the_old_form_does_not_come_back() -> None:
-    """Who holds the log key adds a stranger's key in the form of before: to a DID of now, and to one of before that has moved on."""
+    """The holder of the log key adds a stranger's key in the form of before: to a DID of now, and to one of before that has moved on."""
     moved = old_life()
     at = moved.later()
     moved.change(Update((AddVerificationMethod(moved.controller.new_key()),), moved.authorize(at)), at)
@@ -222,7 +222,7 @@ def test_it_is_said_once() -> None:
 
 
 def test_an_old_form_shows_no_proofs() -> None:
-    item, _, _ = born(Controller("hana"))
+    item, _, _ = first_entry(Controller("hana"))
     del item["parameters"]["change"]["possession"]
     good = proof(item)["possession"]
     body = json.loads(reminted(item))

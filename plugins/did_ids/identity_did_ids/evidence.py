@@ -23,7 +23,6 @@ from identity_client.challenge import DID_AUTH, RECOVERY_KEY, Challenge
 from identity_client.possession import possession_header
 from identity_codec import ed25519, multikey
 from identity_codec.values import replace
-from identity_core.domain.dids import requests
 from identity_core.domain.dids.changes import (
     AddVerificationMethod,
     Authorization,
@@ -42,6 +41,7 @@ from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.state import DidState, SpentChallenge, authentication_keys, digest
 from identity_core.errors import AuthFailed, Forbidden, InvalidDocument
+from identity_did_ids import change_json
 
 MAX_LIFETIME: Final = timedelta(days=1)
 """A challenge that lives longer would have to be remembered as spent for as long."""
@@ -147,7 +147,7 @@ def _require_bound(did: str, change: Authorized, offered: Challenge) -> None:
     if not isinstance(body, dict) or (hashed or challenge.hash_body(body)) != offered.body_hash:
         raise AuthFailed
     try:
-        if not requests.asks_for(body, change, did):
+        if not change_json.asks_for(body, change, did):
             raise AuthFailed
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise AuthFailed from error

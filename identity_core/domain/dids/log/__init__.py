@@ -1,1 +1,0 @@
-"""Logs of DIDs: entries, their chain, and the keys that sign them."""

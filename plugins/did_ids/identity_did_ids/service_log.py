@@ -1,0 +1,80 @@
+"""The log of a service's own DID, which lists the generations of its log key: each entry of it is signed by the generation that it
+names, which the one before committed to, and says which of those before are retired, and from which index of the transparency log on.
+Its document lists the keys that were replaced beside it, of tokens and of checkpoints (``service_keys``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final, Protocol, runtime_checkable
+
+import orjson
+
+from identity_codec.values import value_class
+from identity_core.domain.dids.logs import Apply, fold
+from identity_core.domain.dids.state import LOG_KEY_RETIRED, LogInvalid
+from identity_did_ids import change_json
+from identity_did_ids.chain import Chain
+from identity_did_ids.entry import method_of, parse
+from identity_did_ids.evolution import Rules
+from identity_did_ids.service_keys import Replacement, read_replacements
+
+SERVICE_METHOD: Final = "ids"
+"""The logs of this method state what happened to a key, for which those of did:webvh have no place."""
+
+
+@value_class
+class LogKeyHistory:
+    """The content of a service log. ``generations`` are multikeys, the first first and the present last;
+    ``next_key_hashes`` are those of ``log_keys.key_hash`` that may follow; ``retired`` has the tree size from which on
+    entries of a key count no more. ``replaced`` are the keys of tokens and of checkpoints that took the place of
+    others, in the order of the log."""
+
+    did: str
+    generations: tuple[str, ...]
+    next_key_hashes: tuple[str, ...]
+    retired: Mapping[str, int]
+    replaced: tuple[Replacement, ...] = ()
+
+
+@runtime_checkable
+class FollowedServiceLog(Protocol):
+    """The service log as a running service reads it again and again; ``history`` is None until it has begun."""
+
+    @property
+    def history(self) -> LogKeyHistory | None: ...
+
+    async def now(self) -> None:
+        """Read it. Raises ``LedgerUnavailable``; ``StorageMismatch``: when it is not the log of the custodian's keys."""
+
+    async def tell(self, hearer: Callable[[LogKeyHistory], Awaitable[None]]) -> None:
+        """Call ``hearer`` with the history, now and whenever it has grown. Raises what ``hearer`` raises."""
+
+
+def read(lines: Sequence[bytes]) -> LogKeyHistory:
+    """Return the content of the whole log, oldest entry first. Raises ``LogInvalid`` for one that does not hold, or is another DID's."""
+    states = list(fold(_apply_of(lines), lines))
+    generations: list[str] = []
+    retired: dict[str, int] = {}
+    for state, line in zip(states, lines, strict=True):
+        if len(state.update_keys) != 1 or not state.next_key_hashes:
+            raise LogInvalid("The log is not one of the generations of a log key.")
+        if state.update_keys[0] not in generations:
+            generations.append(state.update_keys[0])
+        if state.operation == LOG_KEY_RETIRED:
+            said = change_json.read_retired(orjson.loads(line)["parameters"]["change"]["retired"])
+            # Said twice, the earlier holds: nothing that was refused once counts again.
+            retired[said.multikey] = min(said.tree_size, retired.get(said.multikey, said.tree_size))
+    newest = states[-1]
+    return LogKeyHistory(
+        str(newest.did), tuple(generations), newest.next_key_hashes, retired, read_replacements(states)
+    )
+
+
+def _apply_of(lines: Sequence[bytes]) -> Apply:
+    """Return the ``apply`` of the method that the first entry of a log names; the fold checks that the DID is one of it. Raises
+    ``LogInvalid``: when the log is empty, or names no method."""
+    method = method_of(parse(lines[0]).parameters) if lines else None
+    if method is None:
+        raise LogInvalid("The log has no first entry that names its method.")
+    return Chain(method, Rules()).apply
