@@ -14,7 +14,7 @@ Feature: Register a credential schema
   @createCredentialSchema
   Scenario: A schema and its attributes have titles for people
     Given Ivo has a DID
-    When Ivo registers a schema with titles
+    When Ivo registers a titled schema
     Then everybody reads the titles
 
   @createCredentialSchema @422:INVALID_SCHEMA

@@ -32,7 +32,7 @@ def registers(world: World, name: str) -> None:
     call(world, name, "createCredentialSchema", "CreateCredentialSchemaRequest", {"attributes": ATTRIBUTES})
 
 
-@when(parsers.parse("{name:w} registers a schema with titles"))
+@when(parsers.parse("{name:w} registers a titled schema"))
 def registers_titled(world: World, name: str) -> None:
     attributes = [ATTRIBUTES[0] | {"title": "Age", "titles": {"de": "Alter"}}, *ATTRIBUTES[1:]]
     body = {"title": "Person", "titles": {"pt-BR": "Pessoa"}, "attributes": attributes}
