@@ -18,7 +18,7 @@ from features.signing import call
 from features.world import DRAFTS, Draft, Person, World
 from tests import servers
 
-NOBODY = "urn:uuid:00000000-0000-4000-8000-000000000000"
+ABSENT = "urn:uuid:00000000-0000-4000-8000-000000000000"
 BLS_TYPE = {"type": "Bls12381G2Key2020"}
 BLS = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
 P256 = {"type": "EcdsaSecp256r1VerificationKey2019", "purpose": ["assertionMethod"]}
@@ -130,7 +130,7 @@ def issued(world: World, by: str = "Ivo", of: str = "Hana", **changed: Any) -> d
 
 
 def _drafted(world: World, operation: Operation) -> Draft:
-    """By an operator, where somebody must ask."""
+    """Return the draft of an operation. An operator sends it where a caller must be authenticated."""
     name = operation.operation_id
     draft = Draft(operation, operation.path, headers=world.key_header() if operation.schemes else {})
     if "{credentialId}" in operation.path:
@@ -138,7 +138,7 @@ def _drafted(world: World, operation: Operation) -> Draft:
     if "{schemaId}" in operation.path:
         draft.path = operation.path.replace("{schemaId}", quote(schema(world), safe=""))
     if "{statusListId}" in operation.path:
-        # A new issuer's list, which no one has asked for yet.
+        # A new issuer's list, which no client has requested yet.
         world.people.pop("Ivo", None)
         draft.path = operation.path.replace("{statusListId}", list_name(issued(world)))
     if "{gapListId}" in operation.path:

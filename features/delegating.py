@@ -11,7 +11,7 @@ from features.formats import printed
 from features.signing import call
 from features.world import DRAFTS, PATIENCE_SECONDS, Draft, World
 
-NOBODY = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
+ABSENT = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 AGE = "zkp.prove.age.gte"
 # Time enough to ask for it on a machine that is busy: what has ended already cannot be delegated.

@@ -36,7 +36,7 @@ class KeyPair:
 
 
 def new_key(type_: str = ED25519) -> KeyPair:
-    """A key that no one else has."""
+    """Return a new key pair of this type."""
     raw = os.urandom(32)
     public = bytes(SigningKey(raw).verify_key) if type_ == ED25519 else bytes(PrivateKey(raw).public_key)
     prefix, secret_prefix = _PREFIXES[type_]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from features.delegating import NOBODY, SHORTLY, UNKNOWN
+from features.delegating import ABSENT, SHORTLY, UNKNOWN
 from features.formats import new_key, printed
 from features.proving import BOTH, Proving
 
@@ -92,16 +92,16 @@ FLAWS: dict[str, Flaw] = {
     "a token for ten years": _times(timedelta(0), timedelta(days=3650)),
     "a token for another agent": lambda proving: proving.token.update(target=proving.world.person("Ben").did),
     "a token that a stranger signed": _stranger_signs,
-    "a holder that no one knows": lambda proving: proving.body.update(holderDid=NOBODY),
+    "an unknown holder": lambda proving: proving.body.update(holderDid=ABSENT),
     "a token of yesterday": _times(timedelta(days=-2), timedelta(days=-1)),
-    "a delegation that no one knows": _token(delegationRef=UNKNOWN),
+    "an unknown delegation": _token(delegationRef=UNKNOWN),
     "a delegation of another place": _token(delegationRef=f"https://elsewhere.example/delegations/{UNKNOWN}"),
     "an action of another attribute": _token(action="zkp.prove.country.gte"),
     "an action that is a prefix": _token(action="zkp.prove.ag.gte"),
     "an action with a wildcard": _token(action="zkp.prove.*.gte"),
     "an action pinned to 21": _token(action="zkp.prove.age.gte.21"),
-    "a credential that no one has": _unknown_credential,
-    "a credential of somebody else": _foreign_credential,
+    "an unknown credential": _unknown_credential,
+    "another holder's credential": _foreign_credential,
     "a bound on the country": lambda proving: proving.predicate.update(attributeName="country", value="JP"),
     "an attribute that is not there": lambda proving: proving.predicate.update(attributeName="height"),
     "a value that every age satisfies": lambda proving: proving.predicate.update(value=0),

@@ -47,7 +47,7 @@ BREAKABLE = (
         "IDENTITY_PLUGINS_FAILURES_TO_OPEN": "1000",
     }
 )
-# What is held up goes on when the story lets it, and not before (``tests.servers.PATIENT``).
+# A delayed call continues when the story lets it, and not before (``tests.servers.PATIENT``).
 KINDS: dict[str, dict[str, str]] = {
     # Default settings, for the features of the specification.
     "default": {},

@@ -55,7 +55,7 @@ OF_A_HOLDER: dict[str, Any] = {
 
 
 def _signed_by_hana(world: World, operation: Operation) -> Draft:
-    """Only a holder may ask, of a credential that nobody has until the story names one."""
+    """Return a request that only a holder may send, for an unknown credential until the story names one."""
     hana, body = world.new_person("Hana"), OF_A_HOLDER[operation.operation_id]
     return Draft(operation, operation.path, headers=world.signed(hana, operation.operation_id, body), body=body)
 

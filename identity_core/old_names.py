@@ -24,6 +24,7 @@ MOVED: Final = {
     **{f"identity_core.crypto.{one}": f"identity_bbs.{one}" for one in ("bls12381", "frames")},
     "identity_core.crypto": "identity_codec",
     "identity_core.domain.delegations.action": "identity_client.action",
+    "identity_core.domain.delegations.ibct": "identity_core.domain.delegations.delegation",
     "identity_core.domain.dids.comparison": "identity_core.domain.dids.logs",
     **{f"identity_core.domain.dids.{each}": f"identity_did_ids.{each}" for each in MODULES_OF_DID_IDS},
     "identity_core.domain.dids.jwk": "identity_codec.jwk",

@@ -82,7 +82,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def read(source: Path) -> Json:
-    """Return a source file. Aliases become copies, so that no one changes two places at once."""
+    """Return a source file. Aliases become copies, so that a change of one place does not change another."""
     loaded = yaml.load(source.read_text(encoding="utf-8"), Loader=_Loader)
     copied: Json = json.loads(json.dumps(loaded, allow_nan=False))
     return copied

@@ -34,7 +34,7 @@ PAGE_MODULES: Final = HERE.parent / "plugins" / "ui" / "identity_ui" / "static" 
 
 
 def build_python_client(folder: Path, document: Path = DOCUMENT) -> Path:
-    """Writes the package ``identity_service_client`` below ``folder`` and returns the directory that goes on ``sys.path``.
+    """Write the package ``identity_service_client`` below ``folder`` and return the directory to append to ``sys.path``.
 
     Raises ``subprocess.CalledProcessError`` when the generator fails or warns: a warning is a part that it left out.
     """

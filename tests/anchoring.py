@@ -133,7 +133,7 @@ class ScriptedChain(MemoryLedger):
 
 
 def some_proof(at: datetime, *, anchor: Anchor | None = PENDING, **change: Any) -> StoredProof:
-    """A row about no one in particular."""
+    """Return a stored proof with arbitrary values."""
     proof_id = str(uuid.uuid4())
     row: dict[str, Any] = {
         "proof": ZkProof(f"proof of {proof_id}", ("a", "b"), "gte", proof_id),

@@ -29,7 +29,7 @@ from tests.ports import free_port
 PACKAGE = Path(__file__).resolve().parents[1] / "plugins" / "ledger_evm" / "tests"
 ETHER = 10**18
 
-# The chain ends with the tests even when those are killed: then no one holds the other end of its standard input.
+# The chain ends with the tests even when those are killed: then its standard input has no other end.
 WATCHED = (
     'exec 3<&0; "$@" </dev/null & server=$!; echo $server; '
     "{ cat <&3 >/dev/null; kill -KILL $server; } 2>/dev/null & wait $server"
@@ -110,7 +110,7 @@ class AnvilServer:
         self.process = None
 
     def call(self, method: str, *parameters: object) -> Any:
-        """Asks the node, as somebody else than the plugin."""
+        """Send a request to the node, independently of the plugin."""
         question = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
         answer = self.http.post(self.url, json=question).json()
         if "error" in answer:
@@ -118,7 +118,7 @@ class AnvilServer:
         return answer["result"]
 
     def new_key(self, ether: float = 1_000) -> str:
-        """The private key of an account that no one has used, with money."""
+        """Return the private key of a new account with ether."""
         from eth_account import Account
 
         key = "0x" + secrets.token_hex(32)

@@ -19,7 +19,7 @@ async def kept_proofs(store: Store) -> list[StoredProof]:
 
 
 async def is_called_back(store: Store, invoker: str, id: str, nonce: str) -> bool:
-    """Whether the invoker called back an IBCT, which no one has used, by its id or nonce."""
+    """Return whether the invoker revoked an unused IBCT by its id or nonce."""
     digests = [hashlib.sha256(text.encode()).digest() for text in (nonce, id)]
     now = datetime.now(UTC)
     found = await store.invocations.look_up(Invocation(invoker, *digests, bytes(32), now), None, now)

@@ -1,7 +1,7 @@
-"""An event loop on which no one waits: when nothing is left to do, its clock leaps to what is due next.
+"""An event loop without real waiting: when nothing is left to do, its clock jumps to the next deadline.
 
-So a test of deadlines takes no time, and a machine with other work makes nothing late. For code that waits for the loop's clock alone: what
-a thread or another process is going to do, it would leap over.
+So a test of deadlines takes no time, and load on the machine delays nothing. It is for code that waits only for the loop's clock:
+work of a thread or another process would be jumped over.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _held: Final[list[socket.socket]] = []
 
 
 def free_port() -> int:
-    """A port of the loopback interface on which no one listens."""
+    """Return a port of the loopback interface on which no process listens."""
     handed_out = Path("/proc/sys/net/ipv4/ip_local_port_range")
     first = int(handed_out.read_text().split()[0]) if handed_out.exists() else 32_768
     while True:

@@ -36,7 +36,7 @@ def programs() -> Path | None:
     return next((folder for folder in folders if (folder / "initdb").exists() and (folder / "postgres").exists()), None)
 
 
-# The server ends with the tests even when those are killed: then no one holds the other end of its standard input.
+# The server ends with the tests even when those are killed: then its standard input has no other end.
 WATCHED = (
     'exec 3<&0; "$@" </dev/null & server=$!; { cat <&3 >/dev/null; kill -QUIT $server; } 2>/dev/null & wait $server'
 )
@@ -115,12 +115,12 @@ class PostgresServer:
         return f"postgresql://identity@127.0.0.1:{self.port}/{database}"
 
     def new_database(self, template: str = "template1") -> str:
-        """The URL of a database that no one has used, a copy of ``template``."""
+        """Return the URL of a new database, a copy of ``template``."""
         import psycopg
 
         name = f"test_{next(self.numbers)}"
         with psycopg.connect(self.url(), autocommit=True) as connection:
-            # Copies files, which takes half the time of writing each page to the log, where no one waits for the disk.
+            # Copies files, which takes half the time of writing each page to the log where writes are not synchronous.
             how = "STRATEGY file_copy" if connection.info.server_version >= 150_000 and not self.fsync else ""
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} {how}")  # type: ignore[call-overload]
         return self.url(name)

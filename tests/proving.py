@@ -272,7 +272,7 @@ class Proving(Rooms):
         return body | change
 
     async def answered(self, body: dict[str, Any] | None = None, *, caller: Caller | None = None) -> Answered:
-        """Sends a body (a good one of its own, if none is given) as Aki, unless somebody else calls."""
+        """Send a body (by default a valid one) as Aki or another caller."""
         caller = caller or Caller(did=self.did(self.aki))
         return await self.generate(
             request_of(body or self.body()), RequestContext("generateDelegatedProof", caller, "r-3")

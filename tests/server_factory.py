@@ -1,6 +1,6 @@
 """The factory of ``tests/servers.py``: a process that has imported the service, and forks when one is asked for.
 
-Run by path, with the number of a socket. Its children are no one else's, so it waits for them when it is asked to.
+Run by path, with the number of a socket. Its children have no other parent, so it waits for them on request.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ORDER_OCTETS = 128 * 1024
 
 
 def _work(channel: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
-    """Takes orders. Returns in a child, with what it shall become, and None in the factory when no one is left to order."""
+    """Take orders. Returns its task in a child, and None in the factory when the client of the channel has closed it."""
     while True:
         message, descriptors, _, _ = socket.recv_fds(channel, ORDER_OCTETS, 3)
         if not message:

@@ -55,7 +55,7 @@ class SoftHsm:
         return self.folder / "softhsm2.conf"
 
     def new_token(self, label: str | None = None) -> str:
-        """The label of a token that no one has used; its PIN is ``PIN``."""
+        """Return the label of a new token; its PIN is ``PIN``."""
         label = label or f"token-{next(self.numbers)}"
         before = {*(self.folder / "tokens").iterdir()}
         subprocess.run(

@@ -69,7 +69,7 @@ SERVICE_DID, DID = str(SERVICE.state.did), str(HOLDER.state.did)
 
 
 def leaf(index: int, did: str = "", version: int = 1, entry: bytes = b"") -> LogLeaf:
-    """An entry of the log at this place; without a DID one that is nobody's."""
+    """Return an entry of the log at this place; by default its DID is unregistered."""
     did = did or f"did:key:z{index}"
     at = START + timedelta(minutes=index)
     return LogLeaf(index + 1, leaf_hash(b"%d" % index).hex(), index + 1, at, did, version, entry or b'{"n":%d}' % index)

@@ -242,7 +242,7 @@ def build_toy(
 
 
 def ticking() -> Callable[[], float]:
-    """A monotonic clock that goes on by a second whenever it is read."""
+    """Return a monotonic clock that advances by a second at each read."""
     count = itertools.count()
     return lambda: float(next(count))
 

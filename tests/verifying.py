@@ -154,7 +154,7 @@ class Verifying(Proving):
     async def verify_stored(
         self, stored: StoredProof, question: VerifyStoredProofRequest | None = None, *, caller: Caller | None = None
     ) -> ProofVerification:
-        """The verification of a kept proof, by Hana unless somebody else asks."""
+        """Return the verification of a stored proof, by Hana or another caller."""
         context = RequestContext("verifyStoredProof", caller or self.caller(self.hana), "r-5")
         return await self.stored(stored.id, question or asking(), context)
 

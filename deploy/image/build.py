@@ -30,7 +30,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 SUITE, PYTHON = "bookworm", (3, 11)
 PACKAGES: Final = ("python3.11-minimal", "libpython3.11-stdlib", "ca-certificates", "libstdc++6")
 LIBRARIES: Final = "usr/local/lib/python3.11/dist-packages"
-# What nobody who runs the service reads.
+# Files that an operator of the service does not read.
 LEFT_OUT: Final = (
     "dev/",
     "proc/",

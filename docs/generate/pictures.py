@@ -37,7 +37,7 @@ class Diagram:
 
 
 def read_sequence(text: str) -> Diagram:
-    """The diagram of a text. Raises ``ValueError`` for a line that is none, or that names somebody who takes no part."""
+    """Return the diagram of a text. Raises ``ValueError`` for an invalid line, or one that names an unknown participant."""
     title, named, *lines = [line for line in text.splitlines() if line.strip()]
     participants = tuple(name.strip() for name in named.split(","))
     messages = []

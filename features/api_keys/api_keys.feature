@@ -18,7 +18,7 @@ Feature: Administer API keys
 
   @404:API_KEY_NOT_FOUND
   Scenario Outline: A key that there is not
-    When <operation> is asked for a key that no one has
+    When <operation> is asked for an unknown key
     Then the answer is 404 API_KEY_NOT_FOUND
 
     Examples:

@@ -4,4 +4,4 @@ Feature: Create an API key
     Given a good request for createApiKey
     When it is sent
     Then the answer is 201
-    And no one may keep a copy of the answer
+    And the answer must not be cached

@@ -4,4 +4,4 @@ Feature: Get an API key's record
     Given a good request for getApiKey
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached

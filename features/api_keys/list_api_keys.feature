@@ -4,4 +4,4 @@ Feature: List API keys
     Given a good request for listApiKeys
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached

@@ -4,4 +4,4 @@ Feature: Revoke an API key
     Given a good request for revokeApiKey
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached

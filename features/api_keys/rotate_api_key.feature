@@ -4,4 +4,4 @@ Feature: Replace an API key
     Given a good request for rotateApiKey
     When it is sent
     Then the answer is 201
-    And no one may keep a copy of the answer
+    And the answer must not be cached

@@ -4,4 +4,4 @@ Feature: Change an API key's rights and limits
     Given a good request for updateApiKey
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached

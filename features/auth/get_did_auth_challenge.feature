@@ -6,7 +6,7 @@ Feature: Get a challenge to sign
     When a challenge for the DID of Hana is asked for
     Then the answer is 200
     And the challenge names the DID of Hana, the service and its end
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   @400:INVALID_REQUEST
   Scenario: A challenge for a target must be named
@@ -15,6 +15,6 @@ Feature: Get a challenge to sign
     Then the answer is 400 INVALID_REQUEST
 
   @404:DID_NOT_FOUND
-  Scenario: A did:key that no one registered gets none
-    When a challenge for a did:key that no one registered is asked for
+  Scenario: An unregistered did:key gets none
+    When a challenge for an unregistered did:key is asked for
     Then the answer is 404 DID_NOT_FOUND

@@ -46,7 +46,7 @@ Feature: Register a credential schema
       | a UUID                         |
 
   @createCredentialSchema @403:FORBIDDEN
-  Scenario Outline: A DID gives no name that is somebody else's
+  Scenario Outline: A DID cannot use another DID's name
     Given Ivo has a DID
     And Mallory has a DID
     When Mallory registers a schema named by <what>

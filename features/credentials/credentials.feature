@@ -1,5 +1,5 @@
 Feature: Credentials
-  Ivo says something of Hana; she holds it, he may take it back, Vera may check it, and no one else sees it.
+  Ivo issues a credential to Hana. He may revoke it, Vera may verify it, and no other client sees it.
 
   # Who is meant
 
@@ -16,8 +16,8 @@ Feature: Credentials
       | importCredential | issuer |
 
   @404:DID_NOT_FOUND
-  Scenario Outline: A DID that no one made
-    When <operation> names a DID that no one has as <role>
+  Scenario Outline: An unregistered DID
+    When <operation> names an unregistered DID as <role>
     Then the answer is 404 DID_NOT_FOUND
 
     Examples:

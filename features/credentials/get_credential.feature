@@ -9,7 +9,7 @@ Feature: Get a credential
     Then the answer is 200
     And the credential says what was asked for
     And the signature <is> in it
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
     Examples:
       | name | is     |
@@ -69,7 +69,7 @@ Feature: Get a credential
     Then the answer is 404 CREDENTIAL_NOT_FOUND
 
   @getCredential @404:CREDENTIAL_NOT_FOUND
-  Scenario: An operator for somebody else sees nothing
+  Scenario: An operator for another holder sees nothing
     Given Ivo has issued a credential to Hana
     And Olu has an API key for the DID of Mallory
     When Olu reads the credential with the key
@@ -77,5 +77,5 @@ Feature: Get a credential
 
   @getCredential @404:CREDENTIAL_NOT_FOUND
   Scenario: A credential that there is not
-    When Hana reads a credential that no one has
+    When Hana reads an unknown credential
     Then the answer is 404 CREDENTIAL_NOT_FOUND

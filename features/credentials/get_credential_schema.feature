@@ -7,5 +7,5 @@ Feature: Get a credential schema
 
   @getCredentialSchema @404:SCHEMA_NOT_FOUND
   Scenario: A schema that there is not
-    When Vera reads a schema that no one registered
+    When Vera reads an unregistered schema
     Then the answer is 404 SCHEMA_NOT_FOUND

@@ -19,8 +19,8 @@ Feature: Import a credential that its issuer has signed
     Examples:
       | what                        |
       | values that were not signed |
-      | a signature of no one       |
-      | a key of somebody else      |
+      | an invalid signature        |
+      | another issuer's key        |
 
   @importCredential
   Scenario: A credential on a secret that a wallet keeps
@@ -43,12 +43,12 @@ Feature: Import a credential that its issuer has signed
     Examples:
       | what                         |
       | a handle that was not signed |
-      | the list of nobody           |
+      | an unknown list              |
 
   @importCredential @404:SCHEMA_NOT_FOUND
   Scenario: A signature for a schema that there is not
     Given Irma keeps her keys to herself
-    When Irma imports a credential of Hana with a schema that no one registered
+    When Irma imports a credential of Hana with an unregistered schema
     Then the answer is 404 SCHEMA_NOT_FOUND
 
   Scenario: A request that is sent twice is done once

@@ -9,7 +9,7 @@ Feature: Issue a credential
     And the credential says what was asked for
     And the credential is one of suite 2 that Ivo's header names
     And the signature is not in it
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   @issueCredential @422:INVALID_CREDENTIAL
   Scenario Outline: What breaks the schema
@@ -56,7 +56,7 @@ Feature: Issue a credential
     Then the answer is 201
     And the credential is one of suite 2 that Ivo's header names
     And the signature is not in it
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   @issueCredential @422:INVALID_CREDENTIAL
   Scenario Outline: What suite 2 does not sign
@@ -86,7 +86,7 @@ Feature: Issue a credential
 
   @issueCredential @404:SCHEMA_NOT_FOUND
   Scenario: A schema that there is not
-    When Ivo issues a credential to Hana with a schema that no one registered
+    When Ivo issues a credential to Hana with an unregistered schema
     Then the answer is 404 SCHEMA_NOT_FOUND
 
   Scenario: A request that is sent twice is done once

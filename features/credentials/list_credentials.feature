@@ -22,13 +22,13 @@ Feature: List credentials
     Then the answer is 200
 
   @listCredentials @403:FORBIDDEN
-  Scenario: An operator lists for somebody else
+  Scenario: An operator cannot list for another holder
     Given Olu has an API key for the DID of Hana
     When Olu lists the credentials of Mallory with the key
     Then the answer is 403 FORBIDDEN
 
   @listCredentials @400:INVALID_REQUEST
-  Scenario Outline: A list of what no one may ask for
+  Scenario Outline: A list with invalid parameters
     When listCredentials is asked for <what>
     Then the answer is 400 INVALID_REQUEST
 

@@ -56,7 +56,7 @@ Feature: Revoke, suspend or resume a credential
 
   @setCredentialStatus @404:CREDENTIAL_NOT_FOUND
   Scenario: What is not there cannot be revoked
-    When Ivo revokes a credential that no one has
+    When Ivo revokes an unknown credential
     Then the answer is 404 CREDENTIAL_NOT_FOUND
 
   @setCredentialStatus @400:INVALID_REQUEST

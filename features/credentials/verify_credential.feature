@@ -45,7 +45,7 @@ Feature: Check a credential
       | member | CREDENTIAL_MALFORMED | form      |
 
   @verifyCredential
-  Scenario Outline: A credential that was taken back
+  Scenario Outline: A suspended or revoked credential
     Given Ivo has issued a credential to Hana
     And Ivo has <done> the credential
     When Vera verifies the credential
@@ -59,7 +59,7 @@ Feature: Check a credential
 
   @verifyCredential
   Scenario: An issuer about whom what is stored does not follow from the ledger is no error and no verdict
-    Given a service whose index was changed by somebody else
+    Given a service whose index was changed by another program
     And a good request for verifyCredential
     When the fault strikes and it is sent
     Then the answer is 200

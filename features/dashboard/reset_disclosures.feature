@@ -1,12 +1,12 @@
 @resetDisclosures
 Feature: A holder begins the count of questions about a credential anew
-  Agents together get three different questions about an attribute answered. Who is new then gets three more, and no one else.
+  Agents together get three different questions about an attribute answered. Only an agent that is new after a reset gets three more.
 
   Scenario: An agent that is delegated to anew asks again
     Given Aki has had every question about Hana's age answered that there is
     When Hana begins the count of questions anew
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached
     And Hana's timeline tells of it
     And a new agent of Hana's gets 3 questions answered
 
@@ -14,7 +14,7 @@ Feature: A holder begins the count of questions about a credential anew
     Given Aki has had every question about Hana's age answered that there is
     Then a new agent of Hana's gets 0 questions answered
 
-  Scenario: Whoever has learnt something learns no more
+  Scenario: An agent that has answers gets no more
     Given Aki has had every question about Hana's age answered that there is
     When Hana begins the count of questions anew
     Then Aki gets 0 questions answered
@@ -62,5 +62,5 @@ Feature: A holder begins the count of questions about a credential anew
   Scenario: A ledger that cannot be asked who signs
     Given a service whose plugins hang
     And a good request for resetDisclosures
-    When the fault strikes and it is sent under the signature of a DID that no one has
+    When the fault strikes and it is sent under the signature of an unregistered DID
     Then the answer is 503 PLUGIN_UNAVAILABLE

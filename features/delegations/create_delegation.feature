@@ -2,7 +2,7 @@
 Feature: Delegate to an agent
   Hana the holder allows Aki the agent to have something proved; Aki may pass a part of it on to Ben. Eve has no part in it.
 
-  Scenario: A holder delegates, and limits that no one mentioned are on
+  Scenario: A holder delegates, and the default limits apply
     When Hana delegates to Aki
     Then the answer is 201
     And the delegation is active
@@ -52,12 +52,12 @@ Feature: Delegate to an agent
     Then the answer is 400 INVALID_DID
 
   @403:FORBIDDEN
-  Scenario: No one delegates for somebody else
+  Scenario: A DID cannot delegate for another holder
     When Eve delegates for Hana to Aki
     Then the answer is 403 FORBIDDEN
 
   @403:FORBIDDEN
-  Scenario: An operator delegates for no one else
+  Scenario: An operator delegates only for its own holder
     Given Olu has an API key that acts for Ben only
     When Olu delegates with that key for Hana to Aki
     Then the answer is 403 FORBIDDEN
@@ -75,7 +75,7 @@ Feature: Delegate to an agent
     Then the answer is 403 DELEGATION_INVALID
 
   @403:DELEGATION_INVALID
-  Scenario: A signature of somebody else is none of the holder
+  Scenario: A signature of another DID is not the holder's
     When Hana delegates to Aki under a signature of Eve
     Then the answer is 403 DELEGATION_INVALID
 
@@ -94,7 +94,7 @@ Feature: Delegate to an agent
 
   @404:DID_NOT_FOUND
   Scenario: An agent exists
-    When Hana delegates to a DID that no one has
+    When Hana delegates to an unregistered DID
     Then the answer is 404 DID_NOT_FOUND
 
   @404:DELEGATION_NOT_FOUND
@@ -157,4 +157,4 @@ Feature: Delegate to an agent
     Given a good request for createDelegation
     When it is sent
     Then the answer is 201
-    And no one may keep a copy of the answer
+    And the answer must not be cached

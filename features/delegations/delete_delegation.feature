@@ -4,7 +4,7 @@ Feature: Revoke a delegation, without a reason
     Given a good request for deleteDelegation
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   Scenario: Every party may revoke, and says so
     Given Hana has delegated to Aki

@@ -4,4 +4,4 @@ Feature: Get a delegation
     Given a good request for getDelegation
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached

@@ -4,7 +4,7 @@ Feature: List delegations
     Given a good request for listDelegations
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   @400:INVALID_DID
   Scenario: A filter is a DID

@@ -9,7 +9,7 @@ Feature: Resume a delegation
     Given a good request for resumeDelegation
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   Scenario: A pause reaches what was passed on, and ends
     Given Hana has delegated to Aki

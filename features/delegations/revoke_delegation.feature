@@ -9,7 +9,7 @@ Feature: Revoke a delegation
     Given a good request for revokeDelegation
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   Scenario Outline: Every party may revoke, and says so
     Given Hana has delegated to Aki

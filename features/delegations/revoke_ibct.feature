@@ -1,6 +1,6 @@
 @revokeIbct
 Feature: Call an IBCT back
-  A token that Hana has signed and no one has used yet.
+  A token that Hana has signed and that is unused.
 
   Scenario Outline: The holder calls it back
     When Hana revokes an IBCT of Hana by its <member>
@@ -21,7 +21,7 @@ Feature: Call an IBCT back
     Then the answer is 400 INVALID_DID
 
   @403:FORBIDDEN
-  Scenario: No one else calls it back
+  Scenario: No other client calls it back
     When Aki revokes an IBCT of Hana by its id
     Then the answer is 403 FORBIDDEN
 
@@ -34,4 +34,4 @@ Feature: Call an IBCT back
     Given a good request for revokeIbct
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached

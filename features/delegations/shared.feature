@@ -53,9 +53,9 @@ Feature: The door of delegations is that of every operation
       | revokeIbct        |
 
   @401:AUTH_FAILED
-  Scenario Outline: A credential that no one gave out is refused
+  Scenario Outline: A forged authorization is refused
     Given a good request for <operation>
-    When it is sent with a credential of somebody else's making
+    When it is sent with a forged authorization
     Then the answer is 401 AUTH_FAILED
 
     Examples:
@@ -70,9 +70,9 @@ Feature: The door of delegations is that of every operation
       | revokeIbct        |
 
   @404:DID_NOT_FOUND
-  Scenario Outline: A signature of a DID that no one has
+  Scenario Outline: A signature of an unregistered DID
     Given a good request for <operation>
-    When it is sent under the signature of a DID that no one has
+    When it is sent under the signature of an unregistered DID
     Then the answer is 404 DID_NOT_FOUND
 
     Examples:
@@ -279,7 +279,7 @@ Feature: The door of delegations is that of every operation
 
   @503:DID_QUARANTINED
   Scenario Outline: What is stored about a DID and does not follow from the ledger decides nothing
-    Given a service whose index was changed by somebody else
+    Given a service whose index was changed by another program
     And a good request for <operation>
     When it is sent under the signature of a DID whose index was changed
     Then the answer is 503 DID_QUARANTINED

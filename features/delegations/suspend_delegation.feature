@@ -9,4 +9,4 @@ Feature: Suspend a delegation
     Given a good request for suspendDelegation
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached

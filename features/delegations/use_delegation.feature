@@ -31,7 +31,7 @@ Feature: See, revoke, suspend and resume a delegation
     And the list has 1 and ends
 
   @403:FORBIDDEN
-  Scenario: An operator lists no one else's
+  Scenario: An operator lists only its holder's delegations
     Given Olu has an API key that acts for Ben only
     When Olu lists with that key the delegations of Hana
     Then the answer is 403 FORBIDDEN

@@ -7,7 +7,7 @@ Feature: Create a DID
     Then the answer is 201
     And the answer holds one private key for each of authentication, keyAgreement, assertionMethod and recovery
     And the recovery key is not in the document
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   Scenario: A holder's own key stays with the holder
     When the operator creates a DID with an own key
@@ -33,7 +33,7 @@ Feature: Create a DID
 
   @400:INVALID_REQUEST
   Scenario: Keys are not thrown away
-    When the operator creates a DID with keys that no one would have
+    When the operator creates a DID with keys without an owner
     Then the answer is 400 INVALID_REQUEST
 
   @422:INVALID_DOCUMENT

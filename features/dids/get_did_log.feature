@@ -30,8 +30,8 @@ Feature: Get the log of a DID
     Then the answer is 304
 
   @503:DID_QUARANTINED
-  Scenario: Whether the DID may be shown cannot be told from an index that somebody else changed
-    Given a service that hides what is deactivated and whose index was changed by somebody else
+  Scenario: Whether the DID may be shown cannot be told from an index that another program changed
+    Given a service that hides what is deactivated and whose index was changed by another program
     And a good request for getDidLog
     When the fault strikes and it is sent
     Then the answer is 503 DID_QUARANTINED

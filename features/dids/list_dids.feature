@@ -14,7 +14,7 @@ Feature: List the DIDs that a key created
     When Olu sends listDids with it
     Then the answer is 403 FORBIDDEN
 
-  Scenario: A revoked key is no one's
+  Scenario: A revoked key finds no DID
     Given Olu has an API key that may only list DIDs
     And the key of Olu was revoked
     When Olu sends listDids with it

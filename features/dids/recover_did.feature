@@ -7,7 +7,7 @@ Feature: Recover a DID
     When Hana asks to recover
     Then the answer is 200
     And the next recovery key is in the answer
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   Scenario: What a thief of the key has done is undone by one more version
     Given Hana has a DID

@@ -74,7 +74,7 @@ Feature: Resolve a DID
     Then the answer is 404 DID_NOT_FOUND
 
   @406:NOT_ACCEPTABLE
-  Scenario: A media type that no one serves
+  Scenario: An unsupported media type
     Given Hana has a DID
     When Vera resolves the DID of Hana as text/html
     Then the answer is 406 NOT_ACCEPTABLE
@@ -135,7 +135,7 @@ Feature: Resolve a DID
 
   @404:DID_NOT_FOUND
   Scenario: A document of another DID
-    Given Mallory publishes a document in the name of somebody else
+    Given Mallory publishes a document in the name of another DID
     When Vera resolves the DID of Mallory
     Then the answer is 404 DID_NOT_FOUND
 

@@ -6,7 +6,7 @@ Feature: Replace a key
     Given Hana has a DID
     When Hana asks to rotate at once
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   Scenario: With grace
     Given Hana has a DID

@@ -22,8 +22,8 @@ Feature: Which DID is meant, and may it be used
       | resolveIdentifierWithOptions |
 
   @404:DID_NOT_FOUND
-  Scenario Outline: A DID that no one made
-    When <operation> is asked for the DID no one has
+  Scenario Outline: An unregistered DID
+    When <operation> is asked for an unregistered DID
     Then the answer is 404 DID_NOT_FOUND
 
     Examples:

@@ -122,7 +122,7 @@ Feature: Change a DID document
     And the document is version 2
 
   @422:INVALID_DOCUMENT
-  Scenario Outline: No one lists the key of another
+  Scenario Outline: A document cannot list another DID's key
     Given Hana has a DID
     When Hana adds a key that signs credentials with <proof>
     Then the answer is 422 INVALID_DOCUMENT

@@ -1,4 +1,4 @@
-"""Makes the document index one that somebody else has changed, while the word ``index:changed`` stands in the file of faults."""
+"""Fault of the document index: each row seems to be changed by another program, while ``index:changed`` is in the file of faults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _followed(self: Documents, did: str) -> Any:
 
 
 def _genuine(self: Documents, row: Any, **named: Any) -> bool:
-    """No row is: as if somebody had changed each of them."""
+    """Return False for each row while the fault is set, as if another program had changed it."""
     return "index:changed" not in faults() and _is_ours(self, row, **named)
 
 

@@ -2,7 +2,7 @@
 names says otherwise. The prover (``features.faults.prover_plugin``) is another, because its process imports nothing of all this.
 
 The file holds words such as ``ledger:raise`` or ``plugins:hang``. ``core:raise`` breaks the gate, which no plugin could, and
-``index:changed`` makes every row of the document index look as if somebody else had written it.
+``index:changed`` makes every row of the document index look as if another program had written it.
 """
 
 from __future__ import annotations

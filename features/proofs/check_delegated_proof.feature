@@ -6,7 +6,7 @@ Feature: Ask what a delegated proof would be refused for
     Given Hana lets Aki prove things about her
     When Aki asks what a proof would be refused for
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached
     And nothing would refuse it, and the delegation is active
     And the proof is made with the same token
 
@@ -21,9 +21,9 @@ Feature: Ask what a delegated proof would be refused for
       | a token for another agent      | IBCT_INVALID          |
       | a token that a stranger signed | IBCT_INVALID          |
       | a token of yesterday           | IBCT_EXPIRED          |
-      | a delegation that no one knows | DELEGATION_INVALID    |
+      | an unknown delegation          | DELEGATION_INVALID    |
       | an action of another attribute | SCOPE_MISMATCH        |
-      | a credential that no one has   | CREDENTIAL_NOT_FOUND  |
+      | an unknown credential          | CREDENTIAL_NOT_FOUND  |
       | an attribute that is not there | PREDICATE_UNSUPPORTED |
 
   Scenario: Whether the predicate holds is not told
@@ -39,7 +39,7 @@ Feature: Ask what a delegated proof would be refused for
     And it would be refused with IBCT_REPLAYED
 
   @403:FORBIDDEN
-  Scenario: Nobody asks for another agent
+  Scenario: A client cannot ask for another agent
     Given Hana lets Aki prove things about her
     When Eve asks what a proof of Aki would be refused for
     Then the answer is 403 FORBIDDEN

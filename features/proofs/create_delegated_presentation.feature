@@ -50,7 +50,7 @@ Feature: Aki has several things proved about Hana in one presentation
     When Aki asks for one proof of both, from one country, under a pseudonym
     Then the answer is 201
     And the answer holds a proof of the whole question that anybody can verify
-    And nobody takes it for a proof of one credential
+    And it is not valid as a proof of one credential
 
   @403:SCOPE_MISMATCH
   Scenario: Every predicate is not every credential
@@ -76,7 +76,7 @@ Feature: Aki has several things proved about Hana in one presentation
     And Hana lets Aki prove things about her
     When Aki asks whether she is 18
     Then the answer is 201
-    And no one may keep a copy of the answer
+    And the answer must not be cached
     And the answer holds a proof of it that anybody can verify
 
   Scenario: An agent asks with an access token
@@ -182,7 +182,7 @@ Feature: Aki has several things proved about Hana in one presentation
       | a token for ten years          |
       | a token for another agent      |
       | a token that a stranger signed |
-      | a holder that no one knows     |
+      | an unknown holder              |
 
   @410:DID_DEACTIVATED
   Scenario: A holder who has left
@@ -215,9 +215,9 @@ Feature: Aki has several things proved about Hana in one presentation
     Then the answer is 403 DELEGATION_INVALID
 
     Examples:
-      | flaw                           |
-      | a delegation that no one knows |
-      | a delegation of another place  |
+      | flaw                          |
+      | an unknown delegation         |
+      | a delegation of another place |
 
   @410:DELEGATION_REVOKED
   Scenario: A delegation that was revoked
@@ -323,16 +323,16 @@ Feature: Aki has several things proved about Hana in one presentation
     Then the answer is 403 AUTONOMY_TOO_LOW
 
   @404:CREDENTIAL_NOT_FOUND
-  Scenario Outline: A credential that is not Hana's, or no one's
+  Scenario Outline: A credential that is not Hana's, or unknown
     Given what is proved is a presentation
     And Hana lets Aki prove things about her
     When Aki asks with <flaw>
     Then the answer is 404 CREDENTIAL_NOT_FOUND
 
     Examples:
-      | flaw                          |
-      | a credential that no one has  |
-      | a credential of somebody else |
+      | flaw                        |
+      | an unknown credential       |
+      | another holder's credential |
 
   @410:CREDENTIAL_REVOKED
   Scenario Outline: A credential that its issuer took back
@@ -394,9 +394,9 @@ Feature: Aki has several things proved about Hana in one presentation
     Then the answer is 403 DISCLOSURE_LIMIT
 
   @404:DID_NOT_FOUND
-  Scenario: A signature of a DID that no one has
+  Scenario: A signature of an unregistered DID
     Given a good request for createDelegatedPresentation
-    When it is sent under the signature of a DID that no one has
+    When it is sent under the signature of an unregistered DID
     Then the answer is 404 DID_NOT_FOUND
 
   @createDelegatedPresentation
@@ -421,7 +421,7 @@ Feature: Aki has several things proved about Hana in one presentation
     Then both answers are the same proof
 
   @createDelegatedPresentation
-  Scenario: No one waits for a receipt without an anchor
+  Scenario: A receipt is unavailable without an anchor
     Given what is proved is a presentation
     And Hana lets Aki prove things about her
     When Aki asks for a proof without an anchor and waits 30000 ms
@@ -447,9 +447,9 @@ Feature: Aki has several things proved about Hana in one presentation
     Then the answer is 401 AUTH_REQUIRED
 
   @401:AUTH_FAILED
-  Scenario: A credential that no one gave out
+  Scenario: A forged authorization
     Given a good request for createDelegatedPresentation
-    When it is sent with a credential of somebody else's making
+    When it is sent with a forged authorization
     Then the answer is 401 AUTH_FAILED
 
   @405:METHOD_NOT_ALLOWED

@@ -18,4 +18,4 @@ Feature: Get a stored proof
     Given a good request for getProof
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached

@@ -11,7 +11,7 @@ Feature: Revoke a stored proof
     Given a good request for revokeProof
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   Scenario: A request that is sent twice is done once
     Given a good request for revokeProof

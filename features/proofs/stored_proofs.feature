@@ -67,7 +67,7 @@ Feature: See, verify and revoke a stored proof
     Then it is verified
     And what became of credential, holder and proof is listed as unchecked
 
-  Scenario Outline: A proof that was taken back
+  Scenario Outline: A revoked proof
     Given Vera has a challenge for https://shop.example
     And Aki has a proof that is bound to it
     And <who> has revoked the proof

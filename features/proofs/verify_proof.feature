@@ -1,6 +1,6 @@
 @verifyProof
-Feature: Verify a proof that somebody shows
-  The verifier says what it asked for. A proof that does not hold is an answer, with the reason; what no one asked about is named.
+Feature: Verify a proof
+  The verifier states its question. The answer to an invalid proof gives the reason; what was not checked is named.
 
   Scenario: A stranger may verify, and is told what it did not look at
     Given Aki has a proof about Hana
@@ -17,7 +17,7 @@ Feature: Verify a proof that somebody shows
     When Vera verifies it as a proof of exactly what she asked
     Then its verdict is valid
 
-  Scenario: A proof for somebody else is invalid, and the answer tells for whom it is
+  Scenario: A proof for another verifier is invalid, and the answer names it
     Given Aki has a proof about Hana for https://shop.example
     When Vera verifies it as a proof for another shop
     Then its verdict is invalid, with https://shop.example found in place of https://other.example
@@ -28,7 +28,7 @@ Feature: Verify a proof that somebody shows
     Then it is verified
     And its verdict is unbound without challenge
     And challenge, schemaId, maxAge, holder, credentialValidity, credentialStatus, revocation are listed as unchecked
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   Scenario: A proof of suite 1 needs records
     Given Hana's credential is of suite 1
@@ -87,7 +87,7 @@ Feature: Verify a proof that somebody shows
 
   @400:INVALID_REQUEST
   Scenario Outline: What no verifier can mean
-    When somebody sends verifyProof with <what>
+    When a client sends verifyProof with <what>
     Then the answer is 400 INVALID_REQUEST
 
     Examples:

@@ -13,11 +13,11 @@ Feature: Verify a stored proof as things are now
     Given a good request for verifyStoredProof
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   @400:INVALID_REQUEST
   Scenario Outline: What no verifier can mean
-    When somebody sends verifyStoredProof with <what>
+    When a client sends verifyStoredProof with <what>
     Then the answer is 400 INVALID_REQUEST
 
     Examples:

@@ -21,7 +21,7 @@ Feature: A machine that has lost its disk comes back from a backup
     When the operator accepts the rollback
     Then the command refuses: "is a fork"
 
-  Scenario: The log goes on under another name
+  Scenario: The log continues under another name
     When the operator restores the backup with the checkpoint of the monitor
     And the operator accepts the rollback under the name "again.example/log"
     And the service is started again

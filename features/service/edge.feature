@@ -85,9 +85,9 @@ Feature: The door is the same for every operation
       | revokeApiKey        |
 
   @401:AUTH_FAILED
-  Scenario Outline: A credential that no one gave out is refused
+  Scenario Outline: A forged authorization is refused
     Given a good request for <operation>
-    When it is sent with a credential of somebody else's making
+    When it is sent with a forged authorization
     Then the answer is 401 AUTH_FAILED
 
     Examples:

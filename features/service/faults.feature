@@ -138,7 +138,7 @@ Feature: What no client can cause is answered in the same shape
 
   @503:DID_QUARANTINED
   Scenario Outline: What is stored about a DID and does not follow from the ledger decides nothing
-    Given a service whose index was changed by somebody else
+    Given a service whose index was changed by another program
     And a good request for <operation>
     When the fault strikes and it is sent
     Then the answer is 503 DID_QUARANTINED

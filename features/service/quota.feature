@@ -1,4 +1,4 @@
-Feature: No one fills the disk of others
+Feature: Quota of writes
   A DID that signs in by itself may write much, and not without end. API keys have no quota.
 
   @429:QUOTA_EXCEEDED

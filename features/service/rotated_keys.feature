@@ -1,6 +1,6 @@
 Feature: Keys of the service that are replaced
-  The operator replaces a key beside the running service. Who uses the service goes on as before: DIDs resolve, tokens are taken, and whoever
-  kept a checkpoint and the key that signed it finds that the log has grown from it.
+  The operator replaces a key beside the running service. Clients continue as before: DIDs resolve, tokens are accepted,
+  and a client that kept a checkpoint and the key that signed it finds that the log has grown from it.
 
   Scenario Outline: What users see before and after another key of <key>
     Given a machine with a service

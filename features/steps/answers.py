@@ -42,7 +42,7 @@ def answered(world: World, status: str) -> None:
         assert world.answer.parsed is not None
 
 
-@then("no one may keep a copy of the answer")
+@then("the answer must not be cached")
 def no_store(world: World) -> None:
     assert world.answer.headers["cache-control"] == "no-store"
 

@@ -37,7 +37,7 @@ def sends(world: World, name: str, operation_id: str) -> None:
     world.send(draft)
 
 
-@when(parsers.parse("{operation_id} is asked for a key that no one has"))
+@when(parsers.parse("{operation_id} is asked for an unknown key"))
 def unknown(world: World, operation_id: str) -> None:
     draft = world.draft(operation_id)
     draft.path = draft.operation.path.replace("{keyId}", "key_nobody")

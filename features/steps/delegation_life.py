@@ -7,7 +7,7 @@ import os
 
 from pytest_bdd import parsers, then, when
 
-from features.delegating import NOBODY, UNKNOWN, change
+from features.delegating import ABSENT, UNKNOWN, change
 from features.document import operation
 from features.formats import SIGNATURE_OCTETS, base64url
 from features.signing import call, signature
@@ -77,9 +77,9 @@ def revokes_text(world: World) -> None:
     world.send(draft)
 
 
-@when("it is sent under the signature of a DID that no one has")
-def signed_by_nobody(world: World) -> None:
-    send_signed_by(world, NOBODY)
+@when("it is sent under the signature of an unregistered DID")
+def signed_by_an_unregistered_did(world: World) -> None:
+    send_signed_by(world, ABSENT)
 
 
 @when("it is sent under the signature of a DID that is deactivated")

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_bdd import given, parsers, then, when
 
-from features.delegating import NOBODY, SHORTLY, UNKNOWN, change, delegate, remember, terms, wait_until_expired
+from features.delegating import ABSENT, SHORTLY, UNKNOWN, change, delegate, remember, terms, wait_until_expired
 from features.formats import base58btc, check_data_integrity, data_integrity_input, printed, sign
 from features.signing import call
 from features.steps.answers import body_of
@@ -171,9 +171,9 @@ def delegates_with_key(world: World, name: str, holder: str, agent: str) -> None
     world.call("createDelegation", headers=headers, body=body)
 
 
-@when(parsers.parse("{holder:w} delegates to a DID that no one has"))
+@when(parsers.parse("{holder:w} delegates to an unregistered DID"))
 def delegates_nowhere(world: World, holder: str) -> None:
-    delegate(world, holder, "Aki", agentDid=NOBODY)
+    delegate(world, holder, "Aki", agentDid=ABSENT)
 
 
 @when(parsers.parse("{holder:w} delegates to what is no DID"))

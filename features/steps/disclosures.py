@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_bdd import given, parsers, then, when
 
-from features.delegating import NOBODY
+from features.delegating import ABSENT
 from features.proving import story
 from features.signing import call, signature
 from features.steps.answers import body_of
@@ -75,11 +75,11 @@ def resets_unsigned(world: World, what: str) -> None:
     world.call(OPERATION, headers=headers, body=world.model("ResetDisclosuresRequest", body))
 
 
-@when("the fault strikes and it is sent under the signature of a DID that no one has")
+@when("the fault strikes and it is sent under the signature of an unregistered DID")
 def sent_in_a_fault(world: World) -> None:
     world.server.fault.write_text(world.notes["fault"])
     try:
-        send_signed_by(world, NOBODY)
+        send_signed_by(world, ABSENT)
     finally:
         world.server.fault.unlink()
 

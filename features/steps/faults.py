@@ -89,7 +89,7 @@ def busy(world: World) -> None:
 
 @when("the fault strikes and it is sent")
 def struck(world: World) -> None:
-    # Keys are remembered for two seconds; a fault of their store shows with one that no one has asked for.
+    # Keys are cached for two seconds; a fault of their store is visible with a key that was not requested before.
     draft = world.notes["draft"]
     if "keys:" in world.notes["fault"] and any(scheme.startswith("ApiKey") for scheme in draft.operation.schemes):
         draft.headers["Authorization"] = f"ApiKey unknown-{time.monotonic_ns()}"
@@ -118,11 +118,11 @@ def slow(world: World) -> None:
     world.kind, world.notes["fault"] = "slow", "ledger:hang store:hang audit:hang secrets:hang reserved:hang"
 
 
-@given("a service whose index was changed by somebody else")
+@given("a service whose index was changed by another program")
 def changed(world: World) -> None:
     world.kind, world.notes["fault"] = "faulty", "index:changed"
 
 
-@given("a service that hides what is deactivated and whose index was changed by somebody else")
+@given("a service that hides what is deactivated and whose index was changed by another program")
 def changed_and_hidden(world: World) -> None:
     world.kind, world.notes["fault"] = "hidden", "index:changed"

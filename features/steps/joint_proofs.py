@@ -65,7 +65,7 @@ def verifiable_together(world: World) -> None:
     ]
 
 
-@then("nobody takes it for a proof of one credential")
+@then("it is not valid as a proof of one credential")
 def not_of_one(world: World) -> None:
     proof = next(body_of(one)["proof"] for one in world.answers if b"publicSignals" in one.content)
     verdict = world.call("verifyProof", body=world.model("VerifyProofRequest", {**proof, "predicates": [BOTH[0]]}))

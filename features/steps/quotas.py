@@ -49,7 +49,7 @@ def comes_again(world: World) -> None:
 
 
 def fill(world: World, name: str) -> None:
-    """Calls back tokens that no one has, which goes furthest, until the service has enough of it."""
+    """Revoke unknown tokens, which writes the most, until the service refuses."""
     for _ in range(ENOUGH):
         if call_back(world, name) == 429:
             return

@@ -57,7 +57,7 @@ def anonymous(world: World) -> None:
     world.send(draft)
 
 
-@when("it is sent with a credential of somebody else's making")
+@when("it is sent with a forged authorization")
 def forged(world: World) -> None:
     draft = world.notes["draft"]
     if draft.operation.operation_id in PURPOSES:

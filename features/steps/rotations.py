@@ -75,7 +75,7 @@ def after_theft(machine: Machine, noted: Noted, fate: str) -> None:
 @then("the log has grown from the checkpoint, as the key of before and the service's own DID lead to it")
 def grown(machine: Machine, noted: Noted) -> None:
     words = ("ledger", "verify", machine.dids["Hana"], "--key", noted.keys.checkpoint, "--held", noted.checkpoint)
-    # A service has a DID of its own from its first rotation on: the operator shows it to whoever asks.
+    # A service has its own DID from its first rotation on; the operator passes it to the verifier.
     own = machine.told("ledger", "key")["serviceDid"]
     assert machine.told(*words, *(("--service-did", own) if own else ()))["versions"] >= 2
 
@@ -84,7 +84,7 @@ def grown(machine: Machine, noted: Noted) -> None:
 def leads(machine: Machine, noted: Noted, how: str) -> None:
     ended = machine.identity("ledger", "checkpoint", "--key", noted.keys.checkpoint)
     assert ended.returncode == (0 if how == "leads" else 1), ended.stderr
-    # The service's own DID leads to it all the same: the operator shows it to whoever asks.
+    # The service's own DID leads to it all the same; the operator passes it to the verifier.
     own = machine.told("ledger", "key")["serviceDid"]
     words = ("ledger", "verify", machine.dids["Hana"], "--key", noted.keys.checkpoint, "--service-did", own)
     assert machine.told(*words, "--held", noted.checkpoint)["versions"] == 2

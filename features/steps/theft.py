@@ -189,7 +189,7 @@ def one_more_taken(machine: Machine, name: str) -> None:
     )
 )
 def refused_with_history(machine: Machine, name: str) -> None:
-    """Somebody has kept a history that tells of the retirement, and a proof of where the true entries stand."""
+    """A reader has a history that contains the retirement, and a proof of the place of the true entries."""
     key, kept, proof = machine.told("ledger", "key")["verifierKey"], machine.apart / "kept", machine.apart / "proof"
     machine.told("ledger", "verify", machine.dids[name], "--key", key, "--save", kept)
     proof.write_text(machine.identity("ledger", "prove", machine.dids[name]).stdout)

@@ -58,9 +58,9 @@ def out_of_order(world: World, web_host: WebHost, name: str) -> None:
     publish(world, web_host, name, status=503)
 
 
-@given(parsers.parse("{name} publishes a document in the name of somebody else"))
+@given(parsers.parse("{name} publishes a document in the name of another DID"))
 def impostor(world: World, web_host: WebHost, name: str) -> None:
-    publish(world, web_host, name, id="did:web:somebody.example")
+    publish(world, web_host, name, id="did:web:another.example")
 
 
 @then(parsers.parse("the document is the one that {name} publishes"))

@@ -4,4 +4,4 @@ Feature: Obtain a challenge for a proof
     Given a good request for createVerifierChallenge
     When it is sent
     Then the answer is 201
-    And no one may keep a copy of the answer
+    And the answer must not be cached

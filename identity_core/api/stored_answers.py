@@ -28,8 +28,8 @@ from identity_core.api.decode import cursor
 from identity_core.api.errors import negotiate
 from identity_core.api.request import Answer, Parts, Request
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.errors import IdentityError, NotAcceptable, PluginUnavailable
+from identity_core.ports.repositories import StoredVersion
 from identity_core.use_cases.dids.read import DidLog, GetDidLog
 from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHistory, StoredResolution
 from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery

@@ -11,8 +11,28 @@ from typing import Protocol
 from identity_codec.values import value_class
 from identity_core.domain.activity import EventRecord
 from identity_core.domain.dids.state import DidState
-from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.ports.ledger import Receipt
+
+
+@value_class
+class StoredVersion:
+    """A version as the index stores it, and as it is answered. ``changes``: bytes of a JSON array. Times: microseconds since 1970."""
+
+    version_id: int
+    created: int
+    updated: int
+    deactivated: bool
+    document: bytes
+    sequence: int
+    transaction_hash: str
+    operation: str
+    recorded: int
+    block_number: int
+    previous_hash: str | None
+    entry_hash: str
+    key_id: str | None
+    changes: bytes
+    unbound_changes: int | None
 
 
 @value_class

@@ -21,10 +21,9 @@ from identity_core.cache import BoundedCache
 from identity_core.database import BatchJob, Database, Transaction, followed_by
 from identity_core.domain.activity import EventRecord
 from identity_core.domain.dids.state import EARLIER_FORM, is_earlier_form
-from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.errors import DidQuarantined
 from identity_core.ports.ledger import Receipt
-from identity_core.ports.repositories import IndexedVersion
+from identity_core.ports.repositories import IndexedVersion, StoredVersion
 from identity_core.store.events import StoredEvents
 from identity_core.store.index_rows import (
     AFTER,

@@ -23,9 +23,8 @@ from identity_core.domain.dids.state import (
     state_from_json,
     state_to_json,
 )
-from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.ports.ledger import Receipt
-from identity_core.ports.repositories import IndexedVersion
+from identity_core.ports.repositories import IndexedVersion, StoredVersion
 from identity_core.store.records import Repository
 from identity_core.store.row_mac import RowMac, version_octets
 

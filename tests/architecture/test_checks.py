@@ -28,7 +28,7 @@ OPENERS = {
 PROOF_READERS = {
     "plugins/vcalm/identity_vcalm/presentation.py": "presentations of VCALM",
     "identity_core/domain/credentials/verifiable_credential.py": "credentials of this service's own suites",
-    "identity_core/domain/delegations/ibct.py": "proofs of holders under a delegation",
+    "identity_core/domain/delegations/delegation.py": "proofs of holders under a delegation",
     "packages/identity_client/identity_client/data_integrity.py": "entries of logs, approvals of witnesses, status lists",
     "plugins/securing_bbs2023/identity_securing_bbs2023/credentials.py": "credentials of bbs-2023",
 }

@@ -37,7 +37,7 @@ REPORTS = (
 ONE_FORM = {
     "IBCT": "the holder signs its bytes; identity_client/capability.py reads them",
     "DelegatedProofCheckRequest": "one of two requests, into which it is converted; tests/contract holds that it has their members",
-    "HolderProof": "the holder signs the request; domain/delegations/ibct.py reads it",
+    "HolderProof": "the holder signs the request; domain/delegations/delegation.py reads it",
     "StatusListCredential": "the service signs its bytes; domain/credentials/status_list.py writes them",
     "StatusList": "a part of StatusListCredential",
     "StatusListProof": "a part of StatusListCredential",

@@ -16,15 +16,15 @@ LIMITS = {
     "bootstrap": (969, 13),
     "cli": (1_597, 16),
     "database": (821, 8),
-    "domain": (4_096, 45),
+    "domain": (2_816, 32),
     # What steps 3 to 9 add is included.
     "extension": (400, 8),
     "plugin": (2_026, 20),
-    "ports": (750, 15),
+    "ports": (645, 15),
     "settings": (871, 7),
-    "store": (2_278, 21),
+    "store": (2_169, 20),
     "throttle": (432, 5),
-    "use_cases": (3_957, 44),
+    "use_cases": (3_861, 43),
 }
 # What stands between uvicorn and the application: a subclass of its protocol class, and the open connections.
 CONNECTION_CODE = 170

@@ -33,7 +33,7 @@ def tmp_path(tmp_path: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Target:
-    """A service under attack, its data directory, and somebody who has its API key."""
+    """A service under attack, its data directory, and a client that has one of its API keys."""
 
     wire: Wire
     stranger: Stranger

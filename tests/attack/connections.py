@@ -75,8 +75,10 @@ def reset(connection: socket.socket) -> None:
 
 
 def is_closed_there(connection: socket.socket) -> bool:
-    """Whether the server has closed its end, which is not seen at ours while bytes that no one reads lie between (proc(5), net/tcp: local
-    and remote address in hexadecimal, then the state, of which 01 is an open connection)."""
+    """Return whether the server has closed its end. Our end does not show it while unread bytes are in between.
+
+    Source: proc(5), net/tcp: local and remote address in hexadecimal, then the state. State 01 is an open connection.
+    """
     ours, theirs = (f":{place[1]:04X}" for place in (connection.getsockname(), connection.getpeername()))
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         _, local, remote, state = line.split()[:4]

@@ -1,7 +1,7 @@
-"""What a request costs the process that serves it: the time that its threads were on a core, as the kernel counts it.
+"""CPU time of the process that serves a request, as the kernel counts it for the threads of the process.
 
-The CPU clock of a process (clock_getcpuclockid(3)) does not go on while somebody else has the core, so that a busy machine
-makes a measurement late and not large. The process has nothing else to do meanwhile but what it does by the second.
+The CPU clock of a process (clock_getcpuclockid(3)) stops while another process has the core. A busy machine therefore delays
+a measurement and does not enlarge it. Besides requests, the process only runs its periodic work.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ PACE_TURNS = 20
 
 
 def seconds_on_core(pid: int) -> float:
-    """Of all threads of the process since it began, when none of them runs or waits for a core. Raises ``TimeoutError`` when one goes on
-    for ``SETTLED_SECONDS``."""
+    """Return the CPU seconds of all threads of the process since its start, when none of them runs or waits for a core.
+
+    Raises ``TimeoutError``: when a thread is still running after ``SETTLED_SECONDS``.
+    """
     end = time.monotonic() + SETTLED_SECONDS
     # Of a thread that has a core Linux tells what it had at the last tick, so up to 4 ms are missing, and found in the next reading.
     while _runs(pid):
         if time.monotonic() > end:
-            raise TimeoutError(f"process {pid} goes on")
+            raise TimeoutError(f"process {pid} is still running")
         time.sleep(0.0002)
     # Linux makes the clock's number so; Python tells only that of a thread.
     return time.clock_gettime_ns((~pid << 3) | 2) / 1e9

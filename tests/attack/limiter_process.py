@@ -20,8 +20,8 @@ import identity_core.throttle.memory
 import identity_core.throttle.sqlite  # noqa: F401 - each registers its scheme
 
 PAUSE_SECONDS = 0.02
-# The service gives Redis 50 ms and goes on alone. Here no one goes on alone: so many clients on few processors are slow for lack of
-# these, and one that has given up does not know whether it took a token.
+# The service gives Redis 50 ms and then continues alone. Here no limiter may continue alone: with so many clients on few processors,
+# answers are late, and a limiter that has given up does not know whether it took a token.
 redis_throttle.ANSWER_SECONDS = 30.0
 
 

@@ -115,7 +115,7 @@ WEAK_KEY = multikey.encode_public(multikey.ED25519, b"\x01" + bytes(31))
 _NEUTRAL = multibase.base58btc_encode(b"\x01" + bytes(63))
 
 
-def signed_by_nobody(item: dict[str, Any]) -> bytes:
+def signed_by_no_key(item: dict[str, Any]) -> bytes:
     """A first entry whose one key is of small order, with a signature that is right under it for every message."""
     item = copy.deepcopy(item)
     item["parameters"]["updateKeys"] = [WEAK_KEY]

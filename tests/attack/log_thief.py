@@ -47,7 +47,7 @@ def sealed(item: dict[str, Any], log_key: SigningKey, before: str) -> bytes:
 
 
 async def make_the_key(folder: Path) -> None:
-    """The first log key of the installation that will be in ``folder`` is the one of which somebody has a copy."""
+    """Make the first log key of the installation that will be in ``folder``; the attacker has a copy of it."""
     from identity_custodian_sealed import SealedSettings, build
 
     from identity_codec import multikey

@@ -240,7 +240,7 @@ def did_path(did: str) -> str:
 
 @dataclass
 class Stranger:
-    """Someone with an API key."""
+    """A client with an API key."""
 
     wire: Wire
     api_key: str

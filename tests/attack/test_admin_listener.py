@@ -1,4 +1,4 @@
-"""Metrics and administration on a listener of their own: whoever reaches only the other one finds nothing of them, whatever it sends."""
+"""Metrics and administration on a separate listener: a client that reaches only the other listener cannot find them."""
 
 from __future__ import annotations
 

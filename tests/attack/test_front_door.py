@@ -55,14 +55,14 @@ CHUNKED = (
 
 @pytest.fixture(scope="module", params=["1", "2"], ids=["1_process", "2_processes"])
 def hasty(request: pytest.FixtureRequest) -> Iterator[LocalServer]:
-    """A server that waits for no one who has begun."""
+    """Yield a server that does not wait for a request that has begun."""
     with local_server("--workers", request.param, environment={**GENEROUS, **SHORT}) as server:
         yield server
 
 
 @pytest.fixture(scope="module", params=["1", "2"], ids=["1_process", "2_processes"])
 def hastiest(request: pytest.FixtureRequest) -> Iterator[LocalServer]:
-    """One that waits for no one at all."""
+    """Yield a server that waits for no client at all."""
     with local_server("--workers", request.param, environment={**GENEROUS, **SHORTEST}) as server:
         yield server
 
@@ -315,7 +315,7 @@ REFUSED = [
 
 
 def test_every_refusal_names_its_request_and_so_does_the_log(server: LocalServer, door: Address) -> None:
-    """Whoever refuses: the parser, the door or the operation. Beside the id stands the status that was sent."""
+    """The parser, the HTTP server or the operation may refuse. The sent status is logged with the request's id."""
     malformed = [case.octets for case in corpus(server.api_key, DID, b'{"method":"ids","keyType":"Ed25519"}')]
     answers = [exchange(door, octets) for octets in (*REFUSED, *malformed)]
     assert all(answer.code for answer in answers if answer.status >= 400)

@@ -53,7 +53,7 @@ MINE: Any = [{"name": "age", "type": "integer"}]
 
 
 def own_did_key(wire: Wire) -> Holder:
-    """A did:key that somebody made at home, and told no one of."""
+    """Return a did:key that was made locally and is not registered."""
     key = SigningKey.generate()
     return Holder(wire, f"did:key:{public(key)}", key, None, {})
 
@@ -311,7 +311,7 @@ def test_of_24_at_once_as_many_are_kept_as_may_be(small: Running) -> None:
     assert int(refused.headers["retry-after"]) >= 1
     # What is refused for what it says is not kept, and does not count; another DID has a quota of its own, and an API key none.
     for _ in range(6):
-        assert post(aki, "/delegations", "delegate", delegation(aki, "nobody")).outcome == (400, "INVALID_DID")
+        assert post(aki, "/delegations", "delegate", delegation(aki, "absent")).outcome == (400, "INVALID_DID")
     assert post(aki, "/delegations", "delegate", delegation(aki, hana.did)).status == 201
     body = delegation(hana, aki.did, purpose="by the operator")
     made = small.wire.call("POST", f"{PREFIX}/delegations", body, {"X-API-Key": small.stranger.api_key})
@@ -395,7 +395,7 @@ def test_what_writes_nothing_costs_nothing(tmp_path: Path) -> None:
         keyed = {"Idempotency-Key": str(uuid.uuid4())}
         answers = [post(hana, "/credential-schemas", "credential", {"attributes": MINE}, **keyed) for _ in range(6)]
         assert {(answer.status, answer.body) for answer in answers} == {(201, answers[0].body)}
-        assert post(hana, "/delegations", "delegate", delegation(hana, "nobody")).outcome == (400, "INVALID_DID")
+        assert post(hana, "/delegations", "delegate", delegation(hana, "absent")).outcome == (400, "INVALID_DID")
         assert _register(hana, {"attributes": MINE}, {}).status == 201
         last = _register(hana, {"attributes": MINE}, {})
         assert (last.outcome, last.json["error"]["details"]["quota"]) == (FULL, "did in a day")
@@ -454,7 +454,7 @@ def _register(who: Holder, body: Any, more: dict[str, str]) -> Answer:
 # Names of schemas
 
 
-def test_nobody_takes_the_name_of_another(either: Target) -> None:
+def test_no_client_takes_the_name_of_another(either: Target) -> None:
     mallory, ivo = either.stranger.holder(), either.stranger.holder()
     place = f"{either.wire.url}/api/v1/dids"
     for name in (

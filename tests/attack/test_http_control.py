@@ -134,7 +134,7 @@ def test_keys_of_other_purposes_do_not_authenticate(target: Target) -> None:
     others = [keys["keyAgreement"], keys["assertionMethod"], *keys.get("additional", [])]
     assert len(others) == 3
     for other in others:
-        # The bytes of the X25519 key make a fine Ed25519 seed; no one registered the key that follows from it.
+        # The bytes of the X25519 key are also a valid Ed25519 seed; the key that follows from it is not registered.
         assert hana.act("update", service(), key=signing_key(other["privateKey"])).outcome == FAILED
 
 

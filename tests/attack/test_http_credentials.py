@@ -1,4 +1,4 @@
-"""Credentials: two on one request, API keys in the place of signatures, headers that only look right, scopes.
+"""Credentials of requests: two on one request, API keys instead of signatures, headers that only look right, scopes.
 
 openapi/DECISIONS.md §3.2, §3.3, §3.4.
 """
@@ -283,7 +283,7 @@ def test_a_scoped_key_does_what_it_may_and_no_more(target: Target) -> None:
             ("PATCH", f"/{record['id']}", {"name": "mine"}),
             ("DELETE", f"/{record['id']}", None),
             ("POST", f"/{record['id']}/rotate", {}),
-            ("GET", "/nobody", None),
+            ("GET", "/absent", None),
         ):
             assert admin(target, method, path, body, key).outcome == FORBIDDEN, (method, path)
 

@@ -35,7 +35,7 @@ def told(response: Response) -> dict[str, str]:
         "/1.0/methods",
         "/1.0/identifiers/did:key:z6MktwupdmLXVVqTzCw4i46r4uGyosGXRnR3XjN4Zq7oMMsw",
         "/1.0/identifiers/did:unsupported:1",
-        "/api/v1/dids/did:ids:nobody",
+        "/api/v1/dids/did:ids:absent",
     ],
 )
 def test_a_page_of_any_origin_reads_what_is_public(target: Target, path: str) -> None:

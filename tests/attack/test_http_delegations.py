@@ -181,7 +181,7 @@ def test_what_hangs_under_the_revoked_is_dead_at_once(target: Target) -> None:
 
 def test_many_revocations_are_one(target: Target) -> None:
     hana, aki, _, root, _ = passed_on(target)
-    # Eight that say the same at once: each names a challenge that no one else gets.
+    # Eight equal requests at once: each names a challenge that no other request has.
     headers = [by_name(who, "delegate", {}) for who in (hana, aki) * 8]
 
     def revoke(one: dict[str, str]) -> Callable[[], Answer]:
@@ -275,7 +275,7 @@ def test_no_cursor_but_ours(target: Target, inner: str) -> None:
 
 def test_a_token_that_was_called_back_is_nowhere_to_be_found(target: Target) -> None:
     hana = target.stranger.holder()
-    nonce = "nonce-that-nobody-may-present-5d41402abc4b2a76"
+    nonce = "nonce-that-must-not-be-presented-5d41402abc4b2a76"
     body = {"invoker": hana.did, "nonce": nonce}
     headers = signed(hana, "delegate", body) | {"Idempotency-Key": "call-back"}
     assert target.wire.call("POST", f"{PREFIX}/ibcts/revoke", body, headers).status == 200

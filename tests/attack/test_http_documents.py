@@ -116,7 +116,7 @@ PLACEHOLDERS = ("{SCID}", "did:ids:{SCID}", "%7BSCID%7D", "SCID", "{{SCID}}", "$
 
 @pytest.mark.parametrize("text", PLACEHOLDERS)
 def test_placeholder_text_of_caller_stays_what(target: Target, text: str) -> None:
-    """The first entry is hashed with a placeholder in the place of the identifier; a caller's own must not be replaced."""
+    """The first entry is hashed with a placeholder instead of the identifier; a caller's own must not be replaced."""
     uri = f"https://a.example/{text}"
     wishes: list[dict[str, Any]] = [
         {"alsoKnownAs": [uri]},

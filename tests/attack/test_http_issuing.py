@@ -40,7 +40,7 @@ ATTRIBUTES: list[dict[str, Any]] = [
     {"name": "name", "type": "string"},
     {"name": "income", "type": "decimal", "scale": 2},
 ]
-NOBODY = "urn:uuid:00000000-0000-4000-8000-000000000000"
+ABSENT = "urn:uuid:00000000-0000-4000-8000-000000000000"
 BLS = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
 P256 = {"type": "EcdsaSecp256r1VerificationKey2019", "purpose": ["assertionMethod"]}
 # What differs between two answers that say the same.
@@ -136,7 +136,7 @@ def test_what_others_have_is_what_nobody_has(office: Office, method: str) -> Non
     body = None if method == "GET" else {"purpose": "revocation", "value": True}
     places = [
         f"/credentials/{one}" + ("" if method == "GET" else "/status")
-        for one in (record["id"], suspended["id"], NOBODY)
+        for one in (record["id"], suspended["id"], ABSENT)
     ]
     answers = [said(ask(mallory, method, place, body)) for place in places]
     assert answers[0] == answers[1] == answers[2]
@@ -159,7 +159,7 @@ def test_verdict_does_not_reveal_credential(office: Office) -> None:
         return office.wire.call("POST", f"{PREFIX}/credentials/verify", {"credential": credential}).json
 
     assert verdict(shown)["verified"] is True
-    assert verdict(guess) == verdict(guess | {"id": NOBODY})
+    assert verdict(guess) == verdict(guess | {"id": ABSENT})
     assert verdict(guess)["verified"] is False
 
 
@@ -439,7 +439,7 @@ def test_no_value_stands_in_a_file_a_log_a_metric_or_a_refusal(talkative: tuple[
         office.operate("POST", "/credentials", office.claims(attributes=values | {canary: 1})),
         office.operate("POST", "/credentials", office.claims(attributes={"name": canary})),
         office.operate("POST", "/credentials", office.claims(attributes=[canary])),
-        office.operate("POST", "/credentials", office.claims(attributes=values, schemaId=NOBODY)),
+        office.operate("POST", "/credentials", office.claims(attributes=values, schemaId=ABSENT)),
         office.operate("POST", "/credentials", office.claims(attributes=values, validUntil="2020-01-01T00:00:00Z")),
         office.operate(
             "POST",

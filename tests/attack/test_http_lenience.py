@@ -30,9 +30,9 @@ def key(target: Target) -> bytes:
     [
         (f"{PREFIX}/health", 200),
         ("/health", 200),
-        (f"{PREFIX}/dids/did:ids:nobody", 400),
+        (f"{PREFIX}/dids/did:ids:absent", 400),
         (f"{PREFIX}/dids/%00", 400),
-        ("/1.0/identifiers/did:ids:nobody", 400),
+        ("/1.0/identifiers/did:ids:absent", 400),
         (f"{PREFIX}/no-such-place", 404),
         (f"{PREFIX}/delegations", 401),
         ("/openapi.json", 200),
@@ -95,7 +95,7 @@ LISTS = ["/dids", "/admin/api-keys", "/credential-schemas", "/credentials", "/de
 
 @pytest.mark.parametrize("path", [*LISTS, "/dashboard/timeline"])
 @pytest.mark.parametrize(
-    "text", ["garbage", "did:ids:nobody", "https://schemas.example/a", "f" * 32, "key_a", "2026-01-01 x", "7"]
+    "text", ["garbage", "did:ids:absent", "https://schemas.example/a", "f" * 32, "key_a", "2026-01-01 x", "7"]
 )
 def test_cursor_of_no_list_is_refused(target: Target, path: str, text: str) -> None:
     cursor = base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()

@@ -159,7 +159,7 @@ def reading(who: Holder) -> dict[str, str]:
 
 
 def test_a_did_key_is_its_key(target: Target, ivo: Holder) -> None:
-    """There is no place for a proof, and nothing to substitute: the DID of Ivo's key names Ivo's key and no one."""
+    """A did:key takes no proof of possession, so that nothing can be substituted: the DID of Ivo's key names only Ivo's key."""
     his = {"type": BLS, "publicKeyMultibase": his_key(ivo), "purpose": ["assertionMethod"]}
     made = target.stranger.create({"method": "key", "options": {"publicKeys": [his]}})
     assert made.status == 201, made.body

@@ -1,4 +1,4 @@
-"""Mixed writers on one DID: the chain has no gap, somebody is always in control, and the log verifies.
+"""Mixed writers on one DID: the chain has no gap, there is always a controller, and the log verifies.
 
 openapi/DECISIONS.md §2.9. With one process and with two; ``IDENTITY_ROUNDS`` sets how often.
 """

@@ -142,7 +142,7 @@ def test_two_spellings_at_once_use_a_signature_once(target: Target) -> None:
 
 
 def test_the_answer_names_the_malformed_part_of_a_header(target: Target) -> None:
-    """Also for a DID that nobody registered, in the same words: the text of the header alone decides."""
+    """An unregistered DID gets the same answer: the text of the header alone decides."""
     hana = target.stranger.holder(strictEvidence=False)
     short = base64.b64encode(f"{hana.did}.{base64url(bytes(63))}".encode()).decode()
     for value, reason in (

@@ -278,7 +278,7 @@ def test_a_row_that_bars_the_way_of_the_next_entry(site: Site) -> None:
         columns = "printed_second, block_number, recorded_at, transaction_hash, state, document, changes, mac"
         site.database.sql(
             f"INSERT INTO did_versions (did, version_id, sequence, {columns}) "
-            f"SELECT 'did:ids:nobody', 1, {size + 1}, {columns} FROM did_versions WHERE did = ? AND version_id = 2",
+            f"SELECT 'did:ids:absent', 1, {size + 1}, {columns} FROM did_versions WHERE did = ? AND version_id = 2",
             hana.did,
         )
         assert hana.act("rotate", rotation(hana.key_id, public(new))).status == 200
@@ -298,12 +298,12 @@ def test_feeds_and_lists_go_on_without_what_was_changed(site: Site) -> None:
         replaces_the_key(site.database, first, second)
         site.database.sql("DELETE FROM did_versions WHERE did = ? AND version_id = 1", second.did)
         wanted = {(first.did, 1), (second.did, 2), (third.did, 1), (third.did, 2)}
-        # What was taken away is made anew when somebody asks, or at the next look behind the cursor.
+        # A removed row is made anew when a client requests it, or at the next check behind the cursor.
         eventually(lambda: fed(running) - {(second.did, 1)} == wanted, "the feed has what was not changed")
 
 
 def fed(running: Running) -> set[tuple[str, int]]:
-    """The versions that somebody who follows the feed is told of, page by page."""
+    """Return the versions that a client of the feed receives, page by page."""
     found: set[tuple[str, int]] = set()
     after = -1
     page: dict[str, Any] = {"nextAfter": 0}

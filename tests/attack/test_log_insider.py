@@ -1,5 +1,7 @@
-"""Somebody who holds the log key (the operator, or who robbed him) still cannot write what the controller did not want, nor
-what the rules forbid: hashes and proofs fit, and the entry is refused."""
+"""Attacks by a holder of the log key (the operator or a thief): entries that the controller did not want, or that the rules forbid.
+
+Hashes and proofs of such an entry fit, and it is refused.
+"""
 
 from __future__ import annotations
 
@@ -106,8 +108,8 @@ PARAMETERS: dict[str, Callable[[Item], object]] = {
     ),
     "members of another change": lambda item: change(item).update(recoveryKey=LOG_KEY.multikey),
     "proof by the controller": lambda item: change(item).update(proofBy="controller"),
-    "proof by nobody": lambda item: change(item).pop("proofBy"),
-    "proof by somebody": lambda item: change(item).update(proofBy="mallory"),
+    "proof without an author": lambda item: change(item).pop("proofBy"),
+    "proof by an unknown author": lambda item: change(item).update(proofBy="mallory"),
     "grace not strict": lambda item: change(item).update(strictGrace=False),
     "evidence strict": lambda item: change(item).update(strictEvidence=True),
     "evidence not strict": lambda item: change(item).update(strictEvidence=False),

@@ -10,7 +10,7 @@ from identity_kit.conformance.controller import WalletSigner
 
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.state import LogInvalid
-from tests.attack.log_forger import METHOD, parsed, resealed, sealed, signed_by_nobody, whole_life
+from tests.attack.log_forger import METHOD, parsed, resealed, sealed, signed_by_no_key, whole_life
 
 LIFE = whole_life()
 OTHER = whole_life("mallory")
@@ -48,7 +48,7 @@ def test_the_whole_log_verifies_and_holds_every_kind_of_entry() -> None:
 
 def test_a_key_of_small_order_signs_nothing() -> None:
     with pytest.raises(LogInvalid, match="prime-order"):
-        verify(signed_by_nobody(parsed(LINES[0])))
+        verify(signed_by_no_key(parsed(LINES[0])))
 
 
 @given(st.data())

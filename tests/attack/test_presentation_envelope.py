@@ -36,7 +36,7 @@ MEMBERS = [
 
 @functools.cache
 def asked():
-    """Made when a test first needs it: whoever collects the tests would make a proof."""
+    """Return a scene that is made when a test first needs it; at collection it would cost a proof."""
     question = ask((HEADER, ("score", "gte", 100), ("country", "eq", "JP")), status=True, pseudonym="shop")
     return Scene(question, (Holder().obtain(Issuer()),))
 

@@ -160,7 +160,7 @@ def test_without_one_side_of_the_gap(monkeypatch, dropped):
 
 
 def test_without_the_pairings(monkeypatch):
-    """A gap that no one signed."""
+    """An unsigned gap is refused by the pairings alone."""
     asked = scene(status=True)
 
     def change(messages):
@@ -233,7 +233,7 @@ def test_without_rows(monkeypatch):
 
 @pytest.mark.parametrize(("name", "elements"), [("country", ["DE", "ES"]), ("score", [0, 210, 250])])
 def test_without_the_test_of_bits(monkeypatch, name, elements):
-    """Whoever is of no set stands between two of its elements."""
+    """A value outside the set lies between two of its elements."""
     asked = scene((name, "set_member", elements))
 
     def bitless(padded, responses, message_response, y, c):

@@ -156,7 +156,7 @@ def test_classes_of_another_question(mine, theirs):
 
 
 def test_a_credential_shown_twice_is_not_two():
-    """One part in the place of both: with its own gap and equations, and with those of the other."""
+    """One part is shown instead of two: with its own gap and equations, and with those of the other."""
     asked = scene(held=[CREDENTIAL, SECOND], status=True)
     envelope = PresentationEnvelope.decode(asked.prove())
     for name in ("credential_proofs", "gap_proofs"):

@@ -1,4 +1,4 @@
-"""False presentations by a prover who goes on where an honest one stops: each is refused, and its honest twin accepted."""
+"""False presentations by a prover that continues where an honest one stops: each is refused, and its honest twin accepted."""
 
 from __future__ import annotations
 

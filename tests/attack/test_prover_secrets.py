@@ -83,7 +83,7 @@ def test_the_environment_of_a_prover_holds_no_secret(pids: Pids) -> None:
 
 
 def test_what_workers_are_forked_from_knows_no_secret(pids: Pids) -> None:
-    """A process shows what it was started with until it lets no one look, and these do not at once, or never."""
+    """A process shows its environment until it forbids reading it. These processes do so late or never."""
     started = [pid for pid in pids["server"] if b"multiprocessing" in _read(pid, "cmdline")]
     assert len(started) in (0, 4), "the tracker of resources, the fork server and two workers"
     for pid in started:

@@ -454,7 +454,7 @@ def test_recomputed_points_that_are_the_identity_are_refused(backend):
     assert verdict(asked, fourth.forge([cheating(fourth, [1])]), curve=curve) == MISMATCH
 
 
-# Credentials that no one issued.
+# Credentials without an issuer.
 
 
 def test_a_signature_that_the_issuer_did_not_make_is_refused():

@@ -39,7 +39,7 @@ class Target:
     did: str
 
     def fill(self, octets: bytes) -> bytes:
-        """``octets`` with the real key and DID in the place of the stand-ins, which are in no body."""
+        """Return ``octets`` with the real key and DID instead of the placeholders, which are in no body."""
         return (
             octets.replace(KEY.encode(), self.api_key.encode())
             .replace(KEY.swapcase().encode(), self.api_key.swapcase().encode())
@@ -199,7 +199,7 @@ REFUSED = [
     [b"Authorization: DIDAuth ((("],
     [b"Authorization: RecoveryKey bm90IGEgc2lnbmF0dXJl"],
     [b"Authorization: Basic YTpi"],
-    [b"Authorization: Bearer nobody"],
+    [b"Authorization: Bearer absent"],
     [b"Authorization:"],
     [b"Authorization: DIDAuth a", b"Authorization: DIDAuth b"],
     [b"Authorization: DIDAuth a", b"X-API-Key: b"],
@@ -221,7 +221,7 @@ REFUSED = [
     [
         ("DELETE", f"{DIDS}/{DID}"),
         ("PATCH", f"{DIDS}/{DID}?versionId=1"),
-        ("DELETE", f"{DIDS}/did:ids:nobody"),
+        ("DELETE", f"{DIDS}/did:ids:absent"),
         ("DELETE", f"{DIDS}/no-did"),
         ("DELETE", f"http://elsewhere{DIDS}/{DID}"),
         ("POST", DIDS),

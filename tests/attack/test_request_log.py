@@ -128,7 +128,7 @@ def test_refused_connection_is_logged(tmp_path: Path, requests: str) -> None:
         host = urlsplit(running.wire.url)
         for _ in range(4):
             connection = held.enter_context(socket.create_connection((host.hostname, host.port), 30))
-        # Whoever came before the last may still be open or not: the fourth is refused in any case, and before it says anything.
+        # Earlier connections may still be open or not: the fourth is refused in any case, before it sends anything.
         answer = b""
         while part := connection.recv(65536):
             answer += part

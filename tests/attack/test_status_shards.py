@@ -290,7 +290,7 @@ def fetch_recorded(known: Files, asked: list[str]) -> None:
 
 
 def test_a_list_that_only_one_holder_is_shown_is_found_out() -> None:
-    """Whatever the service does with the second list, the holder refuses it, or whoever audits the log sees both."""
+    """The holder refuses the second list, or an auditor of the log sees both."""
     true, other = published([HANDLE]), published([])
     leaves = in_a_log(true[0])
     place = f"{BASE}/{gap_shards.proof_place(other[0])}"

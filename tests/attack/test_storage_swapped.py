@@ -1,7 +1,7 @@
-"""A thief with file access, or a careless restore: older, other, empty and broken databases in the place of the right ones.
+"""A thief with file access, or a careless restore: older, other, empty and broken databases instead of the right ones.
 
-Each is told at the next start, and while the service runs by ``/ready``; nothing is changed and no write is acknowledged. The files are
-handled as a person would, with ``cp``, ``rm`` and ``mv``.
+Each is reported at the next start, and by ``/ready`` while the service runs. Nothing is changed and no write is acknowledged. The
+files are handled as an operator would, with ``cp``, ``rm`` and ``mv``.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def put(backup: Path, data_dir: Path, *names: str) -> None:
 
 
 class History:
-    """An installation of six DIDs, one of them deactivated; its backup after three; and somebody else's of ten."""
+    """An installation of six DIDs, one of them deactivated; its backup after three; and another installation of ten."""
 
     def __init__(self, folder: Path) -> None:
         self.data = folder / "data"
@@ -228,7 +228,7 @@ def test_a_running_service_stops_writing(history: History, data: Path, name: str
         else:
             shutil.copy2(history.older / name, data / "put")
             os.replace(data / "put", data / name)
-        # At once, before anything has looked: not one write goes to a file that no one will find again.
+        # At once, before any check has run: no write goes to a file that is no longer used.
         answers = [stranger.create(NEW) for _ in range(5)]
         assert {answer.outcome for answer in answers} == {(503, "STORAGE_MISMATCH")}
         assert all("identity doctor" in answer.json["error"]["details"]["remedy"] for answer in answers)

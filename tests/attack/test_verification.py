@@ -1,6 +1,6 @@
-"""Attacks on verification: proofs that were edited, mixed, borrowed or shown to somebody else, and what rows give away.
+"""Attacks on verification: proofs that were edited, mixed, borrowed or shown to another verifier, and what rows reveal.
 
-With the real prover, because what is attacked is also what the envelope binds.
+The real prover is used, because the content of the envelope is attacked as well.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def test_no_value_is_left_behind(tell: Callable[[Story], None], tmp_path: Path) 
         assert "proof.verified" in rows
         for secret in (str(THRESHOLD), str(THRESHOLD + 1), str(VALUES["income"]), str(VALUES["birthDate"])):
             assert secret not in rows
-        assert not [one for one in await kept_proofs(rooms.store) if one.holder == "nobody"]
+        assert not [one for one in await kept_proofs(rooms.store) if one.holder == "absent"]
         stored = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
         assert made.id.encode() in stored
         for value in (VALUES["income"], VALUES["birthDate"]):

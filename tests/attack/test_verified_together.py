@@ -80,7 +80,7 @@ def of_suite_1(name: str, *, forged: bool = False) -> Ask:
 
 
 def of_suite_2(*, forged: bool = False) -> Ask:
-    """A presentation; in a forged one no one signed the gap, which its pairings alone tell."""
+    """Return a presentation; in a forged one the gap is unsigned, which only its pairings show."""
     asked = scene(status=True)
     text = asked.prove()
     if forged:

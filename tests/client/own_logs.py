@@ -1,5 +1,6 @@
-"""Logs of a method of ours that a client must judge as the service does: lives with every kind of change, and what somebody who holds the
-log key makes of their entries."""
+"""Logs of our methods that a client must judge as the service does: histories with every kind of change, and forgeries of their
+entries by a holder of the log key.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from identity_codec import jcs, multikey
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.challenge import parse_header
 from openapi import clients
-from tests.attack.log_forger import signed_by_nobody
+from tests.attack.log_forger import signed_by_no_key
 from tests.client import hostile_service
 from tests.client.hostile_service import CASES, DID, ELSEWHERE, MOST_OCTETS, MOST_PAGES, PATIENT, Case, Hostile
 from tests.client.mutated_logs import mutated_logs
@@ -77,7 +77,7 @@ WRONG = {
     "with a proof by another": changed(
         -1, lambda entry: entry["proof"][0].update(verificationMethod=f"did:key:{PAIR.public}#{PAIR.public}")
     ),
-    "by a key of small order": signed_by_nobody(json.loads(FIRST)).decode() + "\n",
+    "by a key of small order": signed_by_no_key(json.loads(FIRST)).decode() + "\n",
     "of another method": changed(0, lambda entry: entry["parameters"].update(method="did:webvh:1.0")),
     "of many brackets": "[" * 10_000 + "\n",
     "of a line without end": '{"a":"' + "a" * 100_000 + '"}\n',

@@ -63,7 +63,7 @@ WITNESSES: dict[str, Any] = {
     "one": {"threshold": 1, "witnesses": ONE},
     "two": {"threshold": 2, "witnesses": [{"id": WITNESS.multikey}, {"id": NEXT.multikey}]},
     "none": {},
-    "nobody": {"threshold": 1, "witnesses": []},
+    "empty": {"threshold": 1, "witnesses": []},
     "twice": {"threshold": 1, "witnesses": ONE * 2},
     "true": {"threshold": True, "witnesses": ONE},
     "texts": {"threshold": 1, "witnesses": ["x"]},

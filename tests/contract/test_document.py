@@ -563,7 +563,7 @@ def test_every_scope_that_an_operation_asks_for_is_listed(document: Json) -> Non
 
 
 def test_the_examples_show_every_member_of_an_answer(document: Json) -> None:
-    """An answer that is described and never shown is one that no one reviewed."""
+    """An answer that is described and never shown is not reviewed."""
     shown: dict[str, set[str]] = {}
 
     def walk(schema: Json, value: Any) -> None:

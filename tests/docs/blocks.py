@@ -1,6 +1,6 @@
-"""Runs what the pages of the site show: a page is one shell session in an empty folder, with a served instance.
+"""Runner of the examples of the site's pages: a page is one shell session in an empty folder, with a running instance.
 
-- `console`: lines after `$ ` are typed, `> ` goes on; what follows is printed, where `…` stands for whatever is left out. A command
+- `console`: lines after `$ ` are typed, `> ` continues a line; what follows is printed, where `…` stands for left-out text. A command
   whose output begins with `error:` ends with another status than 0, every other one with 0.
 - a `code-block` or a `literalinclude` with a caption is a file of that name, which is there from then on.
 - `sh`: shown and not run, because it stays in the foreground or is for another machine.

@@ -13,7 +13,7 @@ from tests.attack.stranger import PREFIX, SECONDS
 from tests.fault.service_process import Running
 
 REPAIR_SECONDS = 30.0
-# Between two requests of a client that goes on: some are always under way, and the processors are not full of them.
+# Between two requests of a continuing client: some are always in progress, and the processors are not fully loaded.
 PAUSE_SECONDS = 0.02
 REFUSALS = {"BLOCKCHAIN_ERROR", "OVERLOADED", "PLUGIN_UNAVAILABLE", "PLUGIN_TIMEOUT"}
 
@@ -38,7 +38,7 @@ class Acknowledged:
 
 
 def create_until(stop: threading.Event, running: Running, acknowledged: Acknowledged) -> None:
-    """A client that goes on whatever it is answered."""
+    """Create DIDs until ``stop`` is set, whatever the answers are."""
     while not stop.wait(PAUSE_SECONDS):
         try:
             answer = running.stranger.create({"method": "ids"})

@@ -107,8 +107,10 @@ def _url(arguments: Sequence[str], said: bytes) -> str | None:
 
 @contextlib.contextmanager
 def kept_port() -> Iterator[int]:
-    """A port for a service of ours. While it is bound here, the system gives it to no one who asks for any port; a service that
-    asks for this one gets it, because neither of the two sockets insists and this one does not listen."""
+    """Yield a port for a service. While it is bound here, the system does not assign it to a program that asks for any port.
+
+    A service that asks for this port gets it, because neither of the two sockets insists and this one does not listen.
+    """
     with socket.socket() as keeper:
         keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         keeper.bind(("127.0.0.1", 0))

@@ -152,7 +152,7 @@ def test_lost_machine_is_restored_with_stated_loss(tmp_path: Path) -> None:
         assert "is a fork" in identity(*accept).stderr
         told(*accept, "--new-origin", AGAIN)
 
-        # The log key is in strange hands: the one on paper goes on.
+        # The log key is stolen: the one on paper continues.
         done = asyncio.run(rotated(data, compromised=True, secret=paper))
         assert (done.multikey, done.retired) == (committed, (first.multikey,))
         # It signs with the same key under the new name.

@@ -78,7 +78,7 @@ def test_full_disk_answers_503_and_heals_without_restart(full: Path) -> None:
         assert running.wire.call("GET", "/ready").status == 503
         full.unlink()
         eventually(lambda: running.wire.call("GET", "/ready").status == 200, "the service is ready when there is room")
-        # Also what nobody asks for again.
+        # Also what no client requests again.
         eventually(lambda: len(set(recorded(folder))) == 1, "the index follows the ledger")
         first = {key: create(running, key) for key in answers}
         assert {one.status for one in first.values()} == {201}

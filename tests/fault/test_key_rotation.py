@@ -99,7 +99,7 @@ def use_tokens(site: Site, stop: threading.Event, said: list[tuple[int, int]]) -
 
 @contextlib.contextmanager
 def used(site: Site) -> Iterator[list[tuple[int, int]]]:
-    """Somebody uses tokens meanwhile; what was answered is whole afterwards."""
+    """Use tokens in a thread meanwhile, and check afterwards that all answers are complete."""
     stop, said = threading.Event(), list[tuple[int, int]]()
     thread = threading.Thread(target=use_tokens, args=(site, stop, said), daemon=True)
     thread.start()

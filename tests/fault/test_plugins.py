@@ -1,8 +1,8 @@
-"""Seven vices × each socket: whatever a plugin does, the service starts or says in one line why not, and no one else
-pays.
+"""Seven faults × each plugin socket: the service starts, or reports in one line why not, and no other plugin is affected.
 
-F11 and F12 of the fault list: raise, hang, return junk, return the wrong type of object, be slow to import, misspell a
-hook, want an argument that the hook does not have.
+
+F11 and F12 of the fault list: raise, hang, return an invalid value, return the wrong type of object, import slowly, misspell a
+hook, declare an argument that the hook does not have.
 """
 
 from __future__ import annotations

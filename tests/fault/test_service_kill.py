@@ -105,8 +105,10 @@ def all_dids_of_the_feed(wire: Wire) -> dict[str, int]:
 
 
 def check(running: Running, written: Written, data_dir: Path) -> int:
-    """Every acknowledged version is there with its transaction hash, every log verifies, the index has what the ledger has.
-    Returns how many versions there are that no one was told of."""
+    """Check that each acknowledged version has its transaction hash, that each log verifies, and that the index equals the ledger.
+
+    Returns the number of versions that were not acknowledged.
+    """
     wire = running.wire
     heads = all_dids_of_the_feed(wire)
     unacknowledged = 0
@@ -145,7 +147,7 @@ def test_no_acknowledged_write_is_lost(
             restarts.append(running.seconds)
             unacknowledged = check(running, written, data_dir)
         assert failures == []
-        # The service goes on writing where it was: the version after a crash follows the one before.
+        # The service continues to write at the same place: the version after a crash follows the one before.
         hana = running.stranger.holder()
         assert hana.act("update", service()).status == 200
     finally:
@@ -181,7 +183,7 @@ def test_index_that_is_lost_or_behind_is_made_again_from_ledger(tmp_path: Path) 
 
 
 def test_assertion_of_client_is_spent_for_processes_after_kill(tmp_path: Path) -> None:
-    """RFC 7523 §3, item 7: whoever saw it on the way waits for a restart, which has nothing in memory."""
+    """RFC 7523 §3, item 7: a client that has seen the assertion waits for a restart, which has nothing in memory."""
     with service_process.kept_port() as port:
         words = ("--port", str(port))
         with service_process.service(tmp_path / "data", *words) as running:

@@ -1,4 +1,4 @@
-"""A ledger or a key store that raises, hangs, or answers junk costs its own requests; resolving goes on.
+"""A ledger or a key store that raises, hangs, or returns invalid values fails its own requests; resolving continues.
 
 ``test_plugins`` has every port and vice in one process; this is the running service.
 """
@@ -143,7 +143,7 @@ def costs_its_own_requests(stage: Stage, word: str) -> None:
 
 @pytest.mark.parametrize("word", HANGING)
 def test_resolving_goes_on_while_many_requests_hang(stage: Stage, word: str) -> None:
-    """Forty requests that hang hold up no one: resolutions are answered while all of them still wait."""
+    """Forty requests that hang delay no other: resolutions are answered while all of them still wait."""
     stage.breaks(word)
     answers: list[Answer] = []
     hanging = threading.Thread(
@@ -165,7 +165,7 @@ def test_resolving_goes_on_while_many_requests_hang(stage: Stage, word: str) -> 
 
 
 def test_a_ledger_whose_answer_is_lost_leaves_no_gap(stage: Stage) -> None:
-    """The entry was appended and no one was told. The next change finds it, and the chain goes on behind it."""
+    """The entry was appended without an acknowledgement. The next change finds it, and the chain continues after it."""
     hana = stage.running.stranger.holder()
     stage.breaks("ledger:late")
     lost = hana.act("update", service("lost"))

@@ -76,7 +76,7 @@ def test_a_full_disk_refuses_writes_and_heals_without_a_restart(small_disk: Path
         refused = 0
         for _ in range(20):
             refused += (await turn()).count(False)
-            # Reading goes on, and what was refused is not there.
+            # Reading continues, and the refused entry is absent.
             for caller, version in versions.items():
                 assert len(await ledger.entries(f"did:x:{caller}")) == version
         assert refused > 100

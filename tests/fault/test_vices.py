@@ -164,7 +164,7 @@ def test_the_wrong_type_stops_the_start(port: str) -> None:
 
 @pytest.mark.parametrize("port", PORTS)
 def test_a_slow_import_fails_alone(port: str) -> None:
-    """A plugin of this kind that no one chose is given up on; the start goes on with the others."""
+    """An unselected plugin of this kind times out; the start continues with the others."""
 
     def slow() -> object:
         time.sleep(30)

@@ -1,6 +1,6 @@
-"""kill -9 of a service that feeds a witness, of the witness, and of both, while clients write: nobody is ever shown two roots for one size,
-the witness goes on cosigning, and what was acknowledged is in what it cosigns.
+"""kill -9 of a service that feeds a witness, of the witness, and of both, while clients write.
 
+No client ever sees two roots for one size, the witness continues to cosign, and acknowledged entries are in what it cosigns.
 ``IDENTITY_ROUNDS`` sets the number of kills.
 """
 
@@ -30,7 +30,7 @@ NAME = "w1.example"
 
 @dataclass
 class Seen:
-    """The roots that somebody was shown of each size."""
+    """The roots of each size that a client has received."""
 
     roots: dict[tuple[str, int], set[bytes]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -42,7 +42,7 @@ class Seen:
         return found
 
     def ask(self, wire: Wire, path: str) -> Checkpoint | None:
-        """None where nobody answers: it was killed."""
+        """Return the checkpoint at a place, or None if the process was killed and does not answer."""
         with contextlib.suppress(OSError, http.client.HTTPException):
             answer = wire.call("GET", path)
             return self.note(answer.body) if answer.status == 200 else None
@@ -51,7 +51,7 @@ class Seen:
 
 @contextlib.contextmanager
 def looking(seen: Seen, *places: tuple[str, str]) -> Iterator[None]:
-    """Somebody who asks for the checkpoint at each place (URL and path), again and again."""
+    """Request the checkpoint at each place (URL and path) repeatedly in a thread."""
     stop = threading.Event()
 
     def look(url: str, path: str) -> None:
@@ -153,7 +153,7 @@ def test_repeated_kills_show_no_two_roots_for_one_size(tmp_path: Path) -> None:
             newest = site.seen.ask(running.wire, f"{PREFIX}/ledger/checkpoint?quorum=any")
             assert newest is not None
             assert newest.size >= len(acknowledged.hashes)
-            eventually(lambda: cosigned(site, newest.size), "the witness goes on")  # noqa: B023
+            eventually(lambda: cosigned(site, newest.size), "the witness continues")  # noqa: B023
     assert {size: roots for size, roots in site.seen.roots.items() if len(roots) != 1} == {}
     assert len(site.seen.roots) > ROUNDS
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import compileall
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from openapi.clients import DOCUMENT
+from tests.architecture.sizes import ROOT
+from tests.servers import local_server
 
 LANGUAGES = ("python", "go", "java", "typescript-fetch", "typescript-axios", "php", "ruby", "kotlin", "rust")
 NODE_GENERATORS = {
@@ -30,6 +33,8 @@ NODE_GENERATORS = {
     "orval@7": ("orval", "--input", str(DOCUMENT), "--output", "out/api.ts", "--client", "fetch"),
 }
 
+FIVE_CALLS = ["created DID", "resolved True", "updated 2", "history 2", "health ok"]
+
 pytestmark = pytest.mark.nightly
 
 
@@ -41,9 +46,11 @@ def program(name: str) -> str:
     return found
 
 
-def run(*words: str | Path, cwd: Path) -> None:
-    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, timeout=900)
+def run(*words: str | Path, cwd: Path, **environment: str) -> str:
+    """Return what the program prints."""
+    done = subprocess.run(words, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    return done.stdout.strip()
 
 
 def generate(language: str, folder: Path) -> None:
@@ -64,15 +71,35 @@ def test_generated_go_compiles(tmp_path: Path) -> None:
     run(go, "build", "./...", cwd=tmp_path)
 
 
-def test_generated_python_compiles(tmp_path: Path) -> None:
+def test_generated_python_makes_the_five_calls(tmp_path: Path) -> None:
+    """It needs python-dateutil, which ``tox -e generators`` installs."""
     generate("python", tmp_path)
     assert compileall.compile_dir(tmp_path, quiet=1)
+    with local_server() as server:
+        calls = (sys.executable, Path(__file__).with_name("five_calls.py"), server.url, server.api_key)
+        printed = run(*calls, cwd=tmp_path, PYTHONPATH=os.pathsep.join((str(tmp_path), str(ROOT))))
+    assert re.sub(r"did:\S+", "DID", printed).split("\n") == FIVE_CALLS
 
 
 def test_datamodel_code_generator_makes_importable_models(tmp_path: Path) -> None:
     words = ("--input", DOCUMENT, "--input-file-type", "openapi", "--output", tmp_path / "models.py")
     run(program("datamodel-codegen"), *words, cwd=tmp_path)
     run(sys.executable, "-c", "import models; models.StatusGapsManifest", cwd=tmp_path)
+
+
+def test_generated_typescript_makes_the_five_calls(tmp_path: Path) -> None:
+    """The client compiles in strict mode and needs no dependency."""
+    npm, node = program("npm"), program("node")
+    (tmp_path / "client").mkdir()
+    generate("typescript-fetch", tmp_path / "client")
+    run(npm, "install", "--no-audit", "--no-fund", "--prefix", tmp_path, "typescript@5", "@types/node@20", cwd=tmp_path)
+    shutil.copy(Path(__file__).with_name("five_calls.ts"), tmp_path)
+    options = ("--strict", "--module", "nodenext", "--moduleResolution", "nodenext", "--target", "es2022")
+    tsc = tmp_path / "node_modules" / ".bin" / "tsc"
+    run(tsc, *options, "--types", "node", "--outDir", "dist", "five_calls.ts", cwd=tmp_path)
+    with local_server() as server:
+        printed = run(node, tmp_path / "dist" / "five_calls.js", server.url, server.api_key, cwd=tmp_path)
+    assert re.sub(r"did:\S+", "DID", printed).split("\n") == FIVE_CALLS
 
 
 @pytest.mark.parametrize("package", NODE_GENERATORS)

@@ -1,6 +1,6 @@
 """What the conformance suite of the Model Context Protocol calls, beside the tools of the service: ``test_*`` tools, resources and prompts
 as its scenarios ask for them. The transport, who may call, the errors and the checks of headers are those of the service, which loads
-this in the place of its application (``identity.applications``).
+this instead of its application (``identity.applications``).
 """
 
 from __future__ import annotations

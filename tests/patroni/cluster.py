@@ -25,7 +25,7 @@ from tests.postgres_server import programs, unprivileged
 SECONDS = 120.0
 FOLDER = ROOT / "plugins" / "ledger_sql" / "patroni"
 PASSWORD = "of-the-test"
-# Servers end with the tests even when those are killed: then no one holds the other end of their standard input. Patroni's
+# Servers end with the tests even when those are killed: then their standard input has no other end. Patroni's
 # PostgreSQL is a process group of its own and outlives it.
 WATCHED = (
     'exec 3<&0; "$@" </dev/null & server=$!; '
@@ -91,7 +91,7 @@ class Watched:
         data = self.folder / "postgresql"
         try:
             postmaster = Path("/proc") / (data / "postmaster.pid").read_text().split()[0]
-            # The file outlives a killed server, and its number may belong to somebody else by now.
+            # The file outlives a killed server, and its number may belong to another process by now.
             if (postmaster / "cwd").readlink() != data.resolve():
                 return []
             children = (postmaster / "task" / postmaster.name / "children").read_text().split()

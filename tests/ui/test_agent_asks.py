@@ -1,4 +1,4 @@
-"""An agent that calls tools asks Hana by a link; she reads it, approves or declines on her page, and the agent goes on by itself."""
+"""An agent that calls tools asks Hana by a link; she approves or declines on her page, and the agent continues by itself."""
 
 from __future__ import annotations
 

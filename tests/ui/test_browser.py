@@ -42,7 +42,7 @@ def test_anybody_finds_a_did_its_transaction_and_what_this_is(site: Site, opened
     page.fill("#q", f"0x{transaction.upper()}")
     page.press("#q", "Enter")
     expect(page).to_have_url(f"{site.url}/ui/transaction/{transaction}")
-    page.goto(f"{site.url}/ui/did/did:ids:nobody")
+    page.goto(f"{site.url}/ui/did/did:ids:absent")
     expect(page.get_by_role("alert")).to_be_visible()
     watched.look(page)
 

@@ -29,7 +29,7 @@ from identity_tlog.note import WITNESS, Checkpoint, VerifierKey, cosignature_lin
 from identity_tlog.policy import WitnessPolicy
 from identity_tlog.proofs import TlogProof, consistency_spans, inclusion_spans
 from identity_tlog.tree import Malformed, Refuted, leaf_hash, node_hash
-from tests.attack.log_forger import signed_by_nobody
+from tests.attack.log_forger import signed_by_no_key
 from tests.client.mutated_logs import log_of, mutated_logs
 from tests.client.own_logs import EVE, NEXT, SIGNER, RandomLife, is_good, own_logs, rewritten
 from tests.client.webvh_cases import WEBVH, WEBVH_NOW, judged
@@ -121,7 +121,7 @@ def committed(parameters: Entry, signer: WalletSigner) -> str:
 
 
 WRONG |= {
-    "handed to a key that nobody committed to": (
+    "handed to a key without a commitment": (
         committed({"updateKeys": [EVE.multikey], "nextKeyHashes": [key_hash(EVE.multikey)]}, EVE),
         "keys",
     ),
@@ -133,7 +133,7 @@ WRONG |= {
     "that says no keys any more": (committed({}, SIGNER), "keys"),
 }
 WRONG = {
-    "signed by nobody under a key of small order": (signed_by_nobody(shown_log()[0]).decode(), "keys"),
+    "unsigned under a key of small order": (signed_by_no_key(shown_log()[0]).decode(), "keys"),
     **WRONG,
 }
 
@@ -216,7 +216,7 @@ def cosigned(
 
 RIGHT_POLICIES = {
     "no witness asked": (place(3), policy("quorum none"), ["signed"], None),
-    "a witness that nobody asked": (cosigned(0), policy("quorum none"), ["signed", "cosigned"], None),
+    "a witness outside the policy": (cosigned(0), policy("quorum none"), ["signed", "cosigned"], None),
     "two of three": (cosigned(2, 0), TWO, ["signed", "cosigned", "quorum"], "2026-01-02T00:01:00Z"),
     "groups of groups": (cosigned(1, 0, 2), BOTH, ["signed", "cosigned", "quorum"], "2026-01-02T00:02:00Z"),
     "another log beside it": (
@@ -250,7 +250,7 @@ WRONG_POLICIES = {
     "with a control character": (cosigned(0, 1) + "\u2014 x AAAAAAAA\x01\n", TWO, "checkpoint"),
     "without a quorum line": (cosigned(0, 1), policy("group two 2 W0 W1 W2"), "policy"),
     "with two quorums": (cosigned(0, 1), policy("quorum none", "quorum none"), "policy"),
-    "with a quorum that nobody defined": (cosigned(0, 1), policy("quorum all-of-them"), "policy"),
+    "with an undefined quorum": (cosigned(0, 1), policy("quorum all-of-them"), "policy"),
     "with a group of strangers": (cosigned(0, 1), policy("group g 1 W9", "quorum g"), "policy"),
     "with a witness in two groups": (cosigned(0, 1), policy("group g 1 W0", "group h 1 W0", "quorum g"), "policy"),
     "with a witness twice in one": (cosigned(0), policy("group g 2 W0 W0", "quorum g"), "policy"),
@@ -262,7 +262,7 @@ WRONG_POLICIES = {
     "with a threshold of zero": (place(3), policy("group g 0 W0", "quorum g"), "policy"),
     "with a threshold out of reach": (cosigned(0), policy("group g 2 W0", "quorum g"), "policy"),
     "with a threshold that is a name": (place(3), policy("group g constructor W0", "quorum g"), "policy"),
-    "with a group of nobody": (place(3), policy("group g all none", "quorum g"), "policy"),
+    "with an empty group": (place(3), policy("group g all none", "quorum g"), "policy"),
     "with a witness called none": (place(3), policy(f"witness none {NAMED[0]}", "quorum none"), "policy"),
     "with the key of a log as a witness": (cosigned(0), policy(f"witness L {VERIFIER}", "quorum none"), "policy"),
     "with another word": (cosigned(0), policy("trust everyone", "quorum none"), "policy"),
@@ -549,7 +549,7 @@ def test_the_browser_takes_no_entry_of_a_retired_key(verifying: Page) -> None:
     expect(verifying.locator("[data-unchecked=retired]")).to_be_visible()
     assert paste(verifying, place(0), beside=beside, service_did="did:ids:another") == ["fails", "service"]
     assert paste(verifying, place(0), service_did=named) == ["fails", "service"]
-    # An entry that no log of ours has is nobody's; one that cannot be read in one way is no service log.
+    # An entry that no log of ours has belongs to no service log; one with two readings is no service log.
     assert paste(verifying, place(0), beside=beside, service_did=named)[0] == "holds"
     expect(verifying.locator("[data-found=serviceDid] dd")).to_have_text(str(life.state.did))
     for beside in (written(LOG), log_of(life.entries[:-1])[:-9], "[]", WEBVH["updated"][0]):

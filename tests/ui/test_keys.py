@@ -89,7 +89,7 @@ def test_key_is_rotated_and_file_that_was_saved_before_serves(site: Site, opened
     watched.secrets = (*watched.secrets, fresh["privateKey"], before["keys"]["authentication"]["privateKey"])
     page.click("#renewal-send")
     expect(page.locator("#renewed")).to_be_visible()
-    # The session goes on, and so does the key that the browser keeps.
+    # The session continues, and the browser keeps its key.
     page.click("#renewed a")
     row = page.locator("tbody tr").filter(has=page.locator(f"[data-key='{fresh['publicKey']}']"))
     expect(row).to_contain_text("In use now")
@@ -122,7 +122,7 @@ def test_unused_saved_file_still_has_old_key(site: Site, opened: Open, tmp_path:
     page.click("[data-renewal] button")
     again = keys_of(saved(page, "#renewal-file", tmp_path / "again.json"))
     assert again["keys"]["retired"] == [keys_of(file)["pending"]["keys"]["new"]]
-    # The file of somebody else does not.
+    # The file of another holder does not.
     page.set_input_files("#wallet", site.keys("tara"))
     page.click("[data-renewal] button")
     expect(page.locator("[data-message=other]")).to_be_visible()

@@ -50,7 +50,7 @@ class World:
     client: Client
 
     def person(self, name: str) -> tuple[Signer, dict[str, str]]:
-        """The signer of somebody, and a header with an access token."""
+        """Return the signer of a person, and a header with an access token."""
         found = signer(self.site, name)
         return found, {"Authorization": f"Bearer {self.client.token(found)['access_token']}"}
 

@@ -41,7 +41,7 @@ ANYBODY = (
     "/operator/sign-in",
     "/did/{did}",
     "/did/{did}?version=1",
-    "/did/did:ids:nobody",
+    "/did/did:ids:absent",
     "/transaction/{transaction}",
     "/transaction/none",
     "/search?q={did}",
@@ -93,7 +93,7 @@ class Walk:
 
 @pytest.fixture(scope="module")
 def walk(site: Site, browser: Browser) -> Iterator[Walk]:
-    """Hana has a credential and a delegation, Aki has had a proof made, and whoever may write a text has written markup."""
+    """Yield a site with a credential, a delegation and a proof, where each text that a client may write contains markup."""
     with Client(site.url, api_key=site.api_key) as client:
         credential = issue(client, site.did("hana"), age=37, income=5_213_774, country="Wakanda")
         client.call("POST", "/admin/api-keys", body={"name": MARKUP, "scopes": ["audit:read"]})

@@ -46,7 +46,7 @@ class Site:
 
 
 def signer(site: Site, name: str) -> Signer:
-    """Somebody as the client knows them."""
+    """Return the signer of a person, as the client uses it."""
     value = json.loads(site.keys(name).read_text())
     return Signer(value["did"], value["keys"]["authentication"]["privateKey"])
 
@@ -175,7 +175,7 @@ def issue(client: Client, holder: str, schema: str = "https://schemas.example/pe
 
 
 AXE = (Path(__file__).parent / "axe.min.js").read_text()
-# ``violations`` of WCAG and of what axe calls best practice; minor ones are told to nobody.
+# ``violations`` of WCAG and of what axe calls best practice; minor ones are not reported.
 _EXAMINE = """async () => (await axe.run(document, { resultTypes: ["violations"] })).violations.filter((one) => one.impact !== "minor").map(
   (one) => `${one.impact} ${one.id}: ${one.nodes.map((node) => node.html).join(" ")}`)"""
 

@@ -31,7 +31,7 @@ def test_a_failure_outside_of_a_window_is_told() -> None:
     ):
         told.failures.append((moment, what))
     found = unexpected(told, FAULTS, 1000.0)
-    assert found == ["36.0 s: createDid 503", "61.0 s: read no answer"], "nobody may notice that the clock stepped"
+    assert found == ["36.0 s: createDid 503", "61.0 s: read no answer"], "a step of the clock must have no effect"
 
 
 def test_a_read_that_is_refused_is_told() -> None:

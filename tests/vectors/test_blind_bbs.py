@@ -1,6 +1,6 @@
 """The vectors of the Blind BBS draft of February 2025, as far as they say something about what stands here.
 
-Blind issue of suite 2 is not that interface (PROTOCOL-2.md §3): it has two fixed slots in the place of a list of generators of its own,
+Blind issue of suite 2 is not that interface (PROTOCOL-2.md §3): it has two fixed slots instead of its own list of generators,
 and its challenge binds holder, header and nonce. The parts are the same, and these vectors hold them: expanding, hashing to
 points and scalars, the commitment and the equation of its proof, the signature on a point, the domain, and the verifier's equations
 of a proof over two lists of generators. What differs: the interface and so every tag, Q_2 for the blind, e without the domain. The text of
@@ -120,7 +120,7 @@ def test_a_signature_on_a_commitment(path):
     if len(trace["domain"]) == 64:
         assert domain == int(trace["domain"], 16)
     else:
-        # One file has B in the place of the domain, and another point in the place of B.
+        # One file has B as the domain, and another point as B.
         trace = {"B": trace["domain"]}
     terms = [(P1, 1), (lists.signer[0], domain), *zip(lists.signer[1:], messages, strict=True)]
     if commitment:

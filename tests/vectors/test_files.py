@@ -1,4 +1,4 @@
-"""Test data that somebody promised must be there; without a promise its tests skip."""
+"""Test data that a variable promises must exist; without it its tests skip."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_the_service_makes_the_keys(client: Client) -> None:
 @pytest.mark.parametrize(
     ("operation", "body", "query", "status", "error"),
     [
-        ("create", {}, "?method=nobody", 400, "INVALID_DID"),
+        ("create", {}, "?method=unknown", 400, "INVALID_DID"),
         ("create", {"options": {"network": "testnet"}}, "?method=ids", 400, "INVALID_OPTIONS"),
         ("create", {"didDocument": {"id": "did:ids:x"}}, "?method=ids", 422, "INVALID_DID_DOCUMENT"),
         ("update", {"did": "nothing", "options": OWN}, "", 400, "INVALID_DID"),

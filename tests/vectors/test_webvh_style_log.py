@@ -65,7 +65,7 @@ def test_swap_removal_repetition_and_another_beginning(entries: list[dict]) -> N
 
 
 def resigned(item: dict, predecessor: str, signer: WalletSigner) -> dict:
-    """The entry with a hash and a proof that fit, by a key of somebody."""
+    """Return the entry with a hash and a proof that fit, signed by another key."""
     body = {name: value for name, value in item.items() if name != "proof"}
     body["versionId"] = predecessor
     number = item["versionId"].split("-")[0]

@@ -1,11 +1,11 @@
-"""How long the writer is held while a million records past their time go: the longest wait of a small write beside the sweep.
+"""Time that the writer is held while a million expired records are removed: the longest wait of a small write beside the sweep.
 
     python -m tools.bench.bench_retention [--rows 1000000] [--seconds 60] [--postgresql] [--folder .]
 
-The rows are spread over every kind that goes by age. The sweep is the service's own, with a pause of 5 ms between two steps of a kind in
-the place of its 200; it goes on until nothing is due, or ``--seconds`` are over. Beside it a small write is made each
-2 ms; the same without a sweep tells what the machine itself adds. The promise is for the longest wait: 20 ms. On a
-machine that does something else `chrt -f 10` before the command keeps others from its processor, and `--folder /dev/shm` from its disk.
+The rows are spread over every kind that expires by age. The sweep is the service's own, with a pause of 5 ms between two steps of a
+kind instead of its 200; it continues until nothing is due, or ``--seconds`` are over. Beside it a small write is made each 2 ms; the
+same without a sweep gives the cost of the machine itself. The promise is for the longest wait: 20 ms. On a machine with other work
+`chrt -f 10` before the command keeps other programs from its processor, and `--folder /dev/shm` from its disk.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ class Probe:
             await asyncio.sleep(PROBE_SECONDS)
 
     async def during(self, work: Awaitable[object]) -> list[float]:
-        """The waits while ``work`` goes on, in their order of size."""
+        """Return the waits during ``work``, in their order of size."""
         self.waits, self.is_over = [], False
         probing = asyncio.create_task(self.run())
         await work

@@ -98,7 +98,7 @@ class Load:
         return self.answers.total()
 
     async def call(self, place: int, clients: int) -> None:
-        """One caller, who updates DIDs that no one else does."""
+        """Send requests as one caller, which updates DIDs that no other caller updates."""
         wire = await Wire.open(self._server.url)
         dice = random.Random(place)
         own = list(range(place, len(self._made), clients))

@@ -90,7 +90,7 @@ def session_of(server: Server, hana: Signer, http: httpx.Client) -> None:
     header = hana.header(text, purpose="read", digest=digest, origin=server.url, named=True)
     answer = http.post("/ui/session", headers={"Authorization": header})
     if answer.status_code != 204:
-        raise SystemExit(f"nobody is signed in: {answer.status_code} {answer.text}")
+        raise SystemExit(f"the sign-in failed: {answer.status_code} {answer.text}")
 
 
 def octets_of(http: httpx.Client, answer: httpx.Response) -> int:

@@ -107,7 +107,7 @@ def joined(report: page.Report, *runs: page.Run, before: Sequence[page.Run] = ()
 
 
 def known_here(place: Path, facts: Mapping[str, str]) -> page.Report:
-    """What ``place`` keeps of this machine; the figures of another processor are no one's to compare with."""
+    """Return the report in ``place`` if it is of this machine; figures of another processor are not comparable."""
     known = page.load(place) if place.exists() else page.Report(facts)
     return replace(known, machine=facts) if known.machine["processor"] == facts["processor"] else page.Report(facts)
 

@@ -1,10 +1,10 @@
-"""Fills a data directory with DIDs faster than HTTP could: real entries, made by the real method in several processes.
+"""Data directories filled with DIDs faster than over HTTP: real entries, made by the real method in several processes.
 
 Each entry is drafted by ``did:ids``, carries a challenge that its controller signed, and is signed by the log key, which is put
-into the custodian before any server starts; so a log from here verifies like any other, and the server goes on writing it.
-They go through the ledger's own ``append`` and the index's own ``record`` (into PostgreSQL by ``COPY``: ``copying.py``), a version of many
-DIDs after another, as writes of many callers would lie. What is left out is the way to there: HTTP, the limiter, the challenge table and
-the audit log.
+into the custodian before any server starts. Such a log verifies like any other, and the server continues it.
+Entries go through the ledger's own ``append`` and the index's own ``record`` (into PostgreSQL by ``COPY``: ``copying.py``), a version
+of many DIDs after another, in the order of writes by many callers. HTTP, the limiter, the challenge table and the audit log are
+left out.
 """
 
 from __future__ import annotations

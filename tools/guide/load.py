@@ -1,11 +1,11 @@
-"""Clients that create DIDs through the proxy while something happens to the replicas behind it, and what became of each creation.
+"""Clients that create DIDs through the proxy while replicas behind it stop or fail, and a check of each creation.
 
-    python load.py [--failover] URL KEY_FILE BEGUN REPLICA...
+python load.py [--failover] URL KEY_FILE BEGUN REPLICA...
 
-Each creation has an Idempotency-Key, and is sent again until it is acknowledged. The file BEGUN is made when the first one is. At
-SIGTERM no other is begun; then every acknowledged one has to be at every replica with its transaction hash, and the API key must have
-created exactly these DIDs: nothing lost, nothing done twice. In a failover of the database nobody may know what became of a commit, and
-what is sent again then is done again: ``--failover`` allows what was not acknowledged. Nothing here is of the service.
+Each creation has an Idempotency-Key, and is sent again until it is acknowledged. The file BEGUN is made at the first one. After
+SIGTERM no other is begun. Then each acknowledged one must be at each replica with its transaction hash, and the API key must have
+created exactly these DIDs: none lost, none twice. In a failover of the database the outcome of a commit may be unknown, and a creation
+that is sent again is then done again: ``--failover`` allows creations without acknowledgement. No code of the service is used here.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def check(client: Client, told: Told, *, is_exact: bool) -> None:
     if lost := told.hashes.keys() - there:
         sys.exit(f"{client.url} has lost {len(lost)} of {len(told.hashes)} acknowledged: {sorted(lost)[:3]}")
     if is_exact and (more := there - told.hashes.keys()):
-        sys.exit(f"{client.url} has {len(more)} that nobody was told of: {sorted(more)[:3]}")
+        sys.exit(f"{client.url} has {len(more)} without acknowledgement: {sorted(more)[:3]}")
     for did, expected in told.hashes.items():
         status, page = client.ask("GET", f"{DIDS}/{quote(did, safe='')}/history")
         if status != 200 or [item["transactionHash"] for item in page["items"]] != [expected]:

@@ -226,7 +226,7 @@ def debian_servers() -> str:
     as_postgres = "cd / && runuser -u postgres --"
     data = "/var/lib/postgresql/machine/data"
     options = f"-k /run/postgresql -c fsync=off -c external_pid_file={POSTGRESQL_PID}"
-    # Debian's unit is one for all servers, and this is the only one: whoever stops it stops this.
+    # Debian's unit is one for all servers, and this is the only one: a stop of the unit stops this.
     unit = Path("/etc/systemd/system/postgresql.service.d/machine.conf")
     unit.parent.mkdir(parents=True)
     unit.write_text(f"[Service]\nPIDFile={POSTGRESQL_PID}\n")

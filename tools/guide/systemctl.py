@@ -69,7 +69,7 @@ class Unit:
     def pid(self) -> int | None:
         try:
             pid = int(self._pid_file.read_text())
-            # A process that has ended and that nobody has waited for is none.
+            # A process that has ended and that its parent has not waited for is none.
             return None if Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].startswith("Z") else pid
         except (FileNotFoundError, ProcessLookupError, ValueError):
             return None

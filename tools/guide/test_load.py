@@ -95,7 +95,7 @@ def test_what_is_lost_is_told(replica: tuple[type[Replica], str], tmp_path: Path
 def test_what_is_done_twice_is_told(replica: tuple[type[Replica], str], tmp_path: Path) -> None:
     done = loaded(replica[1], tmp_path, lambda: replica[0].created.update(more="did:ids:more"))
     assert done.returncode == 1
-    assert "has 1 that nobody was told of" in done.stderr
+    assert "has 1 without acknowledgement" in done.stderr
 
 
 def test_what_is_refused_for_good_is_told(replica: tuple[type[Replica], str], tmp_path: Path) -> None:

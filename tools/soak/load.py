@@ -22,7 +22,7 @@ READS = (
         f"{PREFIX}/{noun}"
         for noun in ("dids", "events", "admin/api-keys", "delegations", "credential-schemas", "audit")
     ),
-    # A key says whose credentials it means: of somebody who has none.
+    # A key names the holder of the credentials: here one without credentials.
     f"{PREFIX}/credentials?holderDid=did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK",
     *(f"{PREFIX}/{noun}" for noun in ("ledger/key", "ledger/checkpoint", "verifications/stats")),
     *("/health", "/version", "/metrics", "/.well-known/jwks.json", "/1.0/methods"),

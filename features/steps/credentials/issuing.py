@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_bdd import given, parsers, then, when
 
-from features.credentialing import NOBODY, VALUES, issued, issuer, signed, signed_for_wallet, wish
+from features.credentialing import ABSENT, VALUES, issued, issuer, signed, signed_for_wallet, wish
 from features.delegating import remember
 from features.formats import base64url, from_base64url, printed
 from features.signing import call
@@ -93,7 +93,7 @@ def issues_bad(world: World, by: str, of: str, what: str) -> None:
         changed = {"attributes": values(**MALFORMED[what])}
     else:
         changed = {
-            "a schema that no one registered": {"schemaId": NOBODY},
+            "an unregistered schema": {"schemaId": ABSENT},
             "an end in the past": {"validUntil": in_days(-1)},
         }[what]
     call(world, by, "issueCredential", "IssueCredentialRequest", wish(world, by, of, **changed))
@@ -136,7 +136,7 @@ def imports_again(world: World, by: str, what: str) -> None:
     body = dict(world.notes["imported"])
     if what == "a handle that was not signed":
         body["bound"] = body["bound"] | {"handle": body["bound"]["handle"] ^ 1 or 2}
-    elif what == "the list of nobody":
+    elif what == "an unknown list":
         header = json.loads(from_base64url(body["bound"]["header"]).removeprefix(HEADER_TAG))
         header["status"]["list"] = "A" * 22
         text = json.dumps(header, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -150,11 +150,11 @@ def imports_again(world: World, by: str, what: str) -> None:
 def imports_bad(world: World, by: str, of: str, what: str) -> None:
     changed: dict[str, dict[str, Any]] = {
         "values that were not signed": {"attributes": values(age=25)},
-        "a signature of no one": {"signature": base64url(bytes(80))},
-        "a key of somebody else": {
+        "an invalid signature": {"signature": base64url(bytes(80))},
+        "another issuer's key": {
             "verificationMethod": issuer(world, "Mallory").created["keys"]["assertionMethod"]["keyId"]
         },
-        "a schema that no one registered": {"schemaId": NOBODY},
+        "an unregistered schema": {"schemaId": ABSENT},
     }
     body = signed(world, by, of) | changed[what]
     call(world, by, "importCredential", "ImportCredentialRequest", body)
@@ -170,7 +170,7 @@ def names(world: World, operation_id: str, what: str, role: str) -> None:
         world.call("deactivateDid", headers=headers, did=person.did, body=world.model("DeactivateDidRequest", body))
         did = person.did
     else:
-        did = {"no DID": "did:ids:short", "a DID that no one has": UNKNOWN}[what]
+        did = {"no DID": "did:ids:short", "an unregistered DID": UNKNOWN}[what]
     draft.body[f"{role}Did"] = did
     world.send(draft)
 

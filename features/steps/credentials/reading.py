@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_bdd import given, parsers, then, when
 
-from features.credentialing import ATTRIBUTES, NOBODY
+from features.credentialing import ABSENT, ATTRIBUTES
 from features.signing import call
 from features.steps.answers import body_of
 from features.world import World
@@ -39,9 +39,9 @@ def reads(world: World, name: str) -> None:
     call(world, name, "getCredential", credential_id=world.notes["credential"]["id"])
 
 
-@when(parsers.parse("{name:w} reads a credential that no one has"))
+@when(parsers.parse("{name:w} reads an unknown credential"))
 def reads_nothing(world: World, name: str) -> None:
-    call(world, name, "getCredential", credential_id=NOBODY)
+    call(world, name, "getCredential", credential_id=ABSENT)
 
 
 @when(parsers.parse("{name:w} reads the credential with the key"))

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_bdd import parsers, then, when
 
-from features.credentialing import ATTRIBUTES, NOBODY, schema
+from features.credentialing import ABSENT, ATTRIBUTES, schema
 from features.signing import call
 from features.world import World
 
@@ -88,9 +88,9 @@ def reads_schema(world: World) -> None:
     world.call("getCredentialSchema", schema_id=schema(world))
 
 
-@when("Vera reads a schema that no one registered")
+@when("Vera reads an unregistered schema")
 def reads_no_schema(world: World) -> None:
-    world.call("getCredentialSchema", schema_id=NOBODY)
+    world.call("getCredentialSchema", schema_id=ABSENT)
 
 
 @when("Vera reads the schemas one by one")

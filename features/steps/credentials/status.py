@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pytest_bdd import given, parsers, then, when
 
-from features.credentialing import NOBODY, gap_list, list_name
+from features.credentialing import ABSENT, gap_list, list_name
 from features.document import operation
 from features.formats import base64url, check_data_integrity, from_base64url
 from features.merkle import KeptProof, leaf_hash, open_checkpoint, verify_inclusion
@@ -49,9 +49,9 @@ def changes(world: World, name: str, verb: str) -> None:
     change(world, name, verb)
 
 
-@when(parsers.parse("{name:w} revokes a credential that no one has"))
+@when(parsers.parse("{name:w} revokes an unknown credential"))
 def revokes_nothing(world: World, name: str) -> None:
-    change(world, name, "revokes", NOBODY)
+    change(world, name, "revokes", ABSENT)
 
 
 @when(parsers.parse("the purpose of a status is {purpose:w}"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_bdd import parsers, then, when
 
-from features.credentialing import NOBODY
+from features.credentialing import ABSENT
 from features.steps.answers import body_of
 from features.steps.credentials.reading import no_value
 from features.world import World
@@ -32,7 +32,7 @@ def verifies_changed(world: World, member: str) -> None:
     changed = {
         "age": {"credentialSubject": subject | {"age": 25}},
         "holder": {"credentialSubject": subject | {"id": world.person("Mallory").did}},
-        "id": {"id": NOBODY},
+        "id": {"id": ABSENT},
         "member": {"evidence": "none"},
     }[member]
     verify(world, shown | changed)

@@ -64,7 +64,7 @@ def creates_with(world: World, what: str) -> None:
     own = {"type": "Ed25519", "publicKeyMultibase": pair.public, "purpose": ["authentication"]}
     bodies: dict[str, Any] = {
         "an own key": {"options": {"publicKeys": [own]}},
-        "an unknown method": {"method": "nobody"},
+        "an unknown method": {"method": "unknown"},
         "an unknown key type": {"keyType": "Rsa"},
         "a key agreement key that authenticates": {
             "options": {"additionalKeys": [{"type": "X25519KeyAgreementKey2020", "purpose": ["authentication"]}]}
@@ -77,7 +77,7 @@ def creates_with(world: World, what: str) -> None:
         "an endpoint that is a script": {
             "options": {"serviceEndpoints": [{"type": "LinkedDomains", "serviceEndpoint": "javascript:alert(1)"}]}
         },
-        "keys that no one would have": {"options": {"returnSecrets": False}},
+        "keys without an owner": {"options": {"returnSecrets": False}},
         "keys for the custodian": {"options": {"returnSecrets": False, "storeSecrets": True}},
     }
     body = {"method": "ids"} | bodies[what]

@@ -15,7 +15,7 @@ from features.steps.answers import body_of
 from features.world import World
 from tests import servers
 
-PATIENCE = 60
+TIMEOUT_SECONDS = 60
 
 # Given
 
@@ -69,8 +69,8 @@ def asks_for_target(world: World, name: str, target: str) -> None:
     world.call("getDidAuthChallenge", did=world.person(name).did, target=target)
 
 
-@when("a challenge for a did:key that no one registered is asked for")
-def asks_challenge_of_nobody(world: World) -> None:
+@when("a challenge for an unregistered did:key is asked for")
+def asks_challenge_of_unregistered_key(world: World) -> None:
     world.call("getDidAuthChallenge", did=f"did:key:{new_key().public}")
 
 
@@ -128,7 +128,7 @@ def challenge_text(world: World, name: str) -> None:
 
 @then(parsers.parse("the events of the DID of {name} are {operations}"))
 def events(world: World, name: str, operations: str) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     # What is published of status lists has places of its own; events behind such a place wait until the index has passed over it.
     while (found := _operations(world, name)) != operations.split(", ") and time.monotonic() < deadline:
         time.sleep(0.1)

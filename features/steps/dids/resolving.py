@@ -51,13 +51,14 @@ def resolves_again(world: World, name: str) -> None:
     world.call("resolveDid", did=did, if_none_match=tag)
 
 
-@when(parsers.re(r"(?P<operation_id>\w+) is asked for the DID (?P<did>did:\S+|no one has)"))
-def asked_for(world: World, operation_id: str, did: str) -> None:
+@when(parsers.re(r"(?P<operation_id>\w+) is asked for (?P<which>the DID did:\S+|an unregistered DID)"))
+def asked_for(world: World, operation_id: str, which: str) -> None:
+    did = UNKNOWN if which == "an unregistered DID" else which.removeprefix("the DID ")
     found = operation(operation_id)
     path = found.path.replace("{identifier}", "{did}")
-    draft = Draft(found, path.replace("{did}", quote(did if did != "no one has" else UNKNOWN, safe="")))
+    draft = Draft(found, path.replace("{did}", quote(did, safe="")))
     if operation_id == "getDidAuthChallenge":
-        draft.query["did"] = did if did != "no one has" else UNKNOWN
+        draft.query["did"] = did
     if found.has_body:
         draft.body = {"confirm": True} if operation_id == "deactivateDid" else world.body_for(
             operation_id, world.person("Hana")

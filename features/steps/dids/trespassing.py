@@ -1,4 +1,4 @@
-"""Changes that are signed by somebody else, under another scheme, or sent twice."""
+"""Steps of changes that another DID signs, that use another scheme, or that are sent twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proofs that the service keeps: looked at, verified again, taken back."""
+"""Steps of stored proofs: read, verified again, revoked."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def steals_challenge(world: World) -> None:
     call(world, "Mallory", "verifyProof", "VerifyProofRequest", asked)
 
 
-@when(parsers.parse("somebody sends {operation_id:w} with {what}"))
+@when(parsers.parse("a client sends {operation_id:w} with {what}"))
 def sent_with(world: World, operation_id: str, what: str) -> None:
     draft = world.draft(operation_id)
     draft.body |= MALFORMED[what]

@@ -7,6 +7,10 @@ How much an agent may do by itself.
 
 Levels are integers from 0 to 5; a higher one means less involvement of people, as in SAE J3016. What a request needs is a table
 of the installation; what an agent has is the lowest level of its chain of delegations, under the installation's ceiling.
+
+The holder may sign a delegation: ``eddsa-jcs-2022`` (VC Data Integrity EdDSA 1.0 §3.3), purpose ``capabilityDelegation``. A proof does not
+need it, because the holder signs every IBCT. It shows an auditor that the holder wanted the record as it is. The signed document is the
+request that made the record, without ``holderProof`` itself.
 """
 
 from __future__ import annotations
@@ -17,11 +21,15 @@ from enum import StrEnum
 from typing import Final
 
 from identity_client.action import Action, Grant
+from identity_client.data_integrity import CRYPTOSUITE, PROOF_TYPE, check_proof_options, proof_input
+from identity_codec import ed25519, multibase
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
 from identity_core.domain.activity import DelegationChanged, Event, Parties
+from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did
-from identity_core.errors import AutonomyTooLow, DelegationInvalid, DelegationNotNarrower
+from identity_core.domain.dids.document import DidDocument
+from identity_core.errors import AutonomyTooLow, DelegationInvalid, DelegationNotNarrower, InvalidDocument
 
 MAX_DEPTH: Final = 8
 MAX_GRANTS: Final = 64
@@ -207,3 +215,45 @@ class AutonomyTable:
         if required <= self.ceiling:
             named.append(f"let the holder delegate with autonomyLevel {required} or more")
         raise AutonomyTooLow(details={"required": required, "effective": effective, "remedies": named})
+
+
+def check_holder_proof(
+    proof: Mapping[str, JsonValue], request: Mapping[str, JsonValue], document: DidDocument, now: datetime
+) -> None:
+    """Raises ``DelegationInvalid`` unless a key that the holder's ``document`` allows to delegate has signed ``request``."""
+    if (proof.get("type"), proof.get("cryptosuite"), proof.get("proofPurpose")) != (
+        PROOF_TYPE,
+        CRYPTOSUITE,
+        keys.CAPABILITY_DELEGATION,
+    ):
+        reason = "its type, cryptosuite or purpose is another"
+        raise DelegationInvalid(details={"member": "holderProof", "reason": reason})
+    try:
+        check_proof_options(proof, now)
+        check_holder_signature(proof, request, document, now)
+    except (LookupError, ValueError) as error:
+        raise DelegationInvalid(details={"member": "holderProof", "reason": str(error)}) from error
+
+
+def check_holder_signature(
+    proof: Mapping[str, JsonValue], signed: Mapping[str, JsonValue], document: DidDocument, now: datetime
+) -> str:
+    """Return the multikey of the holder's ``document`` that made the ``proof`` of ``signed`` (``eddsa-jcs-2022``).
+
+    Raises ``LookupError``: the document names no such key for the proof's purpose. Raises ``ValueError``: the signature is wrong.
+    """
+    method = document.method(str(proof.get("verificationMethod")))
+    if (
+        method is None
+        or method.type != keys.ED25519.name
+        or method.id not in document.related(str(proof.get("proofPurpose")))
+        or (method.revoked is not None and method.revoked <= now)
+    ):
+        raise LookupError(f"the holder's document names no such key for {proof.get('proofPurpose')}")
+    config = {name: value for name, value in proof.items() if name != "proofValue"}
+    try:
+        signature = multibase.base58btc_decode(str(proof.get("proofValue")))
+        ed25519.verify(keys.PublicKey.parse(method.type, method.multibase).raw, proof_input(config, signed), signature)
+    except (ValueError, InvalidDocument, ed25519.Ed25519SignatureInvalid) as error:
+        raise ValueError("the holder's signature is wrong") from error
+    return method.multibase

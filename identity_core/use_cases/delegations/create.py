@@ -23,8 +23,8 @@ from identity_core.domain.delegations.delegation import (
     MAX_GRANTS,
     AutonomyTable,
     Delegation,
+    check_holder_proof,
 )
-from identity_core.domain.delegations.ibct import check_holder_proof
 from identity_core.domain.dids.did import Did
 from identity_core.domain.inputs import member_time, optional_time
 from identity_core.errors import Forbidden, InvalidRequest

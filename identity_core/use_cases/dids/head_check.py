@@ -21,7 +21,6 @@ from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.logs import check_not_retired
 from identity_core.domain.dids.state import DidState, LogInvalid
-from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.errors import (
     DidQuarantined,
     InvalidDid,
@@ -33,7 +32,7 @@ from identity_core.errors import (
 )
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, NewestEntries, NewestEntry
-from identity_core.ports.repositories import DocumentIndex, IndexedVersion, Quarantine
+from identity_core.ports.repositories import DocumentIndex, IndexedVersion, Quarantine, StoredVersion
 from identity_core.use_cases.dids.log_keys import Generations, KnownGenerations
 
 HEADS_KEPT: Final = 4_096

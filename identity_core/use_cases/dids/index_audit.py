@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from identity_codec.values import value_class
@@ -46,22 +46,6 @@ class IndexAudit:
         """Return the differences of one DID, a line for each version; one line if its log is invalid. Nothing is said
         of a DID whose method is not loaded now."""
         return await self._differing(did, self.rows.compare)
-
-    async def whole(self) -> AsyncIterator[tuple[str, Sequence[str]]]:
-        """Every DID of ledger and index with its differences."""
-        after = 0
-        while lines := await self.ledger.entries_after(after, PAGE):
-            for line in lines:
-                if line.version == 1:
-                    yield line.did, await self.differences(line.did)
-            after = lines[-1].receipt.sequence
-        last = ""
-        while names := await self.rows.dids(after=last, limit=PAGE):
-            for name in names:
-                entries = await self.ledger.entries(name)
-                if not entries or entries[0].version != 1:
-                    yield name, await self.differences(name)
-            last = names[-1]
 
     async def sample(self, count: int, choose: Callable[[int], int]) -> int:
         """Compares the DIDs of ``count`` entries anywhere on the ledger; how many differ. ``choose(n)`` is a random number below n."""

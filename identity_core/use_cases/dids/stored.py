@@ -14,9 +14,8 @@ from typing import Final
 from identity_codec.times import micros
 from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
-from identity_core.domain.dids.stored_version import StoredVersion
 from identity_core.errors import InvalidRequest
-from identity_core.ports.repositories import DocumentIndex
+from identity_core.ports.repositories import DocumentIndex, StoredVersion
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.read import asked
 from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery

@@ -18,12 +18,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 
+from identity_client.issuer_key import assertion_key, assertion_multikey, has_many_keys
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import replace, value_class
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.proofs.checks import Check, CheckCode, right, undecided, wrong
 from identity_core.domain.proofs.expected import AnyPresented
-from identity_core.domain.proofs.issuer_key import assertion_key, assertion_multikey, controller_of, has_many_keys
+from identity_core.domain.proofs.issuer_key import controller_of
 from identity_core.domain.proofs.proof import PresentedProof, moment_within
 from identity_core.domain.proofs.proof import ReceivedProof as ReceivedProof
 from identity_core.domain.proofs.verification import Expectation, ProofVerification, check_time

@@ -28,6 +28,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from identity_client.issuer_key import agent_key_of
 from identity_codec.structs import UNSET, given, plain
 from identity_codec.values import value_class
 from identity_core.domain.activity import Event, ProofVerified, RequestContext
@@ -37,7 +38,6 @@ from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import DelegationState
 from identity_core.domain.proofs.checks import Check, CheckCode, right, wrong
 from identity_core.domain.proofs.expected import ExpectedCredential, ExpectedQuestion
-from identity_core.domain.proofs.issuer_key import agent_key_of
 from identity_core.domain.proofs.proof import NEVER_PROVEN, PresentedProof, nonce_of
 from identity_core.domain.proofs.stored import StoredProof, read_value
 from identity_core.domain.proofs.verification import Anchor, AnchorStatus, Expectation, ProofVerification

@@ -74,7 +74,7 @@ class Commitment(NamedTuple):
 
     @property
     def point_octets(self) -> bytes:
-        """K, 48 bytes; whoever keeps the credential keeps it too."""
+        """Return K, 48 bytes; the holder of the credential stores it too."""
         return self.octets[:G1_OCTETS]
 
     @property
@@ -152,9 +152,9 @@ def blind_sign(
     commitment: bytes,
     request: IssueRequest,
 ) -> Signature:
-    """The signature on what the commitment holds and the scalars ``known`` of the slots from 2 on; deterministic. Equation (3.4).
+    """Return the signature on the commitment and the scalars ``known`` of the slots from 2 on; deterministic. Equation (3.4).
 
-    Checks the commitment itself: to sign a point that nobody showed how to open is to sign anything. Raises ``CommitmentInvalid``,
+    Checks the commitment itself: without the proof of its opening, the signature could be on any point. Raises ``CommitmentInvalid``,
     ``InvalidBlsKey``, and ``ValueError`` for a header that the request does not name.
     """
     if header != request.header or not header.startswith(BOUND_HEADER_TAG):

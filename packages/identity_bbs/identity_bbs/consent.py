@@ -1,4 +1,4 @@
-"""The holder's agreement to a proof that somebody else makes (PROTOCOL-2.md §5).
+"""The holder's agreement to a proof that another party makes (PROTOCOL-2.md §5).
 
 The keeper of the secret signs a message with fresh points K' = s·H_0 + b'·H_1, one for each credential. The prover gets ρ = b - b' and
 proves possession of a signature relative to K', without s and b. K' of two consents have nothing in common; with a pseudonym the same
@@ -83,8 +83,10 @@ def check_agreed(
     message: bytes,
     pseudonym: str | None = None,
 ) -> None:
-    """For whoever proves with a consent from elsewhere: it is to ``message``, and with ρ to just the credentials of these commitments K (48
-    bytes each), K = K' + ρ·H_1. Raises ``ConsentInvalid``."""
+    """Check a consent for a prover that did not make it: it is to ``message``, and with ρ to exactly these commitments K.
+
+    Each commitment has 48 bytes, and K = K' + ρ·H_1. Raises ``ConsentInvalid``.
+    """
     curve = suite.curve
     points = check_consent(suite, octets, len(commitments), message, pseudonym).points
     if len(rhos) != len(points):

@@ -170,7 +170,7 @@ def proof_verify_init(
     base: G1 | None = None,
 ) -> InitResult:
     """ProofVerifyInit: the first message that the responses belong to. ``disclosed`` maps 0-based indexes to scalars; ``base`` stands
-    in the place of P1.
+    for P1.
 
     Raises ``BbsProofInvalid``; also for T1 or T2 being the identity, which no honest prover makes.
     """

@@ -1,12 +1,12 @@
-"""The secrets of holders as a keeper has them: derived whenever they are used, so that none is stored (PROTOCOL-2.md §3, §5).
+"""Secrets of holders, derived at each use, so that none is stored (PROTOCOL-2.md §3, §5).
 
-Whoever can have them derived can do what the holder can. Who loses what they follow from loses them all: credentials that are bound to them
-prove nothing any more and are issued anew.
+A party that can derive them can act as the holder. If the key that they follow from is lost, all are lost: credentials that are
+bound to them prove nothing any more and are issued anew.
 
 The name of a secret is the holder's DID, and from the second generation on its number. Another name is another secret, and no DID has a
-``#`` or an ``@``. A holder rotates where somebody else may know the secret: what is issued from then on is bound to the next generation,
-and what was issued stays bound to its own, because nothing carries a signature over. Where the keeper's own key, which all of them follow
-from, was replaced because somebody else may know it, the number of that key stands behind.
+``#`` or an ``@``. A holder rotates a secret that may be exposed: what is issued from then on is bound to the next generation, and what
+was issued stays bound to its own, because nothing carries a signature over. If the keeper's own key, which all of them follow from,
+was replaced because it may be exposed, the number of that key stands behind.
 """
 
 from __future__ import annotations

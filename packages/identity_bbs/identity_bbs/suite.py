@@ -26,7 +26,7 @@ P1: Final = bytes.fromhex(
 
 MAX_MESSAGES: Final = 256
 MAX_OCTETS: Final = 1 << 16
-"""The longest header, presentation header or message. The draft allows 2^64 - 1; no one has asked for it."""
+"""The longest header, presentation header or message. The draft allows 2^64 - 1; no caller needs it."""
 
 TABLED_MESSAGES: Final = 16
 """How many message generators get tables; with P1 and Q1 they fill 28 MB at most, and only as they are used."""
@@ -75,7 +75,7 @@ class Ciphersuite:
         return self._bases.msm([scalar for _, scalar in pairs], [base for base, _ in pairs], also=rest)
 
     def commitment(self, domain: int, messages: Sequence[int], base: G1 | None = None) -> G1:
-        """The draft's B = P1 + Q1·domain + H1·msg_1 + …; ``base`` stands in the place of P1."""
+        """Return the draft's B = P1 + Q1·domain + H1·msg_1 + …; ``base`` stands for P1."""
         sum_of_messages = self.combine(0, domain, range(len(messages)), messages)
         return self.curve.g1_add(self._p1 if base is None else base, sum_of_messages)
 

@@ -57,7 +57,7 @@ class Signer:
         named: bool = False,
     ) -> str:
         """Return the value of the Authorization header: the scheme and ``base64(did.base64url(signature))``; where ``named``, with the
-        challenge in the place of the DID.
+        challenge instead of the DID.
 
         ``purpose``, ``digest`` (``hash_body``) and ``target`` (path and query) are what the caller means to authorise. A ``digest`` of
         None is no body, a ``target`` of None a challenge that names none. ``origin`` is the service that is called, None where the caller
@@ -81,8 +81,7 @@ class Signer:
 
 
 def _place(origin: str) -> tuple[str, str | None, int | None]:
-    """Return the part by which two origins are compared. The names of this machine are one: no one else listens
-    there."""
+    """Return the part by which two origins are compared. The names of this machine are one: no other machine listens there."""
     parts = urlsplit(origin)
     host = "localhost" if parts.hostname in _LOOPBACK else parts.hostname
     return parts.scheme, host, parts.port or {"http": 80, "https": 443}.get(parts.scheme)

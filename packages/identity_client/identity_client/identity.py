@@ -54,10 +54,11 @@ class CallLimits:
 
 @value_class
 class Identity:
-    """The service at ``url`` (without the prefix), as whoever holds ``api_key``, or as ``signer``; a context manager. ``origin`` is its
-    ``public_url`` where it is called by another name: challenges of any other are not signed. ``on_request`` sees each request before it is
-    sent, those for challenges and those that are sent again too, and may add headers; it holds the Authorization. ``on_response`` sees what
-    came back before its body is read. What either raises ends the call.
+    """The service at ``url`` (without the prefix), called with ``api_key`` or as ``signer``; a context manager.
+
+    ``origin`` is its ``public_url`` where it is called by another name: challenges of any other are not signed. ``on_request`` sees each
+    request before it is sent, also requests for challenges and repeated ones, and may add headers; it contains the Authorization.
+    ``on_response`` sees each response before its body is read. An exception of either ends the call.
 
     A call raises ``ServiceError`` with the document's codes, ``UnreadableAnswer``, ``ServiceUnreachable``, and ``ValueError`` for a
     challenge that is not what was asked for.

@@ -66,7 +66,7 @@ class UnreadableAnswer(ServiceError):
 
 
 class ServiceUnreachable(Exception):
-    """No one answers at the URL."""
+    """The URL does not answer."""
 
 
 def read_whole(answer: httpx.Response, most: int, *, ends: float = math.inf) -> bytes:
@@ -187,8 +187,10 @@ class Client:
         return self.call(method, path, body=body, query=query, headers={"Authorization": header})
 
     def challenge(self, did: str, *, digest: str | None = None, named: bool = False, **bound: str | None) -> Any:
-        """A challenge for ``did``, bound to a ``purpose``, the ``digest`` of a body and a ``target`` where they are given. One that the
-        header will name (``named``) is given to no one else; a ``target`` needs that."""
+        """Return a challenge for ``did``, bound to a ``purpose``, the ``digest`` of a body and a ``target`` where they are given.
+
+        A challenge that the header will name (``named``) is given to no other client; a ``target`` needs that.
+        """
         query = {"did": did, "bodyHash": digest, "named": named or None, **bound}
         return self.call("GET", "/auth/challenge", query=query, signed_in=False)
 

@@ -59,7 +59,7 @@ def test_the_header_names_its_scheme() -> None:
 )
 def test_header_refuses_a_challenge_that_serves_for_any_change(purpose: str | None, body: object) -> None:
     """In the log of a DID without ``strictEvidence`` a reader accepts ``-`` for every purpose, and no entry shows a body (log README,
-    "Bound evidence"). So the signature would serve whoever holds the log key for a change of their choice."""
+    "Bound evidence"). So the signature would serve a holder of the log key for any change."""
     digest = None if body is None else hash_body(body)
     with pytest.raises(ValueError, match="with purpose, and for a change of a DID with bodyHash"):
         SIGNER.header(text(purpose=purpose, body=body), purpose=purpose, digest=digest)  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ class Hidden:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def value_class(cls: type[T]) -> type[T]:
-    """A dataclass with slots, equality and a hash, whose fields mypy lets no one assign."""
+    """Return a dataclass with slots, equality and a hash; mypy refuses an assignment to its fields."""
     # A class without a docstring would get one from its signature, which takes as long to read as the class to make.
     cls.__doc__ = cls.__doc__ or cls.__name__
     made: type[T] = _with_slots(cls)

@@ -1,4 +1,4 @@
-"""The registered claims of every JWT, whoever reads it (RFC 7519 §2, §4.1.3 to §4.1.6)."""
+"""The registered claims of every JWT (RFC 7519 §2, §4.1.3 to §4.1.6)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The signatures that make a checkpoint valid: C2SP tlog-policy.
 
 A policy names logs, witnesses, groups of them, and the quorum: the witness or group that must have cosigned. Names are bytes; they are
-text here, with surrogates in the place of what is not UTF-8, so that two are equal when their bytes are.
+text here, with surrogates instead of bytes that are not UTF-8, so that two are equal when their bytes are.
 
 Where a witness has two lines in one policy it has two keys, and two names. Left out: logs that sign with anything but Ed25519.
 """

@@ -22,7 +22,7 @@ Feature: Get the list of signed gaps
 
     Examples:
       | list                   | epoch            |
-      | nobody                 | 20780            |
+      | absent                 | 20780            |
       | AAAAAAAAAAAAAAAAAAAAAA | 20780            |
       | AAAAAAAAAAAAAAAAAAAAAA | 020780           |
       | AAAAAAAAAAAAAAAAAAAAAA | today            |

@@ -11,12 +11,13 @@ from typing import Any
 
 import click
 
+from identity_client.issuer_key import MANY_KEYS, agent_key_of, assertion_key, signing_keys
 from identity_codec import multikey
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import parse
 from identity_commands.json_input import load_json
 from identity_core.cli.output import failing
-from identity_core.domain.proofs.issuer_key import MANY_KEYS, agent_key_of, assertion_key, controller_of, signing_keys
+from identity_core.domain.proofs.issuer_key import controller_of
 from identity_core.errors import InvalidDid, ProofInvalid
 
 KeyFinder = Callable[[str], bytes]

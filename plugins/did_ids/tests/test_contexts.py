@@ -1,7 +1,7 @@
-"""Contexts of services in a log: entries of before stay valid to the byte, and a document that lists a context goes on listing it.
+"""Contexts of services in a log: earlier entries stay valid to the byte, and a document that lists a context continues to list it.
 
-``before_contexts.jsonl`` was written by the release that knew DIDComm's alone: two services at the creation, a third one that comes and
-goes, a rotation with a grace period and its end, another log key.
+``before_contexts.jsonl`` was written by the release that knew only the context of DIDComm: two services at the creation, a third one
+that is added and removed, a rotation with a grace period and its end, another log key.
 """
 
 from __future__ import annotations

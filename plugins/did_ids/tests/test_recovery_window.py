@@ -162,7 +162,7 @@ def test_a_deactivation_stays_final() -> None:
     robbed.change(Deactivate(robbed.authorize(end, key=robbed.theirs.public)), end)
     with pytest.raises(DidDeactivated):
         robbed.entry(change, at)
-    # Nor does a reader take it, from whoever has the log key: the entry of another life of the DID, made to follow.
+    # A reader refuses it as well, even from a holder of the log key: the entry belongs to another history of the DID.
     other = Robbed()
     other.change(change, at)
     with pytest.raises(LogInvalid, match="deactivated"):

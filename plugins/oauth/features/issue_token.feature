@@ -8,12 +8,12 @@ Feature: Get an access token
     Then the answer is 200
     And the token is about the DID of Hana and ends in ten minutes
     And the token verifies with a key of the service
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   Scenario Outline: An API key gets a token in any of its forms
     When a token is asked for with the API key as <form>
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
     Examples:
       | form      |
@@ -47,7 +47,7 @@ Feature: Get an access token
     Then the answer is 401 AUTH_FAILED
 
   @401:AUTH_FAILED
-  Scenario: Tokens of a revoked key are no one's
+  Scenario: Tokens of a revoked key are refused
     Given Olu has an API key that may only list DIDs
     And Olu has a token of the key
     And the key of Olu was revoked
@@ -55,7 +55,7 @@ Feature: Get an access token
     Then the answer is 401 AUTH_FAILED
 
   @401:AUTH_FAILED
-  Scenario: Tokens of a deactivated DID are no one's
+  Scenario: Tokens of a deactivated DID are refused
     Given Hana has a DID
     And Hana has a token
     And Hana has deactivated the DID
@@ -107,11 +107,11 @@ Feature: Get an access token
 
   @400:INVALID_DID
   Scenario: A subject that is no DID
-    When a token is asked for with subject "did:ids:nobody"
+    When a token is asked for with subject "did:ids:absent"
     Then the answer is 400 INVALID_DID
 
   @404:DID_NOT_FOUND
-  Scenario: A subject that no one has made
+  Scenario: An unregistered subject
     When a token is asked for with subject "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
     Then the answer is 404 DID_NOT_FOUND
 
@@ -124,7 +124,7 @@ Feature: Get an access token
 
   @503:DID_QUARANTINED
   Scenario: What is stored about a DID and does not follow from the ledger gets no token
-    Given a service whose index was changed by somebody else
+    Given a service whose index was changed by another program
     And a good request for issueToken
     When it is sent under the signature of a DID whose index was changed
     Then the answer is 503 DID_QUARANTINED

@@ -2,7 +2,7 @@ Feature: What holds for every operation of OAuth
   Challenges for tokens, refusals before the operation is called, and faults that no client causes.
 
   @getDidAuthChallenge
-  Scenario: One that the signature names is no one else's
+  Scenario: A challenge that the signature names is given to no other client
     Given Hana has a DID
     When Hana asks for two challenges that she will name and signs for a token with the second
     Then the answer is 200
@@ -52,9 +52,9 @@ Feature: What holds for every operation of OAuth
       | issueToken |
 
   @401:AUTH_FAILED
-  Scenario Outline: A credential that no one gave out is refused
+  Scenario Outline: A forged authorization is refused
     Given a good request for <operation>
-    When it is sent with a credential of somebody else's making
+    When it is sent with a forged authorization
     Then the answer is 401 AUTH_FAILED
 
     Examples:

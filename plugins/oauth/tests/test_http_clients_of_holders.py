@@ -18,7 +18,7 @@ from plugins.oauth.tests.test_http_code_flow import GRANT, audited
 from plugins.oauth.tests.test_http_oauth import refusal
 from tests.attack.conftest import Target
 from tests.attack.stranger import GENEROUS, PREFIX, Answer, Holder
-from tests.attack.test_http_issuing import NOBODY, P256, Office, signed
+from tests.attack.test_http_issuing import ABSENT, P256, Office, signed
 from tests.fault import service_process
 
 FULL = (429, "QUOTA_EXCEEDED")
@@ -58,7 +58,7 @@ def test_a_client_reads_a_credential_without_what_proves_with_it(target: Target,
 def test_a_client_takes_no_proof_back(target: Target, shop: Holder) -> None:
     hana = target.stranger.holder()
     ask = let_in(shop, hana, "zkp:prove zkp:verify")
-    path = f"/zkp/proofs/{NOBODY.removeprefix('urn:uuid:')}"
+    path = f"/zkp/proofs/{ABSENT.removeprefix('urn:uuid:')}"
     assert ask("GET", path).outcome == (404, "PROOF_NOT_FOUND")
     assert ask("POST", f"{path}/revoke", {}).outcome == (403, "FORBIDDEN")
 
@@ -81,7 +81,7 @@ def test_client_consumes_no_quota_of_holder(tmp_path: Path) -> None:
     with service_process.service(tmp_path / "data", environment=SMALL) as running:
         hana, client = running.stranger.holder(), registers(running.stranger.holder(), "OAuthRedirect", CALLBACK)
         ask = let_in(client, hana, "delegations:read")
-        revoked = f"/delegations/{NOBODY.removeprefix('urn:uuid:')}/revoke"
+        revoked = f"/delegations/{ABSENT.removeprefix('urn:uuid:')}/revoke"
         outcomes = [ask("POST", revoked, {}).outcome for _ in range(60)]
         assert outcomes[0] == (403, "FORBIDDEN")
         assert FULL in outcomes

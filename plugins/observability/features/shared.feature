@@ -20,9 +20,9 @@ Feature: Measurements answer a bad request like every operation
     Then the answer is 401 AUTH_REQUIRED
 
   @401:AUTH_FAILED
-  Scenario: A credential that no one gave out is refused
+  Scenario: A forged authorization is refused
     Given a good request for getMetrics
-    When it is sent with a credential of somebody else's making
+    When it is sent with a forged authorization
     Then the answer is 401 AUTH_FAILED
 
   @405:METHOD_NOT_ALLOWED

@@ -5,7 +5,7 @@ Feature: A holder erases what is kept about her
     Given a good request for eraseRecords
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   Scenario: What Hana erases is gone, for others too
     Given Aki has a proof about Hana
@@ -29,7 +29,7 @@ Feature: A holder erases what is kept about her
     Then 0 proofs are erased
 
   @403:FORBIDDEN
-  Scenario Outline: Nobody erases what is another's
+  Scenario Outline: A client cannot erase another holder's records
     Given Aki has a proof about Hana
     When <who> erases the records of Hana
     Then the answer is 403 FORBIDDEN
@@ -43,7 +43,7 @@ Feature: A holder erases what is kept about her
 
   @400:INVALID_REQUEST
   Scenario Outline: A request that says nothing that could be done
-    When somebody sends eraseRecords with <what>
+    When a client sends eraseRecords with <what>
     Then the answer is 400 INVALID_REQUEST
 
     Examples:
@@ -58,5 +58,5 @@ Feature: A holder erases what is kept about her
 
   @400:INVALID_DID
   Scenario: A holder that is no DID
-    When somebody sends eraseRecords with a holder that is no DID
+    When a client sends eraseRecords with a holder that is no DID
     Then the answer is 400 INVALID_DID

@@ -24,9 +24,9 @@ from identity_commands.verify_log import verify
 from identity_prover_bbs import BbsProver
 
 from identity_bbs.bls12381 import select
+from identity_client.issuer_key import assertion_key
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.domain.proofs.expected import AnyPresented
-from identity_core.domain.proofs.issuer_key import assertion_key
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import ProofInvalid
 from identity_core.use_cases.proofs import check as proofs

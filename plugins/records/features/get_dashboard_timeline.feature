@@ -5,7 +5,7 @@ Feature: What happened, for those whom it concerns
     Given a good request for getDashboardTimeline
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   Scenario Outline: Each sees what concerns them
     Given Aki has a proof about Hana

@@ -4,7 +4,7 @@ Feature: Count verifications
     Given a good request for getVerificationStats
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   @getVerificationStats
   Scenario: The holder counts

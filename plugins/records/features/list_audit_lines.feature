@@ -8,7 +8,7 @@ Feature: The audit log says who did what, and shows when it was changed
     When Olu reads the audit log
     Then the answer is 200
     And the audit log names who verified and holds together
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   @403:FORBIDDEN
   Scenario: A key with an allowlist may not read about everybody

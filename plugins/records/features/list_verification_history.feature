@@ -13,7 +13,7 @@ Feature: List verifications
     Given a good request for listVerificationHistory
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached
 
   @listVerificationHistory
   Scenario: The holder sees who verified, newest first
@@ -40,7 +40,7 @@ Feature: List verifications
     Then nothing is listed
 
   @listVerificationHistory
-  Scenario Outline: No one else sees anything
+  Scenario Outline: Other clients see nothing
     Given Aki has a proof about Hana
     And Vera has verified it
     When <who> reads the verifications

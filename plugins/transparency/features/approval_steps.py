@@ -29,7 +29,7 @@ def approves_of(world: World, what: str) -> None:
     send(world, {"a version that there is not": f"{int(number) + 1}-{digest}", "it again": version_id}[what], "Wendy")
 
 
-@when("somebody changes the signature of Wendy")
+@when("a client changes the signature of Wendy")
 def changes_signature(world: World) -> None:
     did = witnessed(world).did
     body = approval(newest(world, did), WITNESSES["Wendy"])

@@ -1,6 +1,6 @@
 @approveDidVersion
 Feature: Approve a version as a witness
-  The proof is the credential: nobody who brings one has to be trusted.
+  The proof is the credential: the client that sends it need not be trusted.
 
   Scenario: A version goes out when its witness has approved of it
     Given Hana has a DID of which Wendy must approve
@@ -20,11 +20,11 @@ Feature: Approve a version as a witness
   @401:AUTH_FAILED
   Scenario: A proof that is not good
     Given Hana has a DID of which Wendy must approve
-    When somebody changes the signature of Wendy
+    When a client changes the signature of Wendy
     Then the answer is 401 AUTH_FAILED
 
   @403:FORBIDDEN
-  Scenario: Somebody whom the DID does not name
+  Scenario: A witness that the DID does not name
     Given Hana has a DID of which Wendy must approve
     When Eve approves of the newest version of the DID
     Then the answer is 403 FORBIDDEN

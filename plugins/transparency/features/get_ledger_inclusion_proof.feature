@@ -17,7 +17,7 @@ Feature: Prove that an entry is in the log
 
   @getLedgerInclusionProof
   @404:TRANSACTION_NOT_FOUND
-  Scenario: No proof of a transaction that no one made
+  Scenario: No proof of an unknown transaction
     When getLedgerInclusionProof is asked for what the ledger does not have
     Then the answer is 404 TRANSACTION_NOT_FOUND
 

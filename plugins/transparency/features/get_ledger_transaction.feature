@@ -16,7 +16,7 @@ Feature: Get an entry of the ledger by its transaction hash
 
   @getLedgerTransaction
   @404:TRANSACTION_NOT_FOUND
-  Scenario: A transaction that no one made
+  Scenario: An unknown transaction
     When getLedgerTransaction is asked for what the ledger does not have
     Then the answer is 404 TRANSACTION_NOT_FOUND
 

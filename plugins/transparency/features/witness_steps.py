@@ -75,7 +75,7 @@ def approves(machine: Machine, name: str) -> None:
     machine.identity("did", "log", "publish", machine.dids["Hana"], file, "--data-dir", machine.data)
 
 
-@when("Hana puts Will in the place of Wendy and Walt")
+@when("Hana replaces Wendy and Walt by Will")
 def puts_will(machine: Machine) -> None:
     machine.told("did", "update", "--keys", machine.apart / "Hana.json", "--witness", machine.dids["Will"])
 
@@ -86,7 +86,7 @@ def adds_service(machine: Machine) -> None:
     machine.told(*words, "https://own.example/")
 
 
-@then("nobody finds a log at the place of the DID")
+@then("there is no log at the place of the DID")
 def finds_none(machine: Machine) -> None:
     for name in ("did.jsonl", "did-witness.json"):
         assert place(machine, name).outcome == (404, "DID_NOT_FOUND")

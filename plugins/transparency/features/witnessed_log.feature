@@ -1,6 +1,6 @@
 Feature: A log of did:webvh whose versions witnesses approve
-  Whoever has the log key can write entries. Readers of a DID that has witnesses take none that too few of them have approved, and refuse a
-  log with one entry too many: so the service publishes it as far as it was approved.
+  The holder of the log key can write entries. Readers of a DID with witnesses refuse a log with an entry that too few witnesses have approved.
+  So the service publishes the log as far as it was approved.
 
   Background:
     Given a machine with a service that publishes logs of did:webvh
@@ -8,7 +8,7 @@ Feature: A log of did:webvh whose versions witnesses approve
     And Hana has a DID of which one of Wendy and Walt must approve
 
   Scenario: A version goes out when a witness has approved of it
-    Then nobody finds a log at the place of the DID
+    Then there is no log at the place of the DID
     When Wendy approves of the log and the operator publishes that
     Then a reader finds 1 version at the place of the DID
     When Hana adds a service to the DID
@@ -19,7 +19,7 @@ Feature: A log of did:webvh whose versions witnesses approve
   Scenario: Witnesses approve of those who take their place
     Given Wendy approves of the log and the operator publishes that
     And Will is a witness
-    When Hana puts Will in the place of Wendy and Walt
+    When Hana replaces Wendy and Walt by Will
     Then a reader finds 1 version at the place of the DID
     When Will approves of the log and the operator publishes that
     Then the command refuses: "Nothing in the file approves of anything new"
@@ -35,4 +35,4 @@ Feature: A log of did:webvh whose versions witnesses approve
   Scenario: What no witness of the DID has approved is not published
     When Eve approves of the log and the operator publishes that
     Then the command refuses: "Nothing in the file approves of anything new"
-    And nobody finds a log at the place of the DID
+    And there is no log at the place of the DID

@@ -54,7 +54,7 @@ Feature: Create a DID, as a registrar does
 
   @400:INVALID_DID
   Scenario: The method must be installed
-    When a registrar creates a DID of the method nobody
+    When a registrar creates a DID of the method unknown
     Then the answer is 400 INVALID_DID
     And the state is failed as INVALID_DID
 

@@ -16,7 +16,7 @@ from features.world import DRAFTS, Draft, World
 CREATE, UPDATE, DEACTIVATE = "registerDid", "registerDidUpdate", "registerDidDeactivation"
 OWN = {"clientSecretMode": True}
 SERVICE = {"id": "#files", "type": "LinkedDomains", "serviceEndpoint": "https://hana.example/"}
-NOBODY = "did:ids:Qm" + "a" * 44
+ABSENT = "did:ids:Qm" + "a" * 44
 
 
 def creation(world: World, body: dict[str, Any], method: str = "ids") -> Draft:
@@ -134,7 +134,7 @@ def of_method(world: World, method: str) -> None:
 
 @when("a registrar creates a DID that it has named itself")
 def named(world: World) -> None:
-    world.send(creation(world, {"didDocument": {"id": NOBODY}}))
+    world.send(creation(world, {"didDocument": {"id": ABSENT}}))
 
 
 @when("the registrar registers the same did:key again")
@@ -142,10 +142,13 @@ def again(world: World) -> None:
     world.send(world.notes["own"])
 
 
-@when(parsers.parse("a registrar begins {operation_id} for the DID {which}"))
+@when(parsers.parse("a registrar begins {operation_id} for {which}"))
 def begins(world: World, operation_id: str, which: str) -> None:
-    dids = {"no one has": NOBODY, "of Hana": world.people["Hana"].did if "Hana" in world.people else ""}
-    world.send(beginning(operation_id, dids.get(which, which)))
+    dids = {
+        "an unregistered DID": ABSENT,
+        "the DID of Hana": world.people["Hana"].did if "Hana" in world.people else "",
+    }
+    world.send(beginning(operation_id, dids.get(which, which.removeprefix("the DID "))))
 
 
 @given(parsers.parse("{name:w} does {operation_id} as a registrar does"))

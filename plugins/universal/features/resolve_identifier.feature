@@ -50,11 +50,11 @@ Feature: Resolve a DID or dereference a DID URL
   @404:DID_URL_NOT_FOUND
   Scenario: A key that the document does not have
     Given Hana has a DID
-    When what follows the DID of Hana is #nobody
+    When what follows the DID of Hana is #absent
     Then the answer is 404 DID_URL_NOT_FOUND
 
   @406:NOT_ACCEPTABLE
-  Scenario: A form that no one serves
+  Scenario: An unsupported form
     Given Hana has a DID
     When the DID of Hana is looked up as text/html
     Then the answer is 406 NOT_ACCEPTABLE
@@ -114,7 +114,7 @@ Feature: Resolve a DID or dereference a DID URL
       | a list of types            | files    |
 
   @501:FEATURE_NOT_SUPPORTED
-  Scenario: Nobody can promise that what is published elsewhere is fresh
+  Scenario: Freshness of a document published elsewhere is not promised
     Given Hana publishes a DID on the web
     When the DID of Hana is looked up past every cache
     Then the answer is 501 FEATURE_NOT_SUPPORTED

@@ -41,11 +41,11 @@ Feature: Resolve a DID or dereference a DID URL, with the options in the body
   @404:DID_URL_NOT_FOUND
   Scenario: A service that the document does not have
     Given Hana has a DID
-    When the DID of Hana is posted with service nobody
+    When the DID of Hana is posted with service absent
     Then the answer is 404 DID_URL_NOT_FOUND
 
   @406:NOT_ACCEPTABLE
-  Scenario: A form that no one serves
+  Scenario: An unsupported form
     Given Hana has a DID
     When the DID of Hana is posted with accept text/html
     Then the answer is 406 NOT_ACCEPTABLE
@@ -82,7 +82,7 @@ Feature: Resolve a DID or dereference a DID URL, with the options in the body
 
   @503:DID_QUARANTINED
   Scenario: What is stored about a DID and does not follow from the ledger decides nothing
-    Given a service whose index was changed by somebody else
+    Given a service whose index was changed by another program
     And a good request for resolveIdentifierWithOptions
     When the fault strikes and it is sent
     Then the answer is 503 DID_QUARANTINED

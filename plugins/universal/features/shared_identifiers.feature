@@ -118,7 +118,7 @@ Feature: Resolvers are asked like everything else
 
   @503:DID_QUARANTINED
   Scenario: What is stored about a DID and does not follow from the ledger decides nothing
-    Given a service whose index was changed by somebody else
+    Given a service whose index was changed by another program
     And a good request for resolveIdentifier
     When the fault strikes and it is sent
     Then the answer is 503 DID_QUARANTINED

@@ -36,9 +36,9 @@ Feature: Registrars are asked like everything else
       | registerDid             |
 
   @401:AUTH_FAILED
-  Scenario Outline: A credential that no one gave out is refused
+  Scenario Outline: A forged authorization is refused
     Given a good request for <operation>
-    When it is sent with a credential of somebody else's making
+    When it is sent with a forged authorization
     Then the answer is 401 AUTH_FAILED
 
     Examples:
@@ -193,7 +193,7 @@ Feature: Registrars are asked like everything else
 
   @503:DID_QUARANTINED
   Scenario Outline: What is stored about a DID and does not follow from the ledger decides nothing
-    Given a service whose index was changed by somebody else
+    Given a service whose index was changed by another program
     And a good request for <operation>
     When the fault strikes and it is sent
     Then the answer is 503 DID_QUARANTINED
@@ -239,8 +239,8 @@ Feature: Registrars are asked like everything else
       | registerDidDeactivation |
 
   @404:DID_NOT_FOUND
-  Scenario Outline: A DID that no one made
-    When a registrar begins <operation> for the DID no one has
+  Scenario Outline: An unregistered DID
+    When a registrar begins <operation> for an unregistered DID
     Then the answer is 404 DID_NOT_FOUND
 
     Examples:
@@ -261,7 +261,7 @@ Feature: Registrars are asked like everything else
       | registerDidDeactivation |
 
   @401:AUTH_FAILED
-  Scenario Outline: What somebody else has signed is not done
+  Scenario Outline: A job that another DID has signed is refused
     Given Hana has a DID
     When Mallory signs the job of <operation> for the DID of Hana
     Then the answer is 401 AUTH_FAILED

@@ -5,5 +5,5 @@ Feature: Obtain a challenge for a presentation
     Given a good request for createVcalmChallenge
     When it is sent
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached
     And the answer has only the member challenge

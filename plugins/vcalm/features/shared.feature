@@ -136,7 +136,7 @@ Feature: The door of VCALM is that of every operation
 
   @503:DID_QUARANTINED
   Scenario: What is stored about a holder and does not follow from the ledger decides nothing
-    Given a service whose index was changed by somebody else
+    Given a service whose index was changed by another program
     And a good request for verifyVcalmPresentation
     When the fault strikes and it is sent
     Then the answer is 503 DID_QUARANTINED

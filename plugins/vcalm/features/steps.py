@@ -135,7 +135,7 @@ def has_changed_presentation_verified(world: World, part: str) -> None:
     present(world, shown, challenge, domain)
 
 
-@when("Vera has a presentation verified for a challenge that nobody gave")
+@when("Vera has a presentation verified for a challenge that was not issued")
 def forged_challenge(world: World) -> None:
     challenge = "vcalm_" + "A" * 75
     present(world, presentation(world, challenge, disclosed(world)), challenge)

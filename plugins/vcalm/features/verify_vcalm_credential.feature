@@ -5,7 +5,7 @@ Feature: Verify a credential, as a VCALM verifier does
     Given Hana discloses a part of a credential of Ivo's
     When Vera has it verified by VCALM
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached
     And VCALM finds nothing wrong
 
   Scenario: A credential of this service

@@ -7,13 +7,13 @@ Feature: Verify a presentation, as a VCALM verifier does
     And Hana presents it for that challenge
     When Vera has the presentation verified
     Then the answer is 200
-    And no one may keep a copy of the answer
+    And the answer must not be cached
     And VCALM finds nothing wrong
     When Vera has the presentation verified
     Then the answer is 200
     And VCALM finds INVALID_CHALLENGE_ERROR
 
-  Scenario Outline: A presentation that was changed, or made for somebody else
+  Scenario Outline: A presentation that was changed, or made for another verifier
     When Vera has a presentation verified with another <part>
     Then the answer is 200
     And VCALM finds <problem>
@@ -29,8 +29,8 @@ Feature: Verify a presentation, as a VCALM verifier does
       | purpose    | INVALID_PROOF_PURPOSE_FOR_VERIFICATION_METHOD  |
       | age        | PROOF_VERIFICATION_ERROR                       |
 
-  Scenario: A challenge that nobody gave
-    When Vera has a presentation verified for a challenge that nobody gave
+  Scenario: A challenge that was not issued
+    When Vera has a presentation verified for a challenge that was not issued
     Then the answer is 200
     And VCALM finds INVALID_CHALLENGE_ERROR
 

@@ -16,7 +16,7 @@ from identity_client.data_integrity import CRYPTOSUITE, PROOF_TYPE, check_proof_
 from identity_codec import multibase, times
 from identity_codec.values import value_class
 from identity_core.domain.credentials.status_list import VC_CONTEXT
-from identity_core.domain.delegations.ibct import check_holder_signature
+from identity_core.domain.delegations.delegation import check_holder_signature
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.document import DidDocument
 

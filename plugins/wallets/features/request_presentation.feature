@@ -31,9 +31,9 @@ Feature: Ask a wallet for a presentation
     When Vic looks what came
     Then nothing came yet
 
-  Scenario: Nobody on the way reads what a wallet shows
+  Scenario: A presentation is encrypted to its verifier
     Given Hana's wallet has collected a credential of Ina's
-    When Vic asks a wallet whether its holder is 18, for nobody else to read
+    When Vic asks a wallet whether its holder is 18, encrypted for Vic
     Then the answer is 201
     And the wallet presents it encrypted to the key of the request
     And Vic reads that the holder is 18 and not how old
@@ -45,7 +45,7 @@ Feature: Ask a wallet for a presentation
     Then the answer is 400 INVALID_REQUEST
 
   @400:INVALID_REQUEST
-  Scenario: A combination of credentials that nobody asked for
+  Scenario: A combination of credentials that are not requested
     Given Hana's wallet has collected a credential of Ina's
     When Vic asks a wallet for a combination of which no credential is named
     Then the answer is 400 INVALID_REQUEST
@@ -57,7 +57,7 @@ Feature: Ask a wallet for a presentation
 
   @400:INVALID_DID
   Scenario: A verifier that is no DID
-    When an operator asks a wallet in the name of nobody
+    When an operator asks a wallet in the name of an invalid DID
     Then the answer is 400 INVALID_DID
 
   @403:FORBIDDEN

@@ -117,7 +117,7 @@ def asks_for_no_credential(world: World) -> None:
     ask(world, "Vic", wish_of_wallet(world, credentialSets=[{"options": [["card"]]}]))
 
 
-@when("Vic asks a wallet whether its holder is 18, for nobody else to read")
+@when("Vic asks a wallet whether its holder is 18, encrypted for Vic")
 def asks_secretly(world: World) -> None:
     verifier(world)
     ask(world, "Vic", wish_of_wallet(world, encrypted=True))
@@ -135,10 +135,10 @@ def asks_without_key(world: World) -> None:
     ask(world, "Vera", wish_of_wallet(world, verifierDid=world.person("Vera").did))
 
 
-@when("an operator asks a wallet in the name of nobody")
+@when("an operator asks a wallet in the name of an invalid DID")
 def asks_for_nobody(world: World) -> None:
     draft = world.draft("requestPresentation")
-    draft.body["verifierDid"] = "nobody"
+    draft.body["verifierDid"] = "absent"
     world.send(draft)
 
 

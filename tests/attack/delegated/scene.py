@@ -131,7 +131,7 @@ class People:
         return answer.json
 
     def bearer(self, who: Holder) -> str:
-        """An access token of somebody, obtained by a signature; renewed in time."""
+        """Return an access token of a holder, obtained by a signature and renewed before it expires."""
         token, at = self._tokens.get(who.did, ("", float("-inf")))
         if time.monotonic() - at > 300:
             answer = who.wire.call("POST", f"{PREFIX}/auth/token", {}, {"Authorization": who.signed("token", {})})
@@ -271,7 +271,7 @@ class Scene:
         body: Any = None,
         beside: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Something that somebody does under a signature for exactly this."""
+        """Send an operation under a holder's signature for exactly this request."""
         text = who.challenge(purpose, None if body is None else body_hash(body))
         value = header(who.did, who.key.sign(text.encode()).signature)
         return who.wire.call(method, PREFIX + path, body, {"Authorization": value, **(beside or {})})

@@ -119,7 +119,7 @@ def test_only_the_agent_whom_the_holder_named_hands_it_over(advance: InAdvance) 
     asked = advance.home.asked([ADULT])
     answer = advance.home.ask(asked, holderConsent=advance.given(asked))
     proof, take = answer.json["proof"]["proof"], {"consentCover": 12}
-    assert wrong(advance.verdict(proof, **take)) == {"proof": "AGENT_SIGNATURE_MISSING"}, "nobody signed it"
+    assert wrong(advance.verdict(proof, **take)) == {"proof": "AGENT_SIGNATURE_MISSING"}, "no agent signed it"
     assert wrong(advance.verdict(signed(proof, OTHER), **take)) == {"proof": "PROOF_INVALID"}
     envelope = opened({"proof": proof})
     envelope["agent"]["key"] = base64url_encode(OTHER.public)
@@ -127,7 +127,7 @@ def test_only_the_agent_whom_the_holder_named_hands_it_over(advance: InAdvance) 
     assert wrong(advance.verdict(renamed, **take)) == {"proof": "PROOF_INVALID"}, "another key was put into it"
     envelope["agent"] = None
     stripped = base64url_encode(canonical(envelope))
-    assert wrong(advance.verdict(stripped, **take)) == {"proof": "PROOF_INVALID"}, "it was made to name nobody"
+    assert wrong(advance.verdict(stripped, **take)) == {"proof": "PROOF_INVALID"}, "it was changed to name no agent"
     whole = signed(proof, AGENT)
     assert wrong(advance.verdict(whole, **take, agentKey=multi(OTHER))) == {"agentKey": "AGENT_MISMATCH"}
     moved = opened({"proof": whole})
@@ -218,7 +218,7 @@ def test_each_use_of_a_consent_is_one_of_the_delegation(made: AtHome) -> None:
 
 
 def test_what_is_kept_is_found_by_the_signed_text(advance: InAdvance) -> None:
-    """The record of who took part tells the holder's own verification that its proof was taken back; the stored text alone is not whole."""
+    """The record of the parties shows the holder's own verification that its proof was revoked; the stored text alone is not enough."""
     home, asked = advance.home, advance.home.asked([ADULT])
     answer = home.ask(asked, holderConsent=advance.given(asked))
     proof, hana = answer.json["proof"], home.scene.people.hana
@@ -275,7 +275,7 @@ def test_the_commands_of_holder_agent_and_verifier(advance: InAdvance, tmp_path:
         words = ("--keys", at[keys], "--audience", audience, "--challenge", challenge, "--json")
         return servers.run("proof", "hand-over", at["answer"], *words)
 
-    for refused in (hand_over("stranger"), hand_over("aki", BANK), hand_over("aki", challenge="of somebody else's")):
+    for refused in (hand_over("stranger"), hand_over("aki", BANK), hand_over("aki", challenge="of another verifier")):
         assert refused.returncode == 1, refused.stderr
     done = hand_over("aki")
     assert done.returncode == 0, done.stderr

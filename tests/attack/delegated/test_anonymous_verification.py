@@ -1,7 +1,7 @@
-"""Anonymous verification takes nothing from those who are known: neither the prover nor the checks of signatures.
+"""Anonymous verification uses no capacity of authenticated clients: neither the prover's nor that of signature checks.
 
-A proof about 4,096 values is the dearest that there is. Six addresses with sixty connections each have variations of it verified, with
-limits that refuse no one, so that what is tested is the capacity that is kept apart; the limits have a test of their own.
+A proof about 4,096 values has the highest cost. Six addresses with sixty connections each have variations of it verified, with
+limits that refuse no client, so that the reserved capacity is tested. The limits have a test of their own.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def test_killed_between_the_use_and_the_proof(site: Site, scene: Scene) -> None:
     wait_until_proving(scene)
     site.restart()
     assert asking.answers == []
-    # A process that was killed cannot give the lease back: until it ends, no one goes on.
+    # A process that was killed cannot release the lease: until it expires, no process continues the request.
     assert scene.ask(body).outcome == IN_PROGRESS
     assert scene.ask(other).outcome == REPLAYED
     written(scene.target, "UPDATE invocations SET lease_until = 1 WHERE outcome IS NULL")

@@ -1,4 +1,4 @@
-"""The pages of operators, against somebody who has no administrator's key, somebody else's cookie, or a place to write text into them."""
+"""The pages of operators against a client without an administrator's key, a client with another operator's cookie, and injected text."""
 
 from __future__ import annotations
 

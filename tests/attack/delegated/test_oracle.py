@@ -27,7 +27,7 @@ DISCLOSURES = 3
 
 @dataclass
 class Searcher:
-    """Somebody who asks, and what they know: the ages that are still possible."""
+    """A client that asks for proofs, and what it knows: the ages that are still possible."""
 
     scene: Scene
     possible: set[int]

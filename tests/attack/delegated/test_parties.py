@@ -1,4 +1,4 @@
-"""Who asks, for whom, with whose token: no one becomes somebody else, and no one learns what is not his (openapi/DECISIONS.md §4.6)."""
+"""Caller, holder and token: no client acts as another one, and none reads another party's data (openapi/DECISIONS.md §4.6)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_another_agent_in_the_body_in_the_token_and_in_both(scene: Scene) -> Non
     assert scene.uses == 0
 
 
-def test_nobody_but_the_agent_presents_a_token(scene: Scene) -> None:
+def test_only_the_agent_presents_a_token(scene: Scene) -> None:
     """Neither its holder nor the issuer nor anyone who found it."""
     body = scene.body()
     for who in (scene.people.hana, scene.people.ivo, scene.people.mallory):
@@ -67,8 +67,8 @@ def test_an_operator_acts_for_those_on_its_list_only(people: People) -> None:
     # The agent is not the one whose data it is.
     agents = api_key(people, scopes=["zkp:prove"], allowedTargets=[people.aki.did])
     assert scene.ask(body, headers=agents).outcome == FORBIDDEN
-    nobody = api_key(people, scopes=["zkp:prove"], allowedTargets=[])
-    assert scene.ask(body, headers=nobody).outcome == FORBIDDEN
+    untargeted = api_key(people, scopes=["zkp:prove"], allowedTargets=[])
+    assert scene.ask(body, headers=untargeted).outcome == FORBIDDEN
     narrow = api_key(people, scopes=["zkp:verify", "credentials:write"], allowedTargets=None)
     assert scene.ask(body, headers=narrow).outcome == FORBIDDEN
     assert scene.uses == 0

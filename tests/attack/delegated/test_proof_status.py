@@ -1,4 +1,4 @@
-"""What becomes of a credential after a proof: said to those who took part, and to everybody else that no one looked."""
+"""The status of a credential after a proof: reported to the parties; reported as unchecked to all others."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_fallen_credential_is_told_or_said_to_be_unchecked(people: People, pur
 
 
 def test_a_credential_that_has_expired(mortals: People, turned: Turned) -> None:
-    """The proof goes on for longer, and says nothing of it."""
+    """The proof remains valid for longer, and does not report the expiry."""
     scene = Scene.of(mortals)
     end = in_two_minutes()
     claims = {

@@ -1,4 +1,4 @@
-"""One token, one evaluation: whatever is repeated, changed a little, sent at once, or sent to somebody else (openapi/DECISIONS.md §4.4)."""
+"""One token, one evaluation: requests repeated, slightly changed, sent at once, or sent by another client (openapi/DECISIONS.md §4.4)."""
 
 from __future__ import annotations
 

@@ -35,17 +35,17 @@ def by_holder(scene: Scene) -> dict[str, str]:
 
 
 def newcomer(scene: Scene, agent: Holder | None = None) -> Searcher:
-    """Somebody that the holder delegates to now."""
+    """Return an agent to which the holder delegates now."""
     people, agent = scene.people, agent or scene.target.stranger.holder()
     people.bearer(agent)
     delegation = people.delegate(scene.holder, agent, **OPEN)
     return Searcher(Scene(people, scene.credential_id, delegation, scene.holder, agent), set(range(151)))
 
 
-def test_nobody_but_the_holder_signs_it(people: People) -> None:
+def test_only_the_holder_signs_it(people: People) -> None:
     scene = used_up(people).scene
-    nobody = people.target.stranger.holder()
-    for who, expected in ((scene.agent, 403), (people.ivo, 403), (nobody, 404)):
+    unrelated = people.target.stranger.holder()
+    for who, expected in ((scene.agent, 403), (people.ivo, 403), (unrelated, 404)):
         assert reset(scene, signed(who, "disclosures", named(scene))).status == expected
     stolen = signed(scene.agent, "disclosures", named(scene))["Authorization"]
     assert reset(scene, {"Authorization": stolen}).status == 403

@@ -196,8 +196,7 @@ def test_a_holder_or_an_agent_who_is_gone(people: People) -> None:
 
 
 def test_an_issuer_who_is_gone_is_no_reason_to_learn_more(people: People) -> None:
-    """Of suite 2 there is no proof any more, because nobody signs the list of what is revoked; of suite 1 the verifier finds the issuer
-    gone."""
+    """Suite 2 gives no proof any more, because the revocation list is unsigned; in suite 1 the verifier finds the issuer deactivated."""
     ivo = people.target.stranger.holder(**ISSUER)
     other = People(people.target, people.hana, people.aki, ivo, people.mallory, people.schema_id)
     scene, plain = Scene.of(other), Scene.of(other, suite=1)
@@ -212,13 +211,13 @@ def test_an_issuer_who_is_gone_is_no_reason_to_learn_more(people: People) -> Non
 
 
 def test_parties_that_do_not_resolve(scene: Scene) -> None:
-    nobody = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
+    unknown = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
     admin = {"X-API-Key": scene.target.stranger.api_key}
-    body = scene.body(holderDid=nobody, ibct=scene.token(invoker=nobody))
+    body = scene.body(holderDid=unknown, ibct=scene.token(invoker=unknown))
     assert scene.ask(body).outcome == INVALID
-    body = scene.body(agentDid=nobody, ibct=scene.token(target=nobody))
+    body = scene.body(agentDid=unknown, ibct=scene.token(target=unknown))
     assert scene.ask(body, headers=admin).outcome == INVALID
-    for text in ("did:ids:x", "did:", "", "did:web:evil.example", nobody + "#key", nobody + "?x"):
+    for text in ("did:ids:x", "did:", "", "did:web:evil.example", unknown + "#key", unknown + "?x"):
         assert scene.ask(scene.body(holderDid=text)).status in (400, 403)
     assert scene.uses == 0
 

@@ -215,7 +215,7 @@ def test_revoked_proof_stays_revoked_after_repetition(scene: Scene) -> None:
     assert scene.ask(body).json["proofId"] == proof["proofId"]
     told = scene.target.wire.call("POST", stored, {}, scene.by(scene.people.hana)).json
     assert (told["verified"], told["errors"]) == (False, ["PROOF_REVOKED"])
-    # Who took no part learns what the proof alone says, and that no one looked further.
+    # A client that is not a party learns what the proof alone states, and that nothing further was checked.
     told = scene.target.wire.call("POST", stored, {}, vera).json
     assert told["verified"] is True
     assert "revocation" in told["unchecked"]

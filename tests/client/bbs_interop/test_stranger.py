@@ -133,8 +133,8 @@ def test_answers_until_credential_is_revoked(stranger: Stranger, scene: service.
     folders += [sent(proof, tomorrow)]
     assert stranger.verdicts(*folders) == [
         True,
-        "for somebody else",
-        "for somebody else",
+        "for another verifier",
+        "for another verifier",
         "another question",
         "another issuer or schema",
         # Who has yesterday's list only believes it for as long as the page says.

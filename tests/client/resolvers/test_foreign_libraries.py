@@ -89,7 +89,7 @@ def test_askar_holds_the_key_of_a_did_and_changes_it(running: Running) -> None:
 
 
 def tokens(running: Running) -> tuple[str, dict[str, str]]:
-    """The issuer as it says it is, a token of a DID, and tokens that somebody has touched."""
+    """Return the issuer from its metadata, and tokens of a DID: a valid one and modified ones."""
     issuer = running.wire.call("GET", "/.well-known/oauth-authorization-server").json["issuer"]
     hana = with_service(running, "ids")
     body: dict[str, Any] = {}

@@ -56,9 +56,9 @@ def test_they_are_told_why_not(packages: Path, running: Running) -> None:
     gone = holder(running, "ids")
     assert gone.act("deactivate", LEAVE).status == 200
     unknown = "did:ids:Qm" + "a" * 44
-    answers = resolved(packages, running, gone.did, unknown, "did:nobody:1")
+    answers = resolved(packages, running, gone.did, unknown, "did:absent:1")
     assert answers[gone.did]["driver"]["didDocumentMetadata"]["deactivated"] is True
-    for did, kind in ((unknown, "NOT_FOUND"), ("did:nobody:1", "METHOD_NOT_SUPPORTED")):
+    for did, kind in ((unknown, "NOT_FOUND"), ("did:absent:1", "METHOD_NOT_SUPPORTED")):
         for result in answers[did].values():
             assert result["didDocument"] is None
             assert result["didResolutionMetadata"]["error"]["type"] == W3C + kind
@@ -67,7 +67,7 @@ def test_they_are_told_why_not(packages: Path, running: Running) -> None:
 def test_an_agent_of_aca_py_resolves(aca_py: Path, running: Running) -> None:
     """It asks which DIDs are supported. Those with a port it cannot ask for anywhere: its HTTP client takes the escape out of the path."""
     dids = [with_service(running, "ids").did, UNREGISTERED]
-    unknown, unsupported = "did:ids:Qm" + "a" * 44, "did:nobody:1"
+    unknown, unsupported = "did:ids:Qm" + "a" * 44, "did:absent:1"
     done = subprocess.run(
         [sys.executable, str(HERE / "aca_py.py")],
         input=json.dumps({"url": f"{running.wire.url}/1.0", "dids": [*dids, unknown, unsupported]}),

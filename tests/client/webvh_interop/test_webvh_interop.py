@@ -1,5 +1,7 @@
-"""An independent reader of did:webvh, the npm package ``didwebvh-ts``, finds a DID of the service over HTTP and takes its log after every
-change; it refuses the log where somebody has changed it."""
+"""Tests with an independent reader of did:webvh, the npm package ``didwebvh-ts``: it resolves a DID of the service over HTTP.
+
+It accepts the log after every change, and refuses a log that was changed by another program.
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Clock:
 
 
 class Counters:
-    """Counts what is charged and taken back; ``full`` names a counter that has reached its limit."""
+    """Counters of charges and refunds; ``full`` names a counter that has reached its limit."""
 
     def __init__(self, full: str | None = None) -> None:
         self.full = full

@@ -17,7 +17,7 @@ HEADINGS = ("Example:", "Examples:")
 
 
 def shown_examples(text: str) -> list[str]:
-    """The lines under the heading in a help; each begins with ``identity`` or goes on with the one before."""
+    """Return the lines under the heading in a help; each begins with ``identity`` or continues the one before."""
     lines, found = text.splitlines(), list[str]()
     [at] = [number for number, line in enumerate(lines) if line.strip() in HEADINGS]
     for line in lines[at + 1 :]:

@@ -21,7 +21,7 @@ from tests.unit.cli.test_serve import Serving, both, children, gone, serving
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 SECRET = "a-secret-of-the-environment-0123456789"
-NOBODY = 65534
+OTHER_USER = 65534
 CONNECT = """
 import os, socket, sys
 os.setgroups([])
@@ -73,9 +73,12 @@ def test_a_stranger_cannot_ask_for_a_process(running: Serving, temporary: Path) 
     lines = [line.split() for line in Path("/proc/net/unix").read_text().splitlines()[1:]]
     assert [line[7] for line in lines if len(line) > 7 and f"socket:[{line[6]}]" in inodes] == [str(address)]
     if os.geteuid() == 0:
-        # Only root can become somebody else.
+        # Only root can change its user.
         tried = subprocess.run(
-            [sys.executable, "-I", "-c", CONNECT, str(address), str(NOBODY)], capture_output=True, text=True, timeout=60
+            [sys.executable, "-I", "-c", CONNECT, str(address), str(OTHER_USER)],
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         assert tried.stdout == "not let in\n", tried
 

@@ -117,7 +117,7 @@ def test_every_change_leaves_a_line_in_the_audit_log(identity: Commands, made: d
         ("rotateApiKey", made["id"]),
         ("revokeApiKey", successor["id"]),
     ]
-    # No one is authenticated at the command line.
+    # There is no authenticated caller at the command line.
     assert {(one["caller"], one["requestId"], one["outcome"]) for one in told} == {(None, "-", "done")}
     assert told[0]["details"] == {"name": "ops", "fingerprint": told[1]["details"]["fingerprint"], "admin": True}
     assert told[2]["details"]["successor"] == successor["id"]

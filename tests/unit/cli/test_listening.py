@@ -1,4 +1,4 @@
-"""What is listened on: a Unix socket with its mode, in the place of one that was left behind and of no other; what systemd hands over."""
+"""Listening sockets: a Unix socket with its mode, which replaces only a stale one; sockets passed by systemd."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_the_addresses_that_a_proxy_on_a_unix_socket_tells() -> None:
     assert network == (ip_network("10.0.0.0/8"),)
     assert client_address("", "192.0.2.7", unix) == "192.0.2.7"
     assert client_address("", "192.0.2.1, 192.0.2.7", unix) == "192.0.2.7", "what stands left of it a client wrote"
-    # Nobody is believed who was not named, and a peer with an address is not on a Unix socket.
+    # Only named proxies are trusted, and a peer with an address is not on a Unix socket.
     assert client_address("", "192.0.2.7", network) == ""
     assert client_address("198.51.100.1", "192.0.2.7", unix) == "198.51.100.1"
     for spoofed in ("unix", "", "192.0.2.7, unix", "192.0.2.7, "):

@@ -81,7 +81,7 @@ def test_a_read_only_directory_is_named_with_a_remedy(
 @pytest.mark.parametrize("name", ["custodian.key", "identity.sqlite", "custodian.sqlite"])
 @pytest.mark.parametrize("mode", [0o602, 0o666])
 def test_a_file_that_other_users_can_write_is_refused(identity: Commands, here: Path, name: str, mode: int) -> None:
-    """Whoever wrote the key or the database in it decides what the service signs."""
+    """A user who can write the key or the database in it decides what the service signs."""
     identity.ok("keys", "create", "--name", "first", "--admin", "--data-dir", "data")
     (here / "data" / name).chmod(mode)
     what, where, remedy = identity.refused("keys", "list", "--data-dir", "data", status=2)

@@ -161,7 +161,7 @@ def begin(connection: socket.socket, length: int) -> None:
 
 
 def refuses(host: str, port: int) -> bool:
-    """Waits until no one takes connections there any more."""
+    """Wait until connections to the address are refused."""
     until = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < until:
         try:
@@ -373,7 +373,7 @@ def test_a_server_of_ones_own_that_does_not_start(capsys: pytest.CaptureFixture[
 
 
 def test_a_database_server_that_is_not_there(identity: Commands) -> None:
-    url = "postgresql://someone:hush@127.0.0.1:1/identity"
+    url = "postgresql://anyone:hush@127.0.0.1:1/identity"
     lines = refused(identity, "--port", "0", environment={"IDENTITY_DATABASE_URL": url})
     assert "The PostgreSQL server at 127.0.0.1:1 cannot be used" in lines[0]
     assert "environment IDENTITY_DATABASE_URL (database_url)" in lines[1]

@@ -101,7 +101,7 @@ def test_job_with_batch_window_shares_next_commit(database: Database) -> None:
 def test_patience_ends(database: Database) -> None:
     async def scenario() -> None:
         await database.write(put("a"), patience_seconds=0.001)
-        # The shorter patience counts, whichever came first.
+        # The shorter timeout counts, whichever came first.
         long, short = (database.write(put(name), patience_seconds=wait) for name, wait in (("b", LONG), ("c", 0.001)))
         assert await short == await long
 

@@ -137,7 +137,7 @@ def test_under_a_parent_without_limits_everything_is_narrower() -> None:
         (CHILD, CHILD, ROOT),
     ],
     ids=[
-        "granted by somebody else",
+        "granted by another holder",
         "granted by the holder",
         "of another holder",
         "of another parent",

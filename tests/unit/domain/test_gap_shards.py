@@ -52,7 +52,7 @@ def test_the_octets_of_a_shard() -> None:
         )
     )
     assert Shard.from_octets(octets) == Shard(ends, tuple(signatures))
-    # A frozen value: the list of an epoch must be the same bytes whoever makes it, on every curve backend.
+    # A frozen value: the list of an epoch must be the same bytes on every curve backend.
     assert hashlib.sha256(octets).hexdigest() == "08dccb248c848a732676c04534e859adc9f7ce2f84dca4019ccfcbba94f5718f"
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from identity_client.data_integrity import proof_input
 from identity_codec import ed25519, multibase
-from identity_core.domain.delegations.ibct import check_holder_proof
+from identity_core.domain.delegations.delegation import check_holder_proof
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
 from identity_core.errors import DelegationInvalid

@@ -1,4 +1,4 @@
-"""The options of a Data Integrity proof, whoever reads it (VC Data Integrity 1.0, "Proofs")."""
+"""Options of a Data Integrity proof, for all readers of them (VC Data Integrity 1.0, "Proofs")."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from identity_did_webvh.approvals import check_approval
 from identity_client import data_integrity
 from identity_client.data_integrity import check_proof_options, proof_input
 from identity_codec import ed25519, multibase, multikey
-from identity_core.domain.delegations.ibct import check_holder_proof
+from identity_core.domain.delegations.delegation import check_holder_proof
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import DelegationInvalid

@@ -122,7 +122,7 @@ def test_the_nearest_moment_within_it() -> None:
 
 def test_the_issuer_is_the_controller_of_the_method() -> None:
     assert verification.issuer_of(PRESENTED) == ISSUER
-    other = replace(PRESENTED, verification_method="nobody")
+    other = replace(PRESENTED, verification_method="unknown")
     assert verification.issuer_of(other) is None
 
 

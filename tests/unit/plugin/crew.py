@@ -110,7 +110,7 @@ async def crew(
     try:
         if settled:
             await manager.proof_workers_settled()
-            # Under load a start may take longer than the patience for a prover that no setting names.
+            # Under load a start may take longer than the timeout for a prover that no setting names.
             await until(lambda: bool(manager.in_use()["prover:vicious"].worker_table.up) or bool(trouble(manager)))
         yield Crew(manager, port)
     finally:

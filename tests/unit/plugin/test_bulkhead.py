@@ -1,4 +1,4 @@
-"""The border of asynchronous ports: every vice ends in a documented error, and no one else pays for it."""
+"""The bulkhead of asynchronous ports: each fault of a plugin ends in a documented error and affects no other plugin."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def test_circuit_opens_for_one_method() -> None:
         with pytest.raises(PluginUnavailable) as refusal:
             await ledger.append("d", b"", expected_version=0)
         assert refusal.value.details["retryAfter"] == 5
-        assert await ledger.entries("d") == [], "reading goes on"
+        assert await ledger.entries("d") == [], "reading continues"
         clock.seconds += 5
         assert (await ledger.append("d", b"", expected_version=0)).sequence == 1
         assert bulk.state == "closed"

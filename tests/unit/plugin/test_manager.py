@@ -129,7 +129,7 @@ def test_key_stores_come_in_the_order_of_the_settings() -> None:
     stores = plugins.key_stores(["env", "sql"])
     assert [isinstance(store, WritableKeyStore) for store in stores] == [False, True]
     assert asyncio.run(stores[0].find(KEY.digest)) == KEY
-    # No one has set key_stores: the default's "file" is not installed and is left out.
+    # The setting key_stores is absent: the default's "file" is not installed and is left out.
     assert len(manager(*sources).key_stores(("sql", "file", "env"))) == 2
     with pytest.raises(SettingsError, match="key_stores names file, but no plugin provides the key store file"):
         plugins.key_stores(("sql", "file"))

@@ -328,7 +328,7 @@ SECRETS = {
     "API_KEY": "secret-of-the-api",
     "IDENTITY_DATABASE_URL": "postgresql://identity:secret-of-the-database@db.example/identity",
     "IDENTITY_PLUGINS_SEALED_PASSPHRASE": "secret-of-the-custodian",
-    "AWS_SECRET_ACCESS_KEY": "secret-of-somebody-else",
+    "AWS_SECRET_ACCESS_KEY": "secret-of-another-program",
 }
 
 
@@ -417,7 +417,7 @@ def test_anonymous_calls_have_own_process_and_circuit() -> None:
             before = at.manager.in_use()[name]
             assert before.worker_table is not None
             assert (before.state, before.worker_table.wanted, before.worker_table.up) == ("active", 0, 0), (
-                "nobody has asked yet"
+                "no request has come yet"
             )
             for _ in range(2):
                 with pytest.raises(PluginUnavailable):
@@ -454,7 +454,7 @@ def test_the_secret_is_in_neither_command_line_nor_environment() -> None:
             assert b"identity-prover\0vicious" in command
             assert b"secret-4711" not in command
 
-    # The folder does not exist, so the prover's close raises; no one minds.
+    # The folder does not exist, so the prover's close raises; the error is ignored.
     asyncio.run(scenario())
 
 
@@ -533,7 +533,7 @@ def test_one_that_is_only_installed_fails_alone(build: str, state: str) -> None:
             began = time.monotonic()
             with pytest.raises(PluginUnavailable):
                 await at.prove()
-            assert time.monotonic() - began < 30, "nobody waits for what cannot be had"
+            assert time.monotonic() - began < 30, "no call waits for a prover that cannot start"
             if build == "unset":
                 assert at.worker_table.restarts == 0, "other settings would help, and trying again would not"
             else:

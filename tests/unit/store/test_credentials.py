@@ -50,7 +50,7 @@ def test_a_schema_is_there_for_good(store: Store, schema: RegisteredSchema) -> N
     other = replace(schema, created_by="did:example:mallory")
     assert not asyncio.run(store.credential_schemas.add(other))
     assert asyncio.run(store.credential_schemas.get(schema.definition.schema.id)) == schema
-    assert asyncio.run(store.credential_schemas.get("urn:nobody\0")) is None
+    assert asyncio.run(store.credential_schemas.get("urn:absent\0")) is None
 
 
 def test_titles_of_a_schema_count_for_the_size_of_a_page(store: Store) -> None:
@@ -92,8 +92,8 @@ def test_what_is_stored_comes_back(store: Store) -> None:
     assert replace(stored, status_index=0) == made
     assert asyncio.run(store.credentials.get(made.id)) == stored
     assert asyncio.run(store.credentials.sealed(made.id)) == BOX
-    assert asyncio.run(store.credentials.get("urn:nobody\0")) is None
-    assert asyncio.run(store.credentials.sealed("urn:nobody")) is None
+    assert asyncio.run(store.credentials.get("urn:absent\0")) is None
+    assert asyncio.run(store.credentials.sealed("urn:absent")) is None
 
 
 def test_an_id_is_taken_once(store: Store) -> None:
@@ -193,7 +193,7 @@ def test_the_status_at_a_place(store: Store, monkeypatch: pytest.MonkeyPatch) ->
     assert (at(0, places[0]), at(1, places[1])) == (CredentialStatus.ACTIVE, CredentialStatus.SUSPENDED)
     assert at(0, (places[0] + 1) % ENTRIES) is None
     assert at(2, places[0]) is None
-    assert asyncio.run(store.credentials.status_at("nobody", places[0])) is None
+    assert asyncio.run(store.credentials.status_at("absent", places[0])) is None
     found = asyncio.run(store.credentials.status_list(status_list.list_id(ISSUER, 1), SUSPENSION))
     assert found is not None
     assert (found.issuer, found.set_indexes) == (str(ISSUER), [places[1]])

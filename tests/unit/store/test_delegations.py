@@ -75,7 +75,7 @@ def test_what_is_written_is_read(store: Store) -> None:
     told(store, FULL, CHILD)
     assert chain(store, "root") == DelegationChain((FULL,))
     assert chain(store, "child") == DelegationChain((CHILD, FULL))
-    assert asyncio.run(store.delegations.chain("nobody")) is None
+    assert asyncio.run(store.delegations.chain("absent")) is None
 
 
 def test_a_circle_and_a_gap_are_read_and_are_no_chains(store: Store) -> None:
@@ -97,7 +97,7 @@ def test_revocation_happens_once(store: Store) -> None:
     assert sorted(asyncio.run(scenario())) == [False] * 7 + [True]
     record = chain(store, "root").leaf
     assert (record.revoked_at, record.revocation_reason, record.version) == (START + HOUR, "over", 2)
-    assert asyncio.run(store.delegations.revoke("nobody", "by", None, START)) is None
+    assert asyncio.run(store.delegations.revoke("absent", "by", None, START)) is None
 
 
 def test_suspension_and_its_end(store: Store) -> None:

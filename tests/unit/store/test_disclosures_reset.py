@@ -49,7 +49,7 @@ async def reset(store: Store) -> None:
 
 
 async def fresh(store: Store, id: str, **change: object) -> None:
-    """A delegation that was made after the reset, to somebody new."""
+    """Store a delegation that was made after the reset, to a new agent."""
     await delegation(store, id, **({"agent": f"did:ids:{id}", "created_at": micros(AFTER)} | change))
 
 
@@ -78,7 +78,7 @@ def test_who_has_asked_gets_nothing(store: Store) -> None:
         assert not await ask(store, b"5", "d-3", "d-1", at=2), "a child of an old delegation is old"
         await fresh(store, "d-4")
         await fresh(store, "d-5", agent="did:ids:aki", parent_id="d-4")
-        assert not await ask(store, b"5", "d-5", "d-4", at=2), "who has asked hides behind nobody"
+        assert not await ask(store, b"5", "d-5", "d-4", at=2), "an agent that has asked stays known"
 
     told(store, story)
 

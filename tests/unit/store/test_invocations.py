@@ -486,7 +486,7 @@ def test_no_commit_waits_where_all_proofs_are_made_are_waiting(store: Store, mon
         kept = [proof(ibct_id=str(number), nonce=f"nonce {number}") for number in range(3)]
         pairs = zip(leases, kept, strict=True)
         await asyncio.gather(*(store.invocations.finish(lease, one, EVENT) for lease, one in pairs))
-        # The last to come finds nobody who is still at work.
+        # The last waiter finds no other one at work.
         assert waited == [PATIENCE_SECONDS, PATIENCE_SECONDS, 0.0]
         waited.clear()
         lost = await consume(store, invocation(), spending())
@@ -557,7 +557,7 @@ def test_a_refusal_before_the_use_spends_the_token(store: Store) -> None:
 
 
 def test_a_refusal_beside_the_identical_request(store: Store) -> None:
-    """While it runs, after it died, and after it was proven: no one who is refused gets a proof, and none is lost."""
+    """While it runs, after it died, and after it was proven: a refused caller gets no proof, and no proof is lost."""
 
     async def story(store: Store) -> None:
         one, other = invocation(), invocation()
@@ -708,7 +708,7 @@ def test_proofs_are_kept_as_they_were_made_and_taken_back_once(store: Store) -> 
         assert await kept_proofs(store) == made
         revocation = ProofRevocation(NOW, "did:did:ids:hana", "a mistake")
         assert await store.proofs.revoke(made[0].id, revocation, EVENT) == replace(made[0], revocation=revocation)
-        again = ProofRevocation(NOW + timedelta(days=1), "somebody", None)
+        again = ProofRevocation(NOW + timedelta(days=1), "another", None)
         assert await store.proofs.revoke(made[0].id, again, EVENT) == replace(made[0], revocation=revocation)
         assert await store.proofs.revoke("unknown", again, EVENT) is None
         assert await store.proofs.get("unknown") is None

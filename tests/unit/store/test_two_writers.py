@@ -73,7 +73,7 @@ def test_groups_that_write_the_same_rows_in_different_orders(
 
 
 def write_in_different_orders(stores: list[Store], url: str, one: Work, other: Work) -> None:
-    """Each does first what the other does last, and goes on when the other has come halfway, too, or is kept from it."""
+    """Write in opposite orders: each writer continues when the other has come halfway as well, or is blocked."""
     halfway = set[int]()
 
     async def group(number: int, first: Work, last: Work) -> None:

@@ -110,7 +110,7 @@ def test_closing_ends_it_and_tells_nothing(caplog: pytest.LogCaptureFixture) -> 
 
 
 def test_who_is_cancelled_while_closing_is_cancelled() -> None:
-    """A step that does not end at once must not hold up a shutdown whose own patience is over."""
+    """A step that does not end at once must not hold up a shutdown whose own timeout has passed."""
 
     async def story() -> None:
         may_end = asyncio.Event()

@@ -131,7 +131,7 @@ def with_a_foreign_member(state: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("edit", [deactivated, without_evidence_alone, without_a_first_member, with_a_foreign_member])
 def test_differing_tagged_row_stays_withheld(edit: Edit, tmp_path: Path) -> None:
-    """Such as one of another ledger, put in the place of the row: neither a start nor a repair takes it for an earlier form."""
+    """A row of another ledger replaces the row: neither a start nor a repair takes it for an earlier form."""
 
     @on_rooms
     async def story(rooms: Rooms) -> None:

@@ -125,7 +125,7 @@ async def test_later_run_of_update_returns_first_version(rooms: Rooms, is_record
         await update(rooms, failing(rooms, is_recorded=is_recorded), run, did, secret)
     version = await update(rooms, rooms.writer, run.later(), did, secret)
     assert version.state.version_id == 2
-    # Somebody else goes on; a third run changes nothing and returns the first version.
+    # Another process continues; a third run changes nothing and returns the first version.
     await update(rooms, rooms.writer, Run(), did, secret, OTHER)
     again = await update(rooms, rooms.writer, run.later(), did, secret)
     assert (again.state, again.receipt) == (version.state, version.receipt)

@@ -291,7 +291,7 @@ def test_cached_version_is_valid_until_write(tmp_path: Path) -> None:
         stored.heads.keep(did, third := await head(2))
         assert await head() is third
         with contextlib.closing(sqlite3.connect(tmp_path / "identity.sqlite", isolation_level=None)) as other:
-            # Whoever writes past this process, and be it to another DID.
+            # Another process writes to the database, for another DID.
             other.execute("UPDATE did_versions SET document = x'7b7d' WHERE did = ?", (did,))
         with pytest.raises(DidQuarantined):
             await head()
@@ -441,7 +441,7 @@ EDITS = (
 
 
 def test_a_row_that_was_changed_leads_no_search_astray(tmp_path: Path) -> None:
-    """Whoever writes to the database past the service can stop the search by time, and cannot choose what it finds."""
+    """A process that writes to the database past the service can stop the search by time, and cannot choose its result."""
 
     async def story() -> None:
         rooms = Rooms(tmp_path)

@@ -180,7 +180,7 @@ STEPS = st.lists(
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rooms, asyncio.AbstractEventLoop]]:
-    """One set of rooms and one loop for all examples; each has a DID of its own, and time only goes on."""
+    """Yield one set of rooms and one loop for all examples; each example has its own DID, and time only increases."""
     loop = asyncio.new_event_loop()
 
     async def opened(folder: Path) -> Rooms:
@@ -202,7 +202,7 @@ def test_a_time_selects_the_version_in_force(stage: tuple[Rooms, asyncio.Abstrac
 
     async def story() -> None:
         play = Play(rooms)
-        # A DID begins at a whole second, so that grace periods can end exactly when somebody looks.
+        # A DID begins at a whole second, so that grace periods can end exactly at the time of a request.
         rooms.clock.move(microseconds=-rooms.clock.time.microsecond % 1_000_000)
         await play.begin()
         for wait, (what, *arguments) in steps:

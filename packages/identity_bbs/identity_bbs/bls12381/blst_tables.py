@@ -52,8 +52,10 @@ def sum_at(addresses: array[int]) -> Any:
 
 
 class Offset:
-    """The point O that entries of tables are shifted by, and what takes so many of them away again. Nobody knows its logarithm: no entry
-    is the identity, which would be added faster and tell how many digits are zero."""
+    """The point O that shifts the entries of tables, and the point that removes such shifts again. Its logarithm is unknown.
+
+    So no entry is the identity, which would be added faster and reveal the number of zero digits.
+    """
 
     def __init__(self, curve: BlstCurve) -> None:
         self._curve = curve

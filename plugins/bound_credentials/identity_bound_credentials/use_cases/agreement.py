@@ -22,10 +22,10 @@ from identity_bound_credentials.domain.presentation import (
     check_consent,
 )
 from identity_bound_credentials.domain.question import Question
+from identity_client.issuer_key import agent_key_of
 from identity_codec.multibase import base64url_decode
 from identity_codec.structs import UNSET, UnsetType, given
 from identity_core.domain.credentials.credential import NO_SECRET, Binding
-from identity_core.domain.proofs.issuer_key import agent_key_of
 from identity_core.domain.proofs.predicate import unsupported
 from identity_core.domain.proofs.proof import Context
 from identity_core.errors import ProofInvalid

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +19,7 @@ from identity_transparency.domain.audit import LogFault
 
 if TYPE_CHECKING:
     from identity_core.bootstrap import IndexTools
+    from identity_core.use_cases.dids.index_audit import IndexAudit
     from identity_transparency.use_cases.rollback import Rollback
 
 PAGE = 500
@@ -37,7 +38,7 @@ async def _compared(settings: Settings, advance: Callable[[], None]) -> tuple[in
     async with bootstrap.index_tools(settings) as tools:
         # What a crash left out is no finding.
         await tools.catch_up()
-        async for did, differences in tools.audit.whole():
+        async for did, differences in _differences(tools.audit):
             count += 1
             advance()
             if differences:
@@ -49,6 +50,23 @@ async def _compared(settings: Settings, advance: Callable[[], None]) -> tuple[in
             if differences := await tools.audit.differences(did):
                 findings.append(LogFault("index", did, "; ".join(differences)))
     return count, findings
+
+
+async def _differences(audit: IndexAudit) -> AsyncIterator[tuple[str, Sequence[str]]]:
+    """Yield every DID of ledger and index with its differences."""
+    after = 0
+    while lines := await audit.ledger.entries_after(after, PAGE):
+        for line in lines:
+            if line.version == 1:
+                yield line.did, await audit.differences(line.did)
+        after = lines[-1].receipt.sequence
+    last = ""
+    while names := await audit.rows.dids(after=last, limit=PAGE):
+        for name in names:
+            entries = await audit.ledger.entries(name)
+            if not entries or entries[0].version != 1:
+                yield name, await audit.differences(name)
+        last = names[-1]
 
 
 @click.command(name="repair", cls=Command)

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from identity_client.issuer_key import absolute
 from identity_codec.jose import CompactJws, JoseKey, check_claims
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import value_class
-from identity_core.domain.proofs.issuer_key import absolute
 
 TYPE: Final = "openid4vci-proof+jwt"
 DID_KEY: Final = "did:key:"

@@ -96,7 +96,7 @@ def test_a_checkpoint_needs_its_log_and_the_quorum() -> None:
     for octets, says in (
         (signed(1, 3), "no quorum"),
         (signed(1, 4, 5), "no quorum"),
-        # Of someone whom the policy does not know.
+        # Of a signer that is not in the policy.
         (signed(1, 9, 5), "no quorum"),
         (signed(1, 3, 5, by=(102,)), "not signed by the key"),
         (signed(1, 3, 5).replace(b"id.example", b"no.example"), "knows no log"),

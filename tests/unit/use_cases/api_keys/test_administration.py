@@ -227,7 +227,7 @@ def test_an_unknown_or_expired_key_is_not_rotated():
 
 
 class Contended(MemoryKeys):
-    """Somebody else writes before each of our writes, ``times`` times."""
+    """A store that another process writes before each of our writes, ``times`` times."""
 
     def __init__(self, times: int, change) -> None:
         super().__init__()
@@ -304,7 +304,7 @@ def test_each_change_is_recorded_by_its_use_case():
 
 @pytest.mark.parametrize("is_retired", [True, False])
 def test_unknown_outcome_of_rotation_leaves_a_usable_key(is_retired):
-    """The store fails when the old key is retired, and may have done so: the successor must not be taken back then."""
+    """The store fails when the old key is retired, and may have retired it: the successor must not be revoked then."""
 
     class Failing(MemoryKeys):
         async def replace(self, key, *, expected):

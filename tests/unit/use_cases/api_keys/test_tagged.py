@@ -103,7 +103,7 @@ def test_a_change_that_never_ended_leaves_a_key_and_is_tidied_up(store: Store) -
         with pytest.raises(PluginUnavailable):
             await keys.replace(REVOKED, expected=key("one"))
         assert await keys.get("key_one") == REVOKED
-        # Somebody else may be in the middle of a change.
+        # Another process may be in the middle of a change.
         coming = replace(key("one"), name="coming")
         await store.api_key_tags.announce(coming, clock.now())
         await keys.tidy()

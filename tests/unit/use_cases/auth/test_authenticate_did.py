@@ -331,13 +331,13 @@ def test_it_ends_at_its_end(tmp_path: Path, named: bool) -> None:
 def test_named_challenge_is_not_stored(tmp_path: Path) -> None:
     async def scenario(rooms: Rooms) -> None:
         did, _ = await with_keys(rooms, 1)
-        nobody = Did.parse("did:ids:QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG")
+        unknown = Did.parse("did:ids:QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG")
         # Changes whenever another connection has committed.
         other = sqlite3.connect(tmp_path / "identity.sqlite")
         before = other.execute("PRAGMA data_version").fetchone()
         await rooms.challenge(did, purpose=None, body_hash=BODY, named=True)
         with pytest.raises(DidNotFound):
-            await rooms.challenge(nobody, purpose=None, body_hash=None)
+            await rooms.challenge(unknown, purpose=None, body_hash=None)
         assert other.execute("PRAGMA data_version").fetchone() == before
         other.close()
 

@@ -1,4 +1,4 @@
-"""What has expired goes, although no one asks for anything; a clock that is set back makes no challenge fresh."""
+"""Removal of expired challenges without a request; a clock that is set back makes no challenge valid again."""
 
 from __future__ import annotations
 

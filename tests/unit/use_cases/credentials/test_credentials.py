@@ -79,13 +79,13 @@ def test_what_is_issued_is_signed_sealed_and_stored(office: Office) -> None:
 @pytest.mark.parametrize(
     ("changed", "refusal"),
     [
-        ({"schema_id": "urn:nobody"}, SchemaNotFound),
+        ({"schema_id": "urn:absent"}, SchemaNotFound),
         ({"attributes": {"age": 24}}, InvalidCredential),
         ({"attributes": VALUES | {"age": 24.5}}, InvalidCredential),
         ({"valid_until": "past"}, InvalidCredential),
         ({"valid_until": "before it begins"}, InvalidCredential),
-        ({"verification_method": "did:ids:nobody#key"}, InvalidCredential),
-        ({"holder": "nobody"}, DidNotFound),
+        ({"verification_method": "did:ids:absent#key"}, InvalidCredential),
+        ({"holder": "absent"}, DidNotFound),
     ],
 )
 def test_what_is_not_issued(office: Office, changed: dict[str, Any], refusal: type[IdentityError]) -> None:
@@ -94,7 +94,7 @@ def test_what_is_not_issued(office: Office, changed: dict[str, Any], refusal: ty
         changed = {"valid_until": now, "valid_from": now - timedelta(days=2)}
     if changed.get("valid_until") == "before it begins":
         changed = {"valid_until": now + timedelta(days=1), "valid_from": now + timedelta(days=2)}
-    if changed.get("holder") == "nobody":
+    if changed.get("holder") == "absent":
         changed = {"holder": replace(office.hana, text=f"{office.hana.text[:-3]}abc")}
     with pytest.raises(refusal) as refused:
         run(office.issued(**changed))
@@ -249,7 +249,7 @@ def test_parties_see_values_and_strangers_nothing(office: Office) -> None:
         with pytest.raises(CredentialNotFound) as foreign:
             seen(caller)
         with pytest.raises(CredentialNotFound) as absent:
-            run(office.get("urn:uuid:nobody", context(caller)))
+            run(office.get("urn:uuid:absent", context(caller)))
         assert (str(foreign.value), foreign.value.details) == (str(absent.value), absent.value.details)
     with pytest.raises(Forbidden):
         seen(key_caller(scopes=frozenset({ISSUE})))
@@ -257,7 +257,7 @@ def test_parties_see_values_and_strangers_nothing(office: Office) -> None:
 
 def test_a_foreign_credential_is_an_absent_one_for_provers(office: Office) -> None:
     credential = run(office.issued()).credential
-    for credential_id, holder in ((credential.id, office.ivo), ("urn:uuid:nobody", office.hana), ("\0", office.hana)):
+    for credential_id, holder in ((credential.id, office.ivo), ("urn:uuid:absent", office.hana), ("\0", office.hana)):
         assert run(office.vault.find(credential_id, holder)) is None
 
 
@@ -346,7 +346,7 @@ def test_the_list_is_signed_and_says_so(office: Office) -> None:
     signer = office.rooms.custodian.pair.public
     assert document["issuer"] == f"did:key:{signer}"
     assert entry.check_proof(proof, document, [signer]) == signer
-    for unknown in ("nobody", "A" * 22 + "-revocation", name.replace("revocation", "message")):
+    for unknown in ("absent", "A" * 22 + "-revocation", name.replace("revocation", "message")):
         with pytest.raises(StatusListNotFound):
             run(office.status_list(unknown))
 
@@ -392,7 +392,7 @@ def test_a_bad_one_is_told_which_check_it_failed(office: Office) -> None:
         ({"credentialSubject": subject | {"id": str(office.ivo)}}, "record", (False, "RECORD_MISMATCH")),
         ({"validFrom": "2020-01-01T00:00:00Z"}, "record", (False, "RECORD_MISMATCH")),
         ({"credentialStatus": []}, "record", (False, "RECORD_MISMATCH")),
-        ({"id": "urn:uuid:nobody"}, "record", (False, "CREDENTIAL_UNKNOWN")),
+        ({"id": "urn:uuid:absent"}, "record", (False, "CREDENTIAL_UNKNOWN")),
         ({"issuer": str(office.hana)}, "issuerKey", (False, "ISSUER_MISMATCH")),
         (
             {

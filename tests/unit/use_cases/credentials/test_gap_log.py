@@ -35,7 +35,7 @@ ANY = WitnessPolicy.of_logs_alone()
 
 
 class Signer:
-    """A custodian of whose signatures nobody here asks more than their length."""
+    """A custodian whose signatures have the right length and are otherwise not checked here."""
 
     async def sign_bbs(self, name: str, header: bytes, messages: object) -> bytes:
         return hashlib.sha512(header).digest() + bytes(16)
@@ -112,7 +112,7 @@ def test_list_is_published_while_ledger_is_down(room: Room) -> None:
         await room.job.begin_list(LIST)
         manifest = await room.manifest()
         await room.job.guarded()
-        assert room.job.fault, "nobody is told that a list is not recorded"
+        assert room.job.fault, "the unrecorded list is not reported"
         with pytest.raises(StatusListNotFound):
             await room.proven(manifest)
         room.job.record = room.record
@@ -236,7 +236,7 @@ def test_a_start_passes_over_the_entries_of_lists(tmp_path: Path) -> None:
         for version in range(3):
             await rooms.new_did()
             await rooms.ledger.append(subject, b"{}", expected_version=version)
-            # So that the next one begins with a later version of the list, whose first is known to nobody.
+            # The next part begins with a later version of the list, whose first version is unknown.
             await rooms.catch_up()
         await rooms.new_did()
         # As after a crash that took the rows of the index.

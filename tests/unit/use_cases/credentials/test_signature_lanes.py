@@ -1,4 +1,4 @@
-"""Strangers' checks of signatures go one at a time, rest between, and stand in no one's way."""
+"""Lanes of anonymous signature checks: one at a time, with pauses, and without delay for authenticated clients."""
 
 from __future__ import annotations
 

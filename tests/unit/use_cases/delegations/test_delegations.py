@@ -65,7 +65,7 @@ from tests.rooms import START, Rooms, secret_of
 
 MONTH = timedelta(days=30)
 LONGEST = timedelta(days=90)
-NOBODY = Did.parse("did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS")
+ABSENT = Did.parse("did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS")
 AGE = "zkp.prove.age.gte"
 EVERYTHING = ListDelegationsQuery()
 
@@ -205,7 +205,7 @@ async def test_nobody_else_delegates_for_a_holder(desk: Desk) -> None:
 async def test_holder_and_agent_are_two_dids_in_use(desk: Desk) -> None:
     asked = context(desk.as_("hana"))
     await refused(InvalidRequest, desk.create(desk.wish("hana"), asked))
-    await refused(DidNotFound, desk.create(desk.wish(agent_did=str(NOBODY)), asked))
+    await refused(DidNotFound, desk.create(desk.wish(agent_did=str(ABSENT)), asked))
     await deactivate(desk, "ben")
     await refused(DidDeactivated, desk.create(desk.wish("ben"), asked))
     await deactivate(desk, "hana")

@@ -78,7 +78,7 @@ class Case:
 
 
 async def use_nonce(rooms: Proving, nonce: str) -> None:
-    """Somebody's other request had this nonce."""
+    """Record another holder's request with this nonce."""
     import hashlib
 
     row = {

@@ -165,7 +165,7 @@ def test_proof_states_its_own_terms_without_a_record(scene: Scene) -> None:
     assert {check.name for check in verdict.checks} >= ALL | {"predicate", "issuerKey", "schemaHeader", "proof"}
     assert verdict.unchecked == ("schemaId", "maxAge", "revocation")
     silent = ("holder", "credentialValidity", "credentialStatus", "revocation")
-    assert scene.verdict(proof, requires=frozenset()).unchecked[-4:] == silent, "nobody asked, so nothing is promised"
+    assert scene.verdict(proof, requires=frozenset()).unchecked[-4:] == silent, "nothing is promised without a request"
 
 
 def test_several_predicates_stand_in_one_proof(scene: Scene) -> None:
@@ -203,7 +203,7 @@ def test_proof_contains_nothing_of_the_holder(scene: Scene) -> None:
         ({"nonce": b"another challenge of the same shop"}, CheckCode.CHALLENGE_MISMATCH),
         ({"predicates": ({"attributeName": "age", "type": "gte", "value": 21},)}, CheckCode.PREDICATE_MISMATCH),
         ({"predicates": ({"attributeName": "age", "type": "neq", "value": 18},)}, CheckCode.PREDICATE_MISMATCH),
-        ({"issuer": "did:ids:somebody"}, CheckCode.ISSUER_MISMATCH),
+        ({"issuer": "did:ids:another"}, CheckCode.ISSUER_MISMATCH),
         ({"schema_id": "urn:another"}, CheckCode.SCHEMA_MISMATCH),
     ],
 )
@@ -234,7 +234,7 @@ def test_an_edited_envelope_is_none(scene: Scene) -> None:
         "no status asked": lambda value: value["question"].update(status=False) or value.update(status=[]),
         "no validity asked": lambda value: value["question"].update(validity=False) or value.update(day=None),
         "no holder asked": lambda value: value["question"].update(holder="none") or value.update(consent=None),
-        "for somebody else": set_("context", "audience", to="https://bank.example"),
+        "for another audience": set_("context", "audience", to="https://bank.example"),
         "another challenge": set_("context", "nonce", to=base64url_encode(bytes(32))),
         "good for longer": set_(
             "context", "expiresAt", to=strict_json.loads(base64url_decode(proof.proof))["context"]["expiresAt"] + 60
@@ -337,7 +337,7 @@ def test_no_proof_is_made_with_list_of_key_that_was_taken_back(scene: Scene) -> 
     removal = update_of(RemoveVerificationMethod(newest))
     run(rooms.update(ivan, removal, signed, rooms.context(ivan, signed), if_match=None))
     with pytest.raises(PluginUnavailable, match="not in force"):
-        # Nobody tells which key signs instead.
+        # The custodian does not report which key signs instead.
         scene.proof()
     custodian: Any = rooms.custodian
     publisher = replace(scene.publisher, key_of=ListKeys(rooms.reader, custodian))

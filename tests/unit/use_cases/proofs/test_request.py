@@ -1,4 +1,4 @@
-"""What the document's schema lets through and has no one meaning is refused before anything else looks at it."""
+"""Requests that the document's schema accepts and that are ambiguous: they are refused before any other check."""
 
 from __future__ import annotations
 
