@@ -138,8 +138,6 @@ class CreateApiKeyRequest(Struct, frozen=True, kw_only=True):
 
 class CreateCredentialSchemaRequest(Struct, frozen=True, kw_only=True):
     id: str | UnsetType = UNSET
-    title: str | UnsetType = UNSET
-    titles: dict[str, str] | UnsetType = UNSET
     attributes: tuple[CredentialAttribute, ...]
 
 class CreateDelegationRequest(Struct, frozen=True, kw_only=True):
@@ -195,8 +193,6 @@ class CredentialAttribute(Struct, frozen=True, kw_only=True):
     minimum: str | list[Any] | dict[str, Any] | int | float | bool | None | UnsetType = UNSET
     maximum: str | list[Any] | dict[str, Any] | int | float | bool | None | UnsetType = UNSET
     unit: str | UnsetType = UNSET
-    title: str | UnsetType = UNSET
-    titles: dict[str, str] | UnsetType = UNSET
     allowed_thresholds: tuple[str | list[Any] | dict[str, Any] | int | float | bool | None, ...] | UnsetType = UNSET
     proof_types: tuple[str, ...] | UnsetType = UNSET
 
@@ -244,8 +240,6 @@ class CredentialRecord(Struct, frozen=True, kw_only=True):
 
 class CredentialSchema(Struct, frozen=True, kw_only=True):
     id: str
-    title: str | UnsetType = UNSET
-    titles: dict[str, str] | UnsetType = UNSET
     attributes: tuple[CredentialAttribute, ...]
     header: str
     messages: tuple[CredentialMessage, ...]

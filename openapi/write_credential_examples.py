@@ -57,7 +57,7 @@ from identity_core.use_cases.credentials.status import SignedStatusList
 from identity_core.wire import CredentialCheck, CredentialVerdict
 from openapi.did_examples import Telling
 from openapi.gap_examples import gap_examples
-from openapi.person_schema import AGE_TITLES, ATTRIBUTES, TITLES, VALUES
+from openapi.person_schema import ATTRIBUTES, VALUES
 from openapi.story import ORIGIN, START, Json, Story, dice
 from openapi.write_examples import write
 
@@ -84,7 +84,7 @@ class CredentialTelling:
         self.holder = hana.story.did
         self.method = f"{self.story.did}#{self.key.public}"
         definition = schema_json.read("https://schemas.example/person/1", ATTRIBUTES)
-        self.schema = RegisteredSchema(definition, START, self.story.did, {"": TITLES, "age": AGE_TITLES})
+        self.schema = RegisteredSchema(definition, START, self.story.did)
 
     def tell_gaps(self) -> Json:
         """operationId → examples of the lists of signed gaps."""
@@ -113,7 +113,7 @@ class CredentialTelling:
         registered = plain(schema(self.schema, ADMIN))
         return {
             "createCredentialSchema": {
-                "request": {"person": {"id": registered["id"], **TITLES, "attributes": ATTRIBUTES}},
+                "request": {"person": {"id": registered["id"], "attributes": ATTRIBUTES}},
                 "201": {"person": registered},
             },
             "listCredentialSchemas": {"200": {"onePage": plain(schemas(SchemaPage([self.schema], is_last=True)))}},

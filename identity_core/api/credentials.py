@@ -141,12 +141,9 @@ def schema(registered: RegisteredSchema, reader: Caller | None) -> wire.Credenti
     """A registered schema, for ``reader`` (None for everybody)."""
     signed = registered.definition.schema
     # They have one JSON form, here and in the store.
-    titles = registered.titles or {}
-    titled = [one | {**titles.get(str(one["name"]), {})} for one in schema_json.attributes_json(registered.definition)]
-    attributes = convert(titled, tuple[wire.CredentialAttribute, ...])
+    attributes = convert(schema_json.attributes_json(registered.definition), tuple[wire.CredentialAttribute, ...])
     return wire.CredentialSchema(
         id=signed.id,
-        **titles.get("", {}),
         attributes=attributes,
         header=base64url_encode(signed.header),
         messages=_messages(signed),

@@ -34,6 +34,7 @@ class Observe(Protocol):
 
     def __call__(self, request: Request, seconds: float) -> None:
         """Must not raise."""
+        ...
 
 
 class Guard:

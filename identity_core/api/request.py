@@ -278,12 +278,15 @@ class Admission(Protocol):
     async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
         """The caller (None for a stranger on a public operation) and headers for the answer. Raises the refusals of 401, 403 and 429.
         ``request.path`` and ``request.body_octets`` are there, ``request.query`` and ``request.body`` not yet."""
+        ...
 
     async def charge(self, request: Request, tokens: int = 1) -> None:
         """``tokens`` of the address for a request that reaches no operation; adds to its ``answer_headers``. Raises ``RateLimited``."""
+        ...
 
     def shared(self, handler: Handler) -> Handler:
         """Return ``handler``, of which one address has few unfinished unauthenticated requests at a time. It raises ``Overloaded``."""
+        ...
 
 
 class Around(Protocol):
@@ -291,3 +294,4 @@ class Around(Protocol):
 
     async def __call__(self, request: Request, run: Callable[[], Awaitable[Answer]]) -> Answer:
         """The answer of ``run``, or an earlier one."""
+        ...

@@ -20,13 +20,11 @@ from identity_core.ports.repositories import RowPosition
 
 @value_class
 class RegisteredSchema:
-    """A schema and who registered it (``Caller.author``). ``titles`` has the members ``title`` and ``titles`` for people: of each
-    attribute by its name, of the schema by the empty name. They are part of no signature and no digest."""
+    """A schema and who registered it (``Caller.author``)."""
 
     definition: CredentialSchema
     created_at: datetime
     created_by: str
-    titles: Mapping[str, Mapping[str, Any]] | None = None
 
 
 @value_class

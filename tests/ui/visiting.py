@@ -156,13 +156,10 @@ def give_delegation(page: Page, site: Site, purpose: str, actions: str = "zkp.pr
 
 def issue(client: Client, holder: str, schema: str = "https://schemas.example/person", **values: Any) -> str:
     """The id of a credential of ``holder``, by an issuer whose keys the service keeps."""
-    attributes: list[dict[str, Any]] = [{"name": "age", "type": "integer", "minimum": 0, "maximum": 150}]
-    attributes[0] |= {"title": "Age in years", "titles": {"de": "Alter in Jahren"}}
+    attributes = [{"name": "age", "type": "integer", "minimum": 0, "maximum": 150}]
     attributes += [{"name": "income", "type": "integer"}, {"name": "country", "type": "string"}]
     try:
-        client.call(
-            "POST", "/credential-schemas", body={"id": schema, "title": "Person of age", "attributes": attributes}
-        )
+        client.call("POST", "/credential-schemas", body={"id": schema, "attributes": attributes})
     except ServiceError as error:
         if error.status != 409:  # It is there already.
             raise

@@ -37,7 +37,6 @@ from identity_core.errors import InvalidSchema, PredicateUnsupported
 
 MAX_THRESHOLDS: Final = 256
 MAX_UNIT: Final = 32
-MAX_TITLES: Final = 4_096
 
 
 @value_class
@@ -107,21 +106,10 @@ MAX_THRESHOLDS_IN_ALL: Final = 512
 RESERVED: Final = frozenset({"id", "type"})
 
 
-def read_titles(members: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]] | None:
-    """Return the members ``title`` and ``titles`` of each of ``members`` that has some; None without any. Raises ``InvalidSchema``: for a
-    character that is not printable, and for too many characters in all."""
-    found = {name: {key: one[key] for key in ("title", "titles") if key in one} for name, one in members.items()}
-    text = "".join(
-        one.get("title", "") + "".join(map("".join, one.get("titles", {}).items())) for one in found.values()
-    )
-    if not text.isprintable() or len(text) > MAX_TITLES:
-        raise InvalidSchema(details={"reason": f"the titles of a schema are {MAX_TITLES} printable characters in all"})
-    return {name: one for name, one in found.items() if one} or None
-
-
 def attributes_json(definition: CredentialSchema) -> list[dict[str, JsonValue]]:
     """The attributes that ``read`` reads."""
-    return [_attribute_json(one, definition.policies.get(one.name, NO_POLICY)) for one in definition.schema.attributes]
+    policies = definition.policies
+    return [_attribute_json(one, policies.get(one.name, NO_POLICY)) for one in definition.schema.attributes]
 
 
 def read(schema_id: str, attributes: Sequence[Mapping[str, Any]]) -> CredentialSchema:

@@ -9,7 +9,7 @@ from identity_core.store.tables import Name, StoreModel
 
 
 class CredentialSchemaRow(StoreModel, table=True):
-    """A schema, for good. ``attributes`` is the JSON array of ``domain/credentials/credential_schema.py``, ``titles`` a JSON object."""
+    """A schema, for good. ``attributes`` is the JSON array of ``domain/credentials/credential_schema.py``."""
 
     __tablename__ = "credential_schemas"
 
@@ -17,7 +17,6 @@ class CredentialSchemaRow(StoreModel, table=True):
     attributes: bytes = Field(sa_type=LargeBinary)
     created_at: int = Field(sa_type=BigInteger)
     created_by: str = Field(sa_type=Text)
-    titles: bytes | None = Field(sa_type=LargeBinary)
 
 
 class CredentialRow(StoreModel, table=True):

@@ -55,9 +55,8 @@ class CreateCredentialSchema:
                 "The id of this schema is not the caller's to give.", details={"id": schema_id, "own": [*own]}
             )
         schema_json.check_size(attributes)
-        titles = schema_json.read_titles({"": plain(wish), **{one["name"]: one for one in attributes}})
         now = self.clock.now()
-        registered = RegisteredSchema(schema_json.read(schema_id, attributes), now, context.caller.author, titles)
+        registered = RegisteredSchema(schema_json.read(schema_id, attributes), now, context.caller.author)
         with context.keeping(lambda is_added: registered if is_added else None):
             is_added = await self.schemas.add(registered)
         if not is_added:

@@ -53,19 +53,6 @@ def test_a_schema_is_there_for_good(store: Store, schema: RegisteredSchema) -> N
     assert asyncio.run(store.credential_schemas.get("urn:absent\0")) is None
 
 
-def test_titles_of_a_schema_count_for_the_size_of_a_page(store: Store) -> None:
-    titles = {"": {"title": "Person"}, "age": {"titles": {"de": "Alter"}}}
-    for name in ("urn:b", "urn:c"):
-        asyncio.run(store.credential_schemas.add(RegisteredSchema(a_schema(name), NOW, "x", titles)))
-    found = asyncio.run(store.credential_schemas.get("urn:b"))
-    assert found is not None
-    assert found.titles == titles
-    two = 2 * len(orjson.dumps(schema_json.attributes_json(a_schema("urn:b"))))
-    for size, listed in ((two, ["urn:b"]), (two + 2 * len(orjson.dumps(titles)), ["urn:b", "urn:c"])):
-        page = asyncio.run(store.credential_schemas.list(after=None, limit=2, octets=size))
-        assert [one.definition.schema.id for one in page.items] == listed
-
-
 def test_schemas_are_listed_in_order(store: Store) -> None:
     for name in ("urn:b", "urn:a", "urn:Z"):
         asyncio.run(store.credential_schemas.add(RegisteredSchema(a_schema(name), NOW, "x")))

@@ -155,7 +155,6 @@ SINCE = (
     *(f"ALTER TABLE audit_head DROP COLUMN {name}" for name in ("cut_sequence", "cut_link", "cut_mac")),
     *(f"DROP INDEX ix_timeline_{name}_id" for name in ("kind", "holder_kind", "agent_kind", "issuer_kind")),
     "CREATE INDEX ix_timeline_issuer_id ON timeline (issuer, id)",
-    "ALTER TABLE credential_schemas DROP COLUMN titles",
     "DROP TABLE did_versions",
 )
 """Takes back what the numbered steps made that Alembic never did."""

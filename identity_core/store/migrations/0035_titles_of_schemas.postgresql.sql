@@ -1,1 +1,0 @@
-ALTER TABLE credential_schemas ADD COLUMN titles BYTEA;
