@@ -16,7 +16,6 @@ import json
 import os
 import pwd
 import secrets
-import select
 import shlex
 import stat
 from collections.abc import Iterator
@@ -27,9 +26,6 @@ from urllib.parse import unquote, urlsplit
 
 MOST_OCTETS: Final = 4 * 1024 * 1024
 """More than any such file has."""
-
-PIPE_SECONDS: Final = 60.0
-"""Somebody may be asked for a passphrase at the other end."""
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -52,7 +48,7 @@ def read_regular(path: Path) -> bytes:
     with open_regular(path) as file:
         octets = file.read(MOST_OCTETS + 1)
     if len(octets) > MOST_OCTETS:
-        raise _too_large(path)
+        raise too_large(path)
     return octets
 
 
@@ -86,35 +82,17 @@ def _is_own_group(group: int) -> bool:
     return known.gr_name == user and set(known.gr_mem) <= {user}
 
 
-def read_pipe(path: Path, *, seconds: float = PIPE_SECONDS) -> bytes:
-    """Return the text that is written to the pipe at ``path`` until it is closed. Raises ``OSError``, of one to which
-    nobody has written for so many ``seconds``, too."""
-    octets, waiting = b"", select.poll()
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        waiting.register(descriptor, select.POLLIN)
-        while waiting.poll(seconds * 1000):
-            part = os.read(descriptor, MOST_OCTETS)
-            octets += part
-            if len(octets) > MOST_OCTETS:
-                raise _too_large(path)
-            if not part:
-                return octets
-    finally:
-        os.close(descriptor)
-    raise TimeoutError(errno.ETIMEDOUT, "nobody writes to this pipe", str(path))
-
-
 def _require_regular(path: Path, status: os.stat_result) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "it is a pipe, a device or a socket, and no file", str(path))
     if status.st_size > MOST_OCTETS:
-        raise _too_large(path)
+        raise too_large(path)
 
 
-def _too_large(path: Path) -> OSError:
+def too_large(path: Path) -> OSError:
+    """Return the error of a file at ``path`` that has more than ``MOST_OCTETS``."""
     return OSError(errno.EFBIG, f"it has more than {MOST_OCTETS // 2**20} MiB", str(path))
 
 

@@ -1,4 +1,4 @@
-"""Import paths of version 1.0 of modules that are in other distributions now. They leave in 1.2."""
+"""Import paths of version 1.0 of modules that moved, most of them to other distributions. They leave in 1.2."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from typing import Final
 MODULES_OF_DID_IDS: Final = ("evidence", "evolution", "foreign", "revision")
 # Old name to new name, also of the modules below it. An entry comes before that of a package which contains it.
 MOVED: Final = {
+    "identity_core.bootstrap.read_only": "identity_transparency.read_only",
+    "identity_core.bootstrap.storage": "identity_core.bootstrap.ports",
     "identity_core.client.handover": "identity_bound_credentials.handover",
     "identity_core.client": "identity_client",
     "identity_core.codec": "identity_codec",
@@ -30,7 +32,12 @@ MOVED: Final = {
     "identity_core.domain.dids.jwk": "identity_codec.jwk",
     "identity_core.domain.dids.log": "identity_did_ids",
     "identity_core.domain.jose": "identity_codec.jose",
+    "identity_core.extension.installation": "identity_core.extension.declaration",
+    "identity_core.extension.order": "identity_core.extension.choice",
+    "identity_core.plugin.provider": "identity_core.plugin.sockets",
     "identity_core.ports.bearer": "identity_core.ports.key_store",
+    "identity_core.settings.show": "identity_core.settings.load",
+    "identity_core.tracing": "identity_core.plugin.border",
     "identity_core.values": "identity_codec.values",
 }
 

@@ -1,4 +1,4 @@
-"""Build what is generated from the document: the bundles, the stubs of the wire types and the classes of errors.
+"""Build what is generated from the document: the bundles, the stubs of the wire types and the members of errors.
 
     python -m openapi.build            writes the generated files
     python -m openapi.build --check    writes nothing, fails when one of them is not fresh
@@ -27,7 +27,8 @@ import yaml
 from identity_codec.structs import Types
 from identity_core.extension.compose import CompositionError, compose
 from openapi.client_rules import adapt
-from openapi.error_classes import TEXTS, write_error_texts, write_errors
+from openapi.error_classes import TEXTS, error_members, write_members
+from openapi.error_classes import write_stub as write_error_stub
 from openapi.served_operations import operations_of
 from openapi.wire_stub import write_stub
 
@@ -42,8 +43,8 @@ BUNDLE: Final = HERE.parent / "identity_core" / "api" / "identity.json"
 REFERENCE: Final = HERE / "reference.json"
 STUB: Final = HERE.parent / "identity_core" / "wire.pyi"
 OPERATIONS: Final = HERE.parent / "packages" / "identity_client" / "identity_client" / "operations.json"
-ERRORS: Final = HERE.parent / "identity_core" / "errors.py"
-ERROR_TEXTS: Final = ERRORS.with_suffix(".json")
+ERRORS: Final = HERE.parent / "identity_core" / "errors.json"
+ERROR_STUB: Final = ERRORS.with_suffix(".pyi")
 METHODS: Final = ("get", "put", "post", "delete", "patch")
 CATALOGUE: Final = "x-error-catalogue"
 MAX_INTEGER: Final = 2**53 - 1
@@ -307,11 +308,12 @@ def outputs() -> dict[Path, bytes]:
     """Return every generated file and what it must hold."""
     kernel = bundle()
     types, parts = Types(kernel), dict[str, Json]()
+    errors = error_members(read(HERE / "errors.yaml"))
     found = {
         BUNDLE: encode(kernel),
         STUB: write_stub("identity_core.wire", types.named).encode(),
-        ERRORS: write_errors(read(HERE / "errors.yaml")).encode(),
-        ERROR_TEXTS: write_error_texts(read(HERE / "errors.yaml")).encode(),
+        ERRORS: write_members(errors),
+        ERROR_STUB: write_error_stub(errors),
     }
     for name, folder in extensions().items():
         parts[name], package = part_of(bundle(folder), kernel), folder / f"identity_{name}"

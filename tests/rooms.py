@@ -27,7 +27,7 @@ from identity_core.domain.dids.changes import (
     RemoveVerificationMethod,
 )
 from identity_core.domain.dids.did import Did
-from identity_core.plugin.provider import BuildContext
+from identity_core.plugin.sockets import BuildContext
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge, Payer
 from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, RotateDidKey, UpdateDid
 from identity_core.use_cases.dids.commit import DidWriter

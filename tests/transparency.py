@@ -14,7 +14,7 @@ from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.project import CheckpointSigner, LedgerFollower
 
 from identity_codec import ed25519
-from identity_core.plugin.provider import BuildContext
+from identity_core.plugin.sockets import BuildContext
 from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint, VerifierKey, sign_checkpoint
 from identity_tlog.tiles import TileKey, bundled, edge_of, grown, levels_of, tiles_of

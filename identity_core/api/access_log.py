@@ -4,28 +4,21 @@ A record says what was asked and how it went, never whom it was about: no target
 address. A caller is the fingerprint of an API key, as in the audit log, or a keyed hash of a DID, the same for as long as the installation
 keeps its keys. ``cli/log_lines.py`` makes a line of it; where that is all that the log goes to, it is told without a record, which costs
 more than the line.
-
-The gauges of the plugins in use and of the rate limiter are here, too. Both count in plain integers, because a call must not wait for a
-metric. The label of a plugin is its ``kind:name``.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from identity_core.api.request import NOTHING, Request
 from identity_core.cache import BoundedCache
 from identity_core.domain.callers import Caller
-from identity_core.extension.declaration import Gauge
 
 if TYPE_CHECKING:
     from identity_core.api.guard import Observe
-    from identity_core.plugin.choose import InUse
 
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 # These refusals cost their client nothing, so a flood of them must not fill a disk.
@@ -95,21 +88,6 @@ class FreeRefusals:
         return told
 
 
-# What all records have in common: the constructor of one looks up the thread, the task and the path anew.
-COMMON: Final = dict(vars(logging.LogRecord(log.name, logging.INFO, __file__, 0, "request", None, None)))
-
-
-class RequestRecord(logging.LogRecord):
-    """A record of now, of this process, with ``fields``."""
-
-    def __init__(self, fields: dict[str, Any]) -> None:
-        vars(self).update(COMMON)
-        self.created = time.time()
-        self.msecs = self.created % 1 * 1000
-        self.process = os.getpid()
-        self.fields = fields
-
-
 def write(answered: AnsweredRequest, more: Mapping[str, Any] = NOTHING) -> None:
     """Write a line, or a record if another handler is installed or there is ``more`` to log."""
     handlers = logging.root.handlers
@@ -117,7 +95,8 @@ def write(answered: AnsweredRequest, more: Mapping[str, Any] = NOTHING) -> None:
         handlers[0].answered(answered)
     else:
         # Without a search for who called: that costs as much as the rest.
-        log.handle(RequestRecord({**answered.fields(), **more}))
+        fields = {"fields": {**answered.fields(), **more}}
+        log.handle(log.makeRecord(log.name, logging.INFO, __file__, 0, "request", (), None, extra=fields))
 
 
 def write_refused_connection(status: int, code: str, octets: int, request_id: str, free: FreeRefusals) -> None:
@@ -191,50 +170,3 @@ class RequestLog:
             return f"key:{caller.key.fingerprint}"
         did = str(caller.acting)
         return f"did:{self._hashes.get(did) or self._hashes.put(did, self._hashed(did))}"
-
-
-_CALLS: Final = {
-    "calls": "Calls that the border let in.",
-    "failures": "Calls that raised, hung or returned what the port does not promise.",
-    "timeouts": "Calls without an answer within the deadline; they are failures too.",
-    "refused": "Calls that were not let in: too many in flight, or the method is shut off.",
-}
-_RESTARTS: Final = "Worker processes that were started in the place of another."
-_WORKING: Final = "1 when the plugin does its work; 0 when it is shut off, starting or failed."
-
-
-def plugin_gauges(in_use: Callable[[], Mapping[str, InUse]]) -> Iterator[Gauge]:
-    """Yield the gauges of everything in ``in_use``."""
-
-    def by_plugin(read: Callable[[InUse], float]) -> Callable[[], Mapping[str, float]]:
-        return lambda: {name: read(one) for name, one in in_use().items()}
-
-    def of_workers(count: str) -> Callable[[], Mapping[str, float]]:
-        return lambda: {
-            name: getattr(one.worker_table, count) for name, one in in_use().items() if one.worker_table is not None
-        }
-
-    for count, meaning in _CALLS.items():
-        yield Gauge(f"plugin_{count}", "counter", meaning, by_plugin(attrgetter(f"bulkhead.{count}")), "plugin")
-    in_flight = by_plugin(attrgetter("bulkhead.in_flight"))
-    yield Gauge("plugin_in_flight", "livesum", "Calls that are unfinished.", in_flight, "plugin")
-    yield Gauge("plugin_working", "livemin", _WORKING, by_plugin(lambda one: one.state == "active"), "plugin")
-    yield Gauge("plugin_processes", "livesum", "Worker processes that are ready.", of_workers("up"), "plugin")
-    yield Gauge("plugin_process_restarts", "counter", _RESTARTS, of_workers("restarts"), "plugin")
-
-
-class Limiter(Protocol):
-    """A rate limiter whose shared store may be out of reach."""
-
-    degraded: bool
-    local_decisions: int
-
-
-def limiter_gauges(limiter: Limiter | None) -> Iterator[Gauge]:
-    """Yield the gauges of a shared rate limiter; none without one."""
-    if limiter is None:
-        return
-    degraded = "1 while the shared rate limits are out of reach and each process limits for itself."
-    yield Gauge("limiter_degraded", "livemax", degraded, lambda: limiter.degraded)
-    local = "Decisions made without the shared store."
-    yield Gauge("limiter_local_decisions", "counter", local, lambda: limiter.local_decisions)

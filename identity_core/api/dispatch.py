@@ -19,9 +19,11 @@ from identity_core.api import contract
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
 from identity_core.api.contract import Routes
 from identity_core.api.decode import Parse, Query, RequestBody, parser, refuse_body
+from identity_core.api.idempotency import Idempotency
 from identity_core.api.pages import form_run, page_run
-from identity_core.api.request import Admission, Answer, Around, Cost, ErrorShape, Handler, Operation, PageForm, Request
+from identity_core.api.request import Answer, Cost, ErrorShape, Handler, Operation, PageForm, Request
 from identity_core.api.schemas import Promises, Schemas, verified
+from identity_core.api.security import Gate
 from identity_core.api.transport import Origins, Receive, Run, Scope, Send, deliver
 from identity_core.api.writing import AuditRefusals
 from identity_core.errors import MethodNotAllowed, NotFound
@@ -63,8 +65,8 @@ class Wiring:
     ``verify`` checks every answer against the document: for tests.
     """
 
-    gate: Admission
-    around: Around | None
+    gate: Gate
+    around: Idempotency | None
     refusals: AuditRefusals | None
     schemes: Mapping[str, str]
     pages: Mapping[str, Handler]

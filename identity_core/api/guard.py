@@ -14,7 +14,7 @@ import re
 import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from identity_core.api.errors import early_operation, error_answer
 from identity_core.api.request import Answer, Operation, Request
@@ -29,12 +29,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u206
 log = logging.getLogger("identity.api")
 
 
-class Observe(Protocol):
-    """Takes note of one answered request, which has a status by now, and of the seconds that it took."""
-
-    def __call__(self, request: Request, seconds: float) -> None:
-        """Must not raise."""
-        ...
+Observe = Callable[[Request, float], None]
+"""Takes note of one answered request, which has a status by now, and of the seconds that it took. Must not raise."""
 
 
 class Guard:

@@ -24,7 +24,8 @@ from identity_core.api.caching import content_tag, unless_known
 from identity_core.api.contract import OpenApiDocument
 from identity_core.api.decode import has_body, refuse_body
 from identity_core.api.errors import GUIDE
-from identity_core.api.request import FORM, Admission, Answer, Cost, Handler, Headers, PageForm, Request
+from identity_core.api.request import FORM, Answer, Cost, Handler, Headers, PageForm, Request
+from identity_core.api.security import Gate
 from identity_core.api.stored_answers import log_answer, published_log_answer
 from identity_core.api.transport import Receive, Run, Scope, admit_page_headers, read_body
 from identity_core.domain.dids.did import Did
@@ -201,7 +202,7 @@ def _policy(page: bytes) -> str:
 MAX_FIELDS: Final = 32
 
 
-def page_run(page: Handler, gate: Admission) -> Run:
+def page_run(page: Handler, gate: Gate) -> Run:
     """The pass of a page that GET serves."""
 
     async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
@@ -215,7 +216,7 @@ def page_run(page: Handler, gate: Admission) -> Run:
     return run
 
 
-def form_run(form: PageForm, gate: Admission, max_body: int) -> Run:
+def form_run(form: PageForm, gate: Gate, max_body: int) -> Run:
     """Return the pass of what POST takes. ``max_body`` caps its body in bytes."""
     cap = max_body if form.max_body is None else min(max_body, form.max_body)
     operation = form.operation

@@ -1,4 +1,4 @@
-"""Requests and answers of handlers, and the two interfaces between handlers and the dispatch.
+"""Requests and answers of handlers, and what the document states of their operations.
 
 A handler is ``async (Request) -> Answer``. It sees decoded, validated values and never ASGI. Only pages get cookies and forms.
 """
@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from identity_codec import strict_json
 from identity_codec.strict_json import JsonValue
@@ -270,28 +270,3 @@ class PageForm:
     operation: Operation | None = None
     max_body: int | None = None
     media_type: str = FORM
-
-
-class Admission(Protocol):
-    """Decides who may enter: credentials, the bucket, authentication."""
-
-    async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
-        """The caller (None for a stranger on a public operation) and headers for the answer. Raises the refusals of 401, 403 and 429.
-        ``request.path`` and ``request.body_octets`` are there, ``request.query`` and ``request.body`` not yet."""
-        ...
-
-    async def charge(self, request: Request, tokens: int = 1) -> None:
-        """``tokens`` of the address for a request that reaches no operation; adds to its ``answer_headers``. Raises ``RateLimited``."""
-        ...
-
-    def shared(self, handler: Handler) -> Handler:
-        """Return ``handler``, of which one address has few unfinished unauthenticated requests at a time. It raises ``Overloaded``."""
-        ...
-
-
-class Around(Protocol):
-    """Stands around the handler of an operation that takes an ``Idempotency-Key``."""
-
-    async def __call__(self, request: Request, run: Callable[[], Awaitable[Answer]]) -> Answer:
-        """The answer of ``run``, or an earlier one."""
-        ...

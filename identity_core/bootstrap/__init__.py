@@ -7,14 +7,11 @@ no use for it.
 """
 
 from identity_core.bootstrap.beside import ApiKeyAdministration as ApiKeyAdministration
-from identity_core.bootstrap.beside import IndexTools as IndexTools
 from identity_core.bootstrap.beside import has_api_keys as has_api_keys
-from identity_core.bootstrap.beside import index_tools as index_tools
 from identity_core.bootstrap.beside import open_keys as open_keys
 from identity_core.bootstrap.installation import Application as Application
 from identity_core.bootstrap.installation import Asgi as Asgi
 from identity_core.bootstrap.installation import Installation as Installation
-from identity_core.bootstrap.installation import application as application
 from identity_core.bootstrap.installation import collect_seldom as collect_seldom
 from identity_core.bootstrap.installation import open_installation as open_installation
 from identity_core.bootstrap.ports import ANSWERS_KEY as ANSWERS_KEY

@@ -22,16 +22,14 @@ from identity_core.api.service import bounded
 from identity_core.api.transport import Origins, Run
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.handlers import page_tags, verification_handlers
-from identity_core.bootstrap.parts import own_parts
 from identity_core.bootstrap.ports import autonomy_of, consents_secret, did_hashes, open_sealed_credentials, origin_of
-from identity_core.bootstrap.probes import installation_state, service_handlers
+from identity_core.bootstrap.probes import installation_state, own_parts, service_handlers
 from identity_core.bootstrap.runtime import Runtime, unserved_resources
 from identity_core.database import Database
 from identity_core.domain.dids.challenge import ChallengeKey
-from identity_core.extension.choice import documents_of
+from identity_core.extension.choice import InstalledExtension, documents_of
 from identity_core.extension.declaration import Contribution, Gauge, TokenGrants, TokenResources
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
-from identity_core.extension.order import InstalledExtension
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.proofs import Anchoring
@@ -40,6 +38,7 @@ from identity_core.ports.retention import RecordErasure, RetentionRule
 from identity_core.ports.suites import HolderKeeper, ProofSuite
 from identity_core.settings import Settings, SettingsError
 from identity_core.store.events import OpenSink
+from identity_core.throttle.memory import TokenBucketStorage
 from identity_core.throttle.policy import Limit, Policy, TokenBucketRateLimiter, parse_proxies
 from identity_core.use_cases.auth.authenticate import AuthenticateApiKey, AuthenticateBearer, OwnTokens
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
@@ -61,18 +60,6 @@ def challenge_book(opened: Runtime) -> ChallengeBook:
         timedelta(seconds=chosen.lifetime_seconds),
         chosen.cap,
     )
-
-
-def auth_handlers(opened: Runtime, challenges: ChallengeBook) -> AuthHandlers:
-    """The handlers of the tag ``auth``."""
-    challenge = GetDidAuthChallenge(opened.reader, challenges, opened.clock)
-    return AuthHandlers(challenge, parse_proxies(opened.settings.server.trusted_proxies))
-
-
-def api_key_handlers(opened: Runtime) -> ApiKeyHandlers:
-    """The handlers of the tag ``api_keys``."""
-    keys = opened.keys
-    return ApiKeyHandlers(keys.create, keys.list, keys.get, keys.update, keys.rotate, keys.revoke, opened.fingerprint)
 
 
 def gate_of(opened: Runtime, challenges: ChallengeBook, own_tokens: Callable[[], OwnTokens | None]) -> Gate:
@@ -131,19 +118,21 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
     refusals = AuditRefusals(Record(opened.store.activity), opened.clock, quotas_of(opened))
     dependencies = Dependencies({})
     gate = gate_of(opened, challenges, lambda: early.get(OwnTokens))
+    keys, challenge = opened.keys, GetDidAuthChallenge(opened.reader, challenges, opened.clock)
+    of_keys = (keys.create, keys.list, keys.get, keys.update, keys.rotate, keys.revoke)
     shared = (
-        *(opened.store, tags.dids, tags.delegations),
-        *(tags.credentials, tags.proofs, tags.dashboard),
+        *(opened.store, tags.dids, tags.delegations, tags.credentials, tags.proofs, tags.dashboard),
         *(challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
-        *(verification_handlers(opened), api_key_handlers(opened), service_handlers(opened, dependencies)),
-        *(auth_handlers(opened, challenges), refusals, gate, tags.credentials.get.access),
-        *(
-            TokenGrants(),
-            TokenResources(opened.resources),
-            installation_state(opened, early[LogPlaces], early[Anchoring], early[ProofSuite]),
-        ),
+        *(ApiKeyHandlers(*of_keys, opened.fingerprint), AuthHandlers(challenge, gate.trusted_proxies)),
+        *(verification_handlers(opened), service_handlers(opened, dependencies), refusals, gate),
+        *(tags.credentials.get.access, opened.plugins, opened.jobs.suspicions, opened.key_watch),
+        *(TokenGrants(), TokenResources(opened.resources)),
+        installation_state(opened, early[LogPlaces], early[Anchoring], early[ProofSuite]),
     )
-    return {type(each): each for each in shared} | {Generations: opened.signer.generations}
+    return {type(each): each for each in shared} | {
+        TokenBucketStorage: opened.buckets,
+        Generations: opened.signer.generations,
+    }
 
 
 def _ports(opened: Runtime) -> dict[type[Any], Any]:

@@ -23,30 +23,7 @@ from identity_core.use_cases.api_keys.manage import (
 )
 from identity_core.use_cases.api_keys.tagged import ChangeStored, RecordKeyChange, TaggedKeys
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
-from identity_core.use_cases.dids.head_check import HeadCheck
-from identity_core.use_cases.dids.index import CatchUp
-from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.record import Record
-
-
-@value_class
-class IndexTools:
-    """The tools that compare and repair the index, and their store."""
-
-    audit: IndexAudit
-    catch_up: CatchUp
-    store: Store
-
-
-@contextlib.asynccontextmanager
-async def index_tools(settings: Settings) -> AsyncIterator[IndexTools]:
-    """Opens the index, the ledger and the DID methods, for the command line. Raises ``StartError``."""
-    async with AsyncExitStack() as stack:
-        plugins, _, store = await store_beside(settings, stack)
-        methods, ledger = plugins.did_methods(), plugins.ledger(settings.ledger.backend)
-        check = HeadCheck(methods, ledger, store.documents, store.quarantine)
-        audit = IndexAudit(check, ledger, store.index_rows, store.quarantine, Record(store.activity), SystemClock())
-        yield IndexTools(audit, CatchUp(methods, ledger, store.documents, check), store)
 
 
 @value_class

@@ -17,7 +17,6 @@ from identity_core.api.proofs import ProofHandlers
 from identity_core.api.stored_answers import StoredReads
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.ports import origin_of
-from identity_core.bootstrap.proofs import proof_handlers
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.ports.proofs import Anchoring
@@ -47,11 +46,77 @@ from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import CreateDid
 from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ListDids, ResolveDid
 from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHeads
-from identity_core.use_cases.proofs.check import IssuerKeys
+from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
+from identity_core.use_cases.proofs.dry_run import CheckDelegatedProof
+from identity_core.use_cases.proofs.generate import CreateDelegatedPresentation, GenerateDelegatedProof
+from identity_core.use_cases.proofs.steps import ProofPolicy
+from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
 from identity_core.use_cases.proofs.suite_1 import SuiteOne
+from identity_core.use_cases.proofs.verify import ProofStatus, VerifyProof, VerifyStoredProof
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.transparency import LogPlaces, WitnessApprovals
 from identity_core.use_cases.verifications import LIFETIME, CreateVerifierChallenge
+
+
+def _generate(
+    opened: Runtime,
+    suites: ProofSuites,
+    sealed_credentials: SealedCredentials,
+    autonomy: AutonomyTable,
+    anchoring: Anchoring,
+) -> GenerateDelegatedProof:
+    store, origin, chosen = opened.store, origin_of(opened.settings), opened.settings.proof
+    policy = ProofPolicy(
+        audience=origin,
+        lifetime=timedelta(seconds=chosen.lifetime_seconds),
+        shows_agent=chosen.shows_agent,
+        disclosures=chosen.disclosures,
+        disclosure_window=None if chosen.disclosure_days is None else timedelta(days=chosen.disclosure_days),
+        leeway=timedelta(seconds=opened.settings.delegation.clock_leeway_seconds),
+        longest=timedelta(days=chosen.ibct_lifetime_days),
+        places=(f"{origin}/api/v1/delegations/",),
+    )
+    return GenerateDelegatedProof(
+        reader=opened.reader,
+        sealed_credentials=sealed_credentials,
+        suites=suites,
+        invocations=store.invocations,
+        anchoring=anchoring,
+        autonomy=autonomy,
+        record=Record(store.activity),
+        clock=opened.clock,
+        random=secrets.token_bytes,
+        policy=policy,
+    )
+
+
+def proof_handlers(
+    opened: Runtime,
+    suites: ProofSuites,
+    sealed_credentials: SealedCredentials,
+    autonomy: AutonomyTable,
+    anchoring: Anchoring,
+) -> ProofHandlers:
+    """The handlers of the tag ``proofs``."""
+    store, clock = opened.store, opened.clock
+    proofs, record = store.proofs, Record(store.activity)
+    issuers = IssuerKeys(opened.reader)
+    check = CheckProof(opened.provers, suites, issuers, store.credential_schemas)
+    check_anonymously = CheckProof(opened.anonymous_verifier, suites, issuers, store.credential_schemas)
+    freshness = ChallengeUse(store.verifier_challenges)
+    access = ProofAccess(proofs, store.verifier_challenges)
+    status = ProofStatus(access, proofs)
+    verify = VerifyProof(check, check_anonymously, freshness, proofs, status, record, clock)
+    making = _generate(opened, suites, sealed_credentials, autonomy, anchoring)
+    return ProofHandlers(
+        generate=making,
+        present=CreateDelegatedPresentation(making),
+        check=CheckDelegatedProof(making),
+        received=verify,
+        stored=VerifyStoredProof(verify),
+        get=GetProof(access, record, clock),
+        revoke=RevokeProof(access, proofs, anchoring, clock),
+    )
 
 
 def did_handlers(opened: Runtime, places: LogPlaces, approvals: WitnessApprovals) -> DidHandlers:

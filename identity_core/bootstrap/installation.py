@@ -1,7 +1,7 @@
 """An open installation: every port, what runs beside the requests, and the application.
 
 An installation is opened inside the server's event loop, in its lifespan, so that every port lives in the loop that uses it, and
-a start that fails stops the server with one line. ``Application`` is that lifespan, ``application`` what a worker of the server calls.
+a start that fails stops the server with one line. ``Application`` is that lifespan.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from identity_codec.values import value_class
 from identity_core.bootstrap.beside import ApiKeyAdministration, has_api_keys, tagged_keys, with_tagged
-from identity_core.bootstrap.jobs import begin_jobs
 from identity_core.bootstrap.ports import (
     SystemClock,
     answers_secret,
@@ -25,22 +24,22 @@ from identity_core.bootstrap.ports import (
     log,
     make_own_keys,
     open_store,
+    told_at_start,
 )
-from identity_core.bootstrap.runtime import Runtime
-from identity_core.bootstrap.storage import told_at_start
+from identity_core.bootstrap.runtime import Runtime, begin_jobs
 from identity_core.database import DatabaseUnavailable, look_at
 from identity_core.domain.activity import SERVICE, RequestContext
+from identity_core.extension.choice import in_order
 from identity_core.extension.declaration import Extension
-from identity_core.extension.order import in_order
+from identity_core.plugin.border import Tracing
 from identity_core.plugin.choose import ANONYMOUS_VERIFIER
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes.confine import copies_end_at_once, leave_no_core
 from identity_core.ports.key_store import KeyStore
 from identity_core.ports.prover import ProofWorkers
-from identity_core.settings import Settings, SettingsError, StartError, load, shown_hosts
+from identity_core.settings import Settings, SettingsError, StartError, shown_hosts
 from identity_core.throttle.fallback import FallbackStorage, open_buckets
 from identity_core.throttle.memory import TokenBucketStorage
-from identity_core.tracing import Tracing
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.dids.head_check import HeadCheck
@@ -281,8 +280,3 @@ class Application:
             await send({"type": "lifespan.startup.complete"})
             await receive()
         await send({"type": "lifespan.shutdown.complete"})
-
-
-def application() -> Asgi:
-    """The factory that the server calls in each worker; the environment says everything."""
-    return Application(load())

@@ -1,29 +1,34 @@
-"""Probes of readiness, gauges, and the plugins that are in use."""
+"""The kernel's own tags, which are opened in the loop of the extensions, and their probes of readiness."""
 
 from __future__ import annotations
 
 import asyncio
-import math
+import contextlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any, Final
 
 from identity_core import __version__, build
-from identity_core.api.access_log import limiter_gauges, plugin_gauges
-from identity_core.api.caching import AnswerCache
+from identity_core.api.api_keys import ApiKeyHandlers
+from identity_core.api.auth import AuthHandlers
+from identity_core.api.errors import guide_folder
+from identity_core.api.pages import guide_pages, log_pages
 from identity_core.api.service import ServiceHandlers
-from identity_core.bootstrap.ports import SystemClock
+from identity_core.api.verifications import VerificationHandlers
+from identity_core.bootstrap.handlers import PageTags
 from identity_core.bootstrap.runtime import Runtime
-from identity_core.extension.declaration import Gauge
+from identity_core.extension.choice import InstalledExtension
+from identity_core.extension.declaration import Contribution, Extension
 from identity_core.extension.opening import InstallationState
 from identity_core.plugin.choose import InUse
+from identity_core.plugin.load import PluginSource
 from identity_core.ports.proofs import Anchoring
 from identity_core.ports.suites import ProofSuite
 from identity_core.settings import show
 from identity_core.store.requests import touch
 from identity_core.use_cases.dids.log_keys import public_key
 from identity_core.use_cases.service import Dependencies, GetHealth, GetReadiness, GetVersion, Probe
-from identity_core.use_cases.transparency import LogPlaces
+from identity_core.use_cases.transparency import LogPlaces, WitnessApprovals
 from identity_core.wire import PluginCondition, PluginProcesses
 
 REFUSED_SECONDS: Final = 10.0
@@ -157,37 +162,17 @@ def _reasons(opened: Runtime, places: LogPlaces, anchoring: Anchoring, suite: Pr
     return {name: reason for name, reason in found.items() if reason}
 
 
-def kernel_gauges(opened: Runtime, answers: AnswerCache) -> Iterator[Gauge]:
-    """Yield the gauges of the installation."""
-    yield from plugin_gauges(opened.plugins.in_use)
-    yield from limiter_gauges(opened.limiter)
-    withheld = "DIDs that are withheld because index and ledger differ about them; see `identity ledger repair`."
-    yield Gauge("quarantined_dids", "livemax", withheld, lambda: opened.jobs.suspicions.withheld)
-    load = opened.store.database.load
-    skew = "Seconds by which the clock is ahead of what it was at the start and has counted since; negative: behind."
-    yield Gauge("clock_skew_seconds", "livemax", skew, lambda: SystemClock().ahead_seconds(SystemClock().now()))
-    waiting, limit = "Writes that wait for their commit.", "How many may wait in one process; more are 503."
-    yield Gauge("database_writes_waiting", "livemax", waiting, lambda: load().waiting)
-    yield Gauge("database_writes_waiting_limit", "livemin", limit, lambda: load().limit)
-    yield Gauge("database_writes", "counter", "Writes that were begun.", lambda: load().jobs)
-    yield Gauge("database_commits", "counter", "Groups of writes that share a commit.", lambda: load().groups)
-    repeated = "Groups that PostgreSQL undid for the sake of another process (40P01, 40001) and that ran again."
-    yield Gauge("database_groups_repeated", "counter", repeated, lambda: load().repeated)
-    reads = "Reads that PostgreSQL works on, or that wait for a connection."
-    yield Gauge("database_reads", "livemax", reads, lambda: load().reads)
-    readers = "Connections that one process reads with; 0: reads wait for none."
-    yield Gauge("database_readers", "livemin", readers, lambda: load().readers)
-    yield Gauge("resolution_cache_asked", "counter", "Resolutions that looked in the cache.", lambda: answers.asked)
-    yield Gauge("resolution_cache_hits", "counter", "Resolutions that were answered from it.", lambda: answers.hits)
-    sinks = opened.store.activity.sinks
-    lost = "Events of which an extension could not write its rows; see the log."
-    yield Gauge("event_sink_lost", "counter", lost, lambda: {one.name: one.lost for one in sinks}, "sink")
-    seconds = "Time in which extensions have written rows of events."
-    yield Gauge("event_sink_seconds", "counter", seconds, lambda: {one.name: one.seconds for one in sinks}, "sink")
-    expiry = "When the first usable API key expires, in Unix time; +Inf: none does."
-    yield Gauge("api_key_next_expiry_timestamp_seconds", "livemin", expiry, lambda: _next_expiry(opened))
+def own_parts(opened: Runtime) -> list[InstalledExtension]:
+    """Return the kernel's own tags as an extension, which is vital: if it cannot be opened, the startup stops."""
 
+    @contextlib.asynccontextmanager
+    async def open_kernel(kernel: Any) -> AsyncIterator[Contribution]:
+        tags, need = kernel.need(PageTags), kernel.need
+        own = (tags.dids, tags.credentials, tags.delegations, tags.proofs, tags.dashboard)
+        others = map(need, (ApiKeyHandlers, AuthHandlers, ServiceHandlers, VerificationHandlers))
+        methods = opened.reader.methods.values()
+        pages = log_pages(methods, tags.dids.log, need(WitnessApprovals)) | guide_pages(guide_folder())
+        yield Contribution(handlers=(*own, *others), pages=pages, probes=kernel_probes(opened))
 
-def _next_expiry(opened: Runtime) -> float:
-    found = opened.key_watch.next_expiry
-    return math.inf if found is None else found.timestamp()
+    source = PluginSource("kernel", "identity-kernel", __version__, dict)
+    return [InstalledExtension(source, Extension(name="_kernel", kernel=">=1", open=open_kernel, vital=True))]

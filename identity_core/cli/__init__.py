@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from identity_core import __version__, build
-from identity_core.cli.output import show
+from identity_core.cli.output import reported, show
 from identity_core.cli.plugin_commands import OpenGroup, installed_distributions
 
 # For a command line of its own, which nothing here calls, httpx would import rich and pygments: 35 ms of every command that asks a service.
@@ -61,8 +61,6 @@ class LazyGroup(OpenGroup):
         run: Callable[..., Any] = super().main
         if not standalone_mode:
             return run(*args, standalone_mode=False, **extra)
-        from identity_core.cli.failures import reported
-
         given = args[0] if args else extra.get("args")
         words = sys.argv[1:] if given is None else [*given]
         with reported(words):

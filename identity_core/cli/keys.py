@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from identity_codec.structs import UNSET, member_names
-from identity_codec.times import printed_exactly
-from identity_core.cli.key_records import COLUMNS, line_of, members_of, minted_text, record_of
+from identity_codec.times import printed, printed_exactly
 from identity_core.cli.options import (
-    FILE_THERE,
     NONE,
     Number,
     OrNone,
     Whole,
-    all_of,
     comma_separated,
     known_scopes,
     of_installation,
@@ -26,8 +23,8 @@ from identity_core.cli.options import (
     refuse_absent,
     several,
 )
-from identity_core.cli.output import agreed, fail, fail_start, misused, show
-from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.output import Text, fail, fail_start, misused, show
+from identity_core.cli.plugin_commands import OpenGroup, with_added_options
 from identity_core.domain.callers import ApiKey, require_targets
 from identity_core.errors import IdentityError, InvalidRequest
 from identity_core.settings import Settings, StartError
@@ -35,30 +32,65 @@ from identity_core.settings import Settings, StartError
 if TYPE_CHECKING:
     from identity_core.domain.activity import RequestContext
 
+
+def record_of(key: ApiKey) -> dict[str, Any]:
+    """Return the view of a key, named as in the answers of the service."""
+    return {
+        "id": key.id,
+        "name": key.name,
+        "admin": key.scopes is None,
+        "scopes": None if key.scopes is None else sorted(key.scopes),
+        "allowedTargets": None if key.allowed_targets is None else sorted(key.allowed_targets),
+        "requestsPerSecond": key.requests_per_second,
+        "burst": key.burst,
+        "createdAt": printed(key.created_at),
+        "expiresAt": None if key.expires_at is None else printed(key.expires_at),
+        "revokedAt": None if key.revoked_at is None else printed(key.revoked_at),
+        "lineage": key.lineage,
+    }
+
+
+def _role(record: dict[str, Any]) -> str:
+    return "admin" if record["admin"] else ",".join(record["scopes"])
+
+
+def _end_text(record: dict[str, Any]) -> str:
+    # A rotated key is revoked at the end of its grace period, which may be to come.
+    verb = "revoked" if (record["revokedAt"] or "") <= printed(datetime.now(UTC)) else "works until"
+    return f"{verb} {record['revokedAt']}" if record["revokedAt"] else ""
+
+
+def line_of(record: dict[str, Any]) -> str:
+    """A key on one line."""
+    return f"{record['id']}  {record['name']:<20} {_role(record)}  {_end_text(record)}".rstrip()
+
+
+COLUMNS: Final[dict[str, Text]] = {
+    "ID": "{id}",
+    "NAME": "{name}",
+    "MAY": _role,
+    "EXPIRES": lambda record: record["expiresAt"] or "",
+    "ENDED": _end_text,
+}
+
+
+def members_of(record: dict[str, Any]) -> str:
+    """A key with a line for each of its members."""
+    words = {None: "-", True: "true", False: "false"}
+    shown = {name: ",".join(one) if isinstance(one, list) else words.get(one, one) for name, one in record.items()}
+    return "\n".join(f"{name:<18} {word}" for name, word in shown.items())
+
+
+def minted_text(record: dict[str, Any]) -> str:
+    """A key that was made just now."""
+    return f"{line_of(record)}\n{record['apiKey']}\nThe key above is shown once: store it."
+
+
 T = TypeVar("T")
 
 PAGE = 200
 # How much of a rate, a burst or a number of days an option takes.
 MOST = 1_000_000
-
-
-OWN_KEYS: Final = "identity.own_keys"
-"""The group of entry points that replace a key of the service's own, by its name: functions of the settings, the name and the options."""
-own_key_options = all_of(
-    click.option(
-        "--compromised",
-        is_flag=True,
-        help="Somebody else may have the old key: it counts no more, whoever still needs it.",
-    ),
-    click.option("--key-file", type=FILE_THERE, help="The next log key (multikey), where only its hash is here."),
-    click.option("--next-hash", metavar="HASH", help="The hash of the log key after the next one, kept elsewhere."),
-    click.option("--finish", is_flag=True, help="Bring a rotation of the log key to its end; begin none."),
-    click.option(
-        "--hand-on-per-second",
-        type=Number(0.1, 10_000),
-        help="So many DIDs that slept through a generation are moved in a second at most.  [default: 100]",
-    ),
-)
 
 
 @click.group(name="keys", cls=OpenGroup)
@@ -69,7 +101,7 @@ def command() -> None:
     """
 
 
-def _run(settings: Settings, job: Callable[[Any], Coroutine[Any, Any, T]], *, may_begin: bool = False) -> T:
+def run_on_keys(settings: Settings, job: Callable[[Any], Coroutine[Any, Any, T]], *, may_begin: bool = False) -> T:
     """Runs ``job`` on the key store of the installation; only one that ``may_begin`` makes a new data directory, so that
     a misspelt one is seen."""
     from identity_core import bootstrap
@@ -101,7 +133,7 @@ def _change(
     from identity_core.domain.activity import OPERATOR, RequestContext
 
     context = RequestContext(operation, OPERATOR)
-    return _run(settings, lambda opened: job(opened.administration, context), may_begin=may_begin)
+    return run_on_keys(settings, lambda opened: job(opened.administration, context), may_begin=may_begin)
 
 
 def _end(days: float | None) -> str | None:
@@ -167,7 +199,7 @@ def list_keys(settings: Settings) -> None:
             keys += page
         return keys
 
-    records = [record_of(key) for key in _run(settings, all_of)]
+    records = [record_of(key) for key in run_on_keys(settings, all_of)]
     show(records, text=lambda _: "\n".join(map(line_of, records)) or "no keys", columns=COLUMNS)
 
 
@@ -176,7 +208,7 @@ def list_keys(settings: Settings) -> None:
 @click.argument("key_id")
 def show_key(settings: Settings, key_id: str) -> None:
     """Show one key, without its text, which no one has."""
-    show(record_of(_run(settings, lambda opened: opened.administration.get(key_id))), text=members_of)
+    show(record_of(run_on_keys(settings, lambda opened: opened.administration.get(key_id))), text=members_of)
 
 
 @command.command()
@@ -219,8 +251,8 @@ def update(
 @click.option(
     "--grace-hours", type=Number(0, 24 * 90), default=0, show_default=True, help="How long the old key still works."
 )
-@own_key_options
-def rotate(settings: Settings, key_id: str, grace_hours: float, **of_log: Any) -> None:
+@with_added_options("keys.rotate")
+def rotate(settings: Settings, key_id: str, grace_hours: float) -> None:
     """Make a successor with the same rights; or, with KEY_ID log, token, checkpoint or seal, replace one of the service's own.
 
     These rotate while the service runs. The old key of the log of DIDs is retired in the service log: whoever has it adds nothing that a
@@ -228,14 +260,6 @@ def rotate(settings: Settings, key_id: str, grace_hours: float, **of_log: Any) -
     that of checkpoints signs beside the new one for thirty days. --compromised ends them at once. With seal, everything that the
     custodian holds is sealed anew, under another data key and, with --compromised, another master key.
     """
-    from importlib.metadata import entry_points
-
-    [own] = entry_points(group=OWN_KEYS, name=key_id) or [None]
-    if own is not None:
-        own.load()(settings, key_id, **of_log)
-        return
-    if any(of_log.values()):
-        misused("these options are for the log key", "identity keys rotate log …")
     from identity_core.wire import RotateApiKeyRequest
 
     wanted = RotateApiKeyRequest(grace_seconds=round(grace_hours * 3600))
@@ -251,22 +275,3 @@ def revoke(settings: Settings, key_id: str) -> None:
     """End a key."""
     key = _change(settings, "revokeApiKey", lambda keys, context: keys.revoke(key_id, context))
     show(record_of(key), text=line_of)
-
-
-@command.command()
-@of_installation
-@click.option("--yes", is_flag=True, help="Do not ask.")
-def accept(settings: Settings, yes: bool) -> None:
-    """Take every key in the key store as it is now: after an older one was put back on purpose.
-
-    Keys that were revoked after that backup work again; revoke them anew.
-    """
-    faults = _run(settings, lambda opened: opened.keys.faults())
-    for fault in faults:
-        click.echo(fault, err=True)
-    if faults:
-        if not agreed(yes, "Take these keys as they are?"):
-            fail("nothing was changed", str(settings.data_dir), "say --yes to take the keys as they are")
-        _run(settings, lambda opened: opened.keys.accept(opened.record))
-    text = f"{len(faults)} accepted" if faults else "every key is as this service left it"
-    show({"accepted": [*faults]}, text=lambda _: text)

@@ -1,27 +1,87 @@
-"""Which of the installed extensions are on: by their own default, by the settings, and because an upgrade takes nothing away.
+"""The installed extensions, checked and in the order in which they are opened, and which of them are on.
 
-Also which tables of the store an extension has.
+One is on by its own default, by the settings, or because an upgrade takes nothing away.
 """
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from importlib import resources
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
 from identity_codec.values import value_class
-from identity_core.database import Database, Transaction, look_at, open_database
+from identity_core import __version__
+from identity_core.database import Database, Transaction, look_at
 from identity_core.extension.declaration import Extension
-from identity_core.extension.order import InstalledExtension, in_order
+from identity_core.plugin.load import PluginSource
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.retention import RetentionRule
 from identity_core.settings import Settings, SettingsError, StartError
 from identity_core.settings.sources import did_you_mean
 from identity_core.store.proofs import RULES
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
+
+# What tables of the kernel and of other plugins begin with.
+RESERVED: Final = frozenset(
+    ["api", "audit", "credential", "custodian", "evm", "gap", "holder", "keys", "kept", "ledger", "limits", "store"]
+)
+
+
+@value_class
+class InstalledExtension:
+    """An extension and the plugin that declares it."""
+
+    source: PluginSource
+    declared: Extension
+
+
+def in_order(found: Iterable[tuple[PluginSource, object]]) -> list[InstalledExtension]:
+    """Return the extensions, each behind those that it requires or is to be opened after, else by name.
+
+    Raises ``PluginError``: when one is malformed, needs another version of the service, has the name of another one, or requires one
+    that is missing or that requires it in turn. The same for ``after`` if that one is installed.
+    """
+    known: dict[str, InstalledExtension] = {}
+    for source, declared in found:
+        checked = InstalledExtension(source, _checked(source, declared))
+        first = known.setdefault(checked.declared.name, checked)
+        if first is not checked:
+            raise source.error(f"is a second extension {first.declared.name}, beside that of {first.source}")
+    ordered: dict[str, InstalledExtension] = {}
+    waiting = sorted(known)
+    needed = {name: {*one.declared.requires, *(known.keys() & {*one.declared.after})} for name, one in known.items()}
+    while waiting:
+        ready = [name for name in waiting if ordered.keys() >= needed[name]]
+        if not ready:
+            stuck = known[waiting[0]]
+            lacking = sorted(needed[stuck.declared.name] - ordered.keys())
+            fix = f"Install the extension {lacking[0]}, or name {stuck.source.name} in plugins.disabled."
+            raise stuck.source.error(f"requires the extension {', '.join(lacking)}", fix=fix)
+        ordered |= {name: known[name] for name in ready}
+        waiting = [name for name in waiting if name not in ordered]
+    return list(ordered.values())
+
+
+def _checked(source: PluginSource, declared: object) -> Extension:
+    if not isinstance(declared, Extension):
+        raise source.error(f"identity_extend returned a {type(declared).__name__}, not an Extension")
+    if _NAME.fullmatch(declared.name) is None:
+        raise source.error(f"its name is not of the form {_NAME.pattern}")
+    if declared.name in RESERVED:
+        raise source.error(f"its name {declared.name} is what tables of the service begin with")
+    try:
+        fits = SpecifierSet(declared.kernel).contains(__version__, prereleases=True)
+    except InvalidSpecifier:
+        raise source.error(f"{declared.kernel!r} is no range of versions (PEP 440)") from None
+    if not fits:
+        raise source.error(f"needs version {declared.kernel} of the service, and this is {__version__}")
+    return declared
+
 
 T = TypeVar("T")
 
@@ -138,49 +198,3 @@ def named_extension(name: str, installed: Iterable[InstalledExtension], where: s
 def documents_of(installed: Iterable[InstalledExtension]) -> dict[str, bytes]:
     """Return the part of the document of each extension that has one, by name."""
     return {one.declared.name: one.declared.document for one in installed if one.declared.document}
-
-
-_MADE: Final = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+)", re.IGNORECASE)
-_TABLES: Final = {
-    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
-    "postgresql": "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
-}
-
-
-def tables_of(
-    transaction: Transaction, dialect: str, declared: Extension, installed: Iterable[InstalledExtension]
-) -> list[str]:
-    """Return the tables of an extension that the store's database has, sorted: not those of one with a longer name, or of the kernel."""
-    prefix = f"{declared.name}_"
-    others = tuple(f"{one.declared.name}_" for one in installed if one.declared.name.startswith(prefix))
-    tables = [row[0] for row in transaction.execute(_TABLES[dialect]).fetchall()]
-    own = {each for each in tables if each.startswith(prefix) and not each.startswith(others)}
-    return sorted((own - _kernel_tables() | {*declared.adopts}) & {*tables})
-
-
-def _kernel_tables() -> set[str]:
-    steps = resources.files("identity_core.store.migrations").iterdir()
-    return {name for step in steps if step.name.endswith(".sql") for name in _MADE.findall(step.read_text())}
-
-
-def purge_tables(settings: Settings, declared: Extension, tables: Sequence[str]) -> None:
-    """Drop these tables of an extension, which may refer to one another. Raises ``DatabaseError``.
-
-    The tables that it adopts are only emptied: a step of the kernel made them, and would not make them again.
-    """
-    dropped = [each for each in tables if each not in declared.adopts]
-    store = open_database(settings.database_url, settings.data_dir / "identity.sqlite", processes=2)
-
-    def drop(transaction: Transaction) -> None:
-        if store.dialect == "sqlite":
-            transaction.execute("PRAGMA defer_foreign_keys = ON")
-        for name in {*tables} & {*declared.adopts}:
-            transaction.execute(f"DELETE FROM {name}")  # noqa: S608  (a name of a declaration)
-        for names in [", ".join(dropped)] if store.dialect == "postgresql" and dropped else dropped:
-            transaction.execute(f"DROP TABLE {names}")
-
-    try:
-        if tables:
-            store.write_now(drop)
-    finally:
-        asyncio.run(store.close())

@@ -1,27 +1,84 @@
-"""The declaration of an extension: what the hook ``identity_extend`` returns, what an extension gets, and what it adds."""
+"""The declaration of an extension: what the hook ``identity_extend`` returns, what an extension gets, and what it adds.
+
+Also its checks of an installation while no service is open.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
 from identity_codec.values import value_class
 from identity_core.errors import IdentityError
-from identity_core.extension.installation import InstallationCheck, RowRule
+from identity_core.plugin.border import Tracing
 from identity_core.ports.activity import EventSink
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
 from identity_core.ports.retention import RetentionRule
 from identity_core.ports.securing import SecuringFormat
-from identity_core.settings import Settings
+from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.tracing import Tracing
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.service import Probe
 from identity_core.use_cases.transparency import RollbackGuard
+
+SHOWN: Final = 5
+
+
+@value_class
+class Diagnosis:
+    """The result for one thing. ``remedy`` says what to do unless it is ok."""
+
+    state: Literal["ok", "warn", "fail"]
+    says: str
+    remedy: str = ""
+
+
+ok = functools.partial(Diagnosis, "ok")
+warn = functools.partial(Diagnosis, "warn")
+wrong = functools.partial(Diagnosis, "fail")
+
+
+def stopped(error: StartError, remedy: str) -> Diagnosis:
+    """Return the diagnosis of an error that stops every start. ``remedy`` is for one that has none."""
+    says = f"{error.what} It is in: {error.where}" if error.where else error.what
+    return wrong(" ".join(says.split()), error.fix or remedy)
+
+
+def listed(found: Sequence[str]) -> str:
+    """Return the first of them in one line, and how many more there are."""
+    more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return "; ".join(found[:SHOWN]) + more
+
+
+class InstallationCheck(Struct, frozen=True):
+    """A check of ``identity doctor``.
+
+    ``run`` yields the diagnoses of the installation that the settings name, and changes nothing. A ``StartError`` that it raises is a
+    diagnosis, with ``remedy`` if the error has none.
+    """
+
+    name: str
+    run: Callable[[Settings], Iterable[Diagnosis]]
+    remedy: str = ""
+
+
+class RowRule(Struct, frozen=True):
+    """A rule of ``identity fsck``.
+
+    ``rows`` is SQL of both dialects: it selects the names of the rows that break the rule. ``says`` is what is wrong with each of them.
+    ``remedy`` is for a ``kind`` that the examination does not have itself.
+    """
+
+    kind: str
+    rows: str
+    says: str
+    remedy: str = ""
+
 
 Mode = Literal["counter", "livesum", "livemax", "livemin"]
 
@@ -47,13 +104,6 @@ class RenderedMetrics(Protocol):
 
     def render(self, dependencies: Mapping[str, str]) -> bytes:
         """Return the text format of Prometheus; ``dependencies`` is the state of each in a word."""
-        ...
-
-
-def render_metrics(find: Callable[[type[Any]], Any]) -> bytes:
-    """Return the text of the service ``RenderedMetrics``, by the method ``find`` of a kernel; nothing where no part provides it."""
-    found: RenderedMetrics | None = find(RenderedMetrics)
-    return b"" if found is None else found.render({})
 
 
 S = TypeVar("S")
@@ -72,11 +122,9 @@ class PeoplePages(Protocol):
 
     def page(self, template: str, request: Any, *, status: int = 200, **values: Any) -> Any:
         """Return the answer with a page in the language of the request."""
-        ...
 
     def explained(self, handler: Any) -> Any:
         """Return ``handler``, whose refusals are pages."""
-        ...
 
 
 class Contribution(Struct, frozen=True, kw_only=True):
@@ -116,27 +164,22 @@ class Kernel(Protocol):
     @property
     def origin(self) -> str:
         """The scheme, host and port of the setting ``public_url``."""
-        ...
 
     @property
     def operations(self) -> Mapping[str, Any]:
         """The operations of the document by operationId, each with its own authorization; empty until the application is built."""
-        ...
 
     @property
     def gauges(self) -> Sequence[Gauge]:
         """The gauges of all parts; complete once the application is built."""
-        ...
 
     @property
     def retention(self) -> Sequence[RetentionRule]:
         """The retention rules of all parts that are on."""
-        ...
 
     @property
     def refusal(self) -> Callable[[], IdentityError | None]:
         """Return why nothing may be changed now; None if it may."""
-        ...
 
     @property
     def clock(self) -> Clock: ...
@@ -149,26 +192,21 @@ class Kernel(Protocol):
 
     def random(self, count: int) -> bytes:
         """Return ``count`` random bytes of the operating system."""
-        ...
 
     def secret(self, label: str) -> bytes:
         """Return 32 bytes that no other extension gets and that all processes of the installation share."""
-        ...
 
     def formats(self, *, anonymous: bool) -> Mapping[str, SecuringFormat]:
         """Return the installed formats of secured credentials by name; unauthenticated callers have processes of their own."""
-        ...
 
     def issuing_formats(self) -> Mapping[str, SecuringFormat]:
         """Return the same formats in this process, where those that are an ``IssuingFormat`` issue."""
 
     def find(self, service: type[S]) -> S | None:
         """Return the service of this type; None while no part that is open provides it."""
-        ...
 
     def need(self, service: type[S]) -> S:
         """Return the service of this type. Raises ``StartError``: when no distribution that is installed provides it."""
-        ...
 
 
 class Extension(Struct, frozen=True, kw_only=True):

@@ -17,9 +17,9 @@ from identity_codec.structs import python_name
 from identity_codec.values import value_class
 from identity_core.database import Database, migrate
 from identity_core.errors import IdentityError, Overloaded
+from identity_core.extension.choice import InstalledExtension
 from identity_core.extension.compose import operations
 from identity_core.extension.declaration import Contribution, Gauge
-from identity_core.extension.order import InstalledExtension
 from identity_core.plugin.choose import InstalledPlugin
 from identity_core.plugin.load import described
 from identity_core.plugin.manager import PluginManager

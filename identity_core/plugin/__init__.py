@@ -11,7 +11,7 @@ hook implementations. A hook hands over one frozen ``Provider``; after start-up 
         return Provider("vault", build=lambda settings, context: VaultKeys(settings.url), settings=VaultSettings)
 """
 
-from identity_core.plugin.provider import BuildContext, NoSettings, NotConfigured, PluginError, Provider, hookimpl
+from identity_core.plugin.sockets import BuildContext, NoSettings, NotConfigured, PluginError, Provider, hookimpl
 from identity_core.plugin.threads import in_threads
 from identity_core.settings import setting
 

@@ -20,17 +20,30 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from identity_codec.values import value_class
 from identity_core.errors import IdentityError, Overloaded, PluginTimeout, PluginUnavailable
 from identity_core.plugin.conformity import Check, Member, members
 from identity_core.plugin.limits import Circuit, Deadline, DeadlineExceeded, Limits, State, rest
 from identity_core.ports.clock import Clock
-from identity_core.tracing import Tracing
+
+
+class Tracing(Protocol):
+    """Makes the spans of one process."""
+
+    def application(self, app: Any) -> Any:
+        """Return the ASGI application ``app`` with a span around each request. Its ``shapes`` are those of ``app``."""
+
+    def call(self, function: Callable[..., Awaitable[Any]], plugin: str, member: str) -> Callable[..., Awaitable[Any]]:
+        """Return the coroutine function of a plugin's member with a span for each call within a request."""
+
+    def close(self) -> None:
+        """Send what has not been sent. May block."""
+
 
 T = TypeVar("T")
 

@@ -7,14 +7,11 @@ import logging
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field, replace
 from datetime import datetime
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from identity_codec.values import value_class
-from identity_core.database import DatabaseAbsent, MigrationPending
 from identity_core.domain.callers import Caller
 from identity_core.errors import PluginUnavailable
 from identity_core.plugin.border import Bulkhead, guard, guard_function
@@ -22,8 +19,15 @@ from identity_core.plugin.conformity import check_for, members, misfit
 from identity_core.plugin.limits import Limits
 from identity_core.plugin.load import BearerOffer, Offer, described
 from identity_core.plugin.processes.extended import prover_protocols
-from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
-from identity_core.plugin.sockets import BEARER_CONTRACT, BEARER_HOOK, BEARER_RESULT, PROVER, Socket
+from identity_core.plugin.sockets import (
+    BEARER_CONTRACT,
+    BEARER_HOOK,
+    BEARER_RESULT,
+    PROVER,
+    BuildContext,
+    NotConfigured,
+    Socket,
+)
 from identity_core.ports.clock import Clock
 from identity_core.settings import PluginTables, SettingsError, StartError
 
@@ -97,32 +101,6 @@ def _said_when_slow(plugin: str, logger: logging.Logger) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
-
-
-@value_class
-class LookOnly:
-    """A read-only view of the installation; what is missing is built in ``scratch``, a temporary directory. ``pending``
-    is what waits for a start to bring it up to date, ``blind`` the hooks of what cannot look."""
-
-    scratch: Path
-    pending: list[str] = field(default_factory=list)
-    blind: set[str] = field(default_factory=set)
-
-    def build(
-        self, offer: Offer, socket: Socket[Any], tables: PluginTables, context: BuildContext, bulkhead: Bulkhead
-    ) -> Built:
-        """Build the provider for a read-only look, and note what is pending. Raises ``PluginError``."""
-        try:
-            if offer.provider.looks:
-                return build(offer, socket, tables, replace(context, read_only=True), bulkhead)
-            self.blind.add(offer.hook)
-        except PluginError as error:
-            # What is not there yet, or waits for a start, says nothing about the plugin.
-            if not isinstance(error.__cause__, DatabaseAbsent | MigrationPending):
-                raise
-            if isinstance(error.__cause__, MigrationPending):
-                self.pending.append(str(error.__cause__))
-        return build(offer, socket, tables, replace(context, data_dir=self.scratch, database_url=None), bulkhead)
 
 
 Verifier = Callable[[str, datetime], Caller | None]

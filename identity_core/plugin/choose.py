@@ -10,7 +10,6 @@ from identity_codec.values import value_class
 from identity_core.plugin.border import Bulkhead
 from identity_core.plugin.build import Built
 from identity_core.plugin.load import Collection, Offer, PluginSource
-from identity_core.plugin.provider import NotConfigured, PluginError
 from identity_core.plugin.sockets import (
     BEARER_HOOK,
     CUSTODIAN,
@@ -19,6 +18,8 @@ from identity_core.plugin.sockets import (
     LEDGER,
     PROVER,
     SECURING,
+    NotConfigured,
+    PluginError,
     Socket,
 )
 from identity_core.settings import Settings, SettingsError, places_of

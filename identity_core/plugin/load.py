@@ -24,8 +24,7 @@ import pluggy
 
 from identity_codec.values import value_class
 from identity_core.plugin import sockets
-from identity_core.plugin.provider import PluginError, Provider
-from identity_core.plugin.sockets import BEARER_HOOK, EXTEND_HOOK, PROVIDE_HOOKS
+from identity_core.plugin.sockets import BEARER_HOOK, EXTEND_HOOK, PROVIDE_HOOKS, PluginError, Provider
 from identity_core.settings import Settings, SettingsError
 from identity_core.settings.sources import did_you_mean
 from identity_core.settings.tree import PLUGIN_NAME, Plugins

@@ -11,13 +11,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from identity_core.database import Database
-from identity_core.plugin.border import Bulkhead
-from identity_core.plugin.build import BearerChain, Built, LookOnly, build
+from identity_core.plugin.border import Bulkhead, Tracing
+from identity_core.plugin.build import BearerChain, Built, build
 from identity_core.plugin.choose import (
     ANONYMOUS_FORMATS,
     ANONYMOUS_VERIFIER,
@@ -35,8 +35,19 @@ from identity_core.plugin.choose import (
 )
 from identity_core.plugin.limits import Deadline, DeadlineExceeded, Limits, rest
 from identity_core.plugin.load import Collection, Offer, PluginSource, collect, installed_sources, module_source
-from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
-from identity_core.plugin.sockets import CUSTODIAN, DID_METHOD, KEY_STORE, LEDGER, PANEL, PROVER, SECURING, Socket
+from identity_core.plugin.sockets import (
+    CUSTODIAN,
+    DID_METHOD,
+    KEY_STORE,
+    LEDGER,
+    PANEL,
+    PROVER,
+    SECURING,
+    BuildContext,
+    NotConfigured,
+    PluginError,
+    Socket,
+)
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod
@@ -46,9 +57,9 @@ from identity_core.ports.panel import OperatorPanel
 from identity_core.ports.prover import ProofWorkers, Prover
 from identity_core.ports.securing import SecuringFormat
 from identity_core.settings import Settings
-from identity_core.tracing import Tracing
 
 T = TypeVar("T")
+N = TypeVar("N", DidMethod, SecuringFormat)
 
 CLOSE_SECONDS = 5.0
 
@@ -62,7 +73,7 @@ class PluginManager:
     collection: Collection
     clock: Clock
     logger: logging.Logger
-    look: LookOnly | None = None
+    make: Callable[..., Built] = build
     tracing: Tracing | None = None
     database: Database | None = None
     _built: dict[Key, Built] = field(default_factory=dict)
@@ -81,21 +92,21 @@ class PluginManager:
         clock: Clock,
         logger: logging.Logger,
         sources: Iterable[PluginSource] | None = None,
-        look: LookOnly | None = None,
+        make: Callable[..., Built] = build,
     ) -> PluginManager:
         """Imports every plugin that is not disabled and checks what can be checked without building.
 
-        ``sources`` are the installed entry points when None; the modules of the setting ``plugins.modules`` come on
-        top. With ``look`` the installation is only looked at. Raises ``PluginError`` for a misspelt hook, an argument that a hook does not
-        have and two providers of one name, ``SettingsError`` for a key in ``[plugins.…]`` that no one has. A plugin that fails to
-        import is logged and listed as failed.
+        ``sources`` are the installed entry points when None; the modules of the setting ``plugins.modules`` come on top. ``make`` builds a
+        provider, with the arguments of ``build``. A plugin that fails to import is logged and listed as failed.
+
+        Raises ``PluginError``: for a wrong hook and two providers of one name. ``SettingsError``: for an unknown key in ``[plugins.…]``.
         """
         found = [*(installed_sources() if sources is None else sources)]
         found += [module_source(name) for name in settings.plugins.modules]
         collection = collect(found, settings)
         for source, _, reason in collection.failed:
             logger.error("%s failed: %s", source, reason)
-        manager = cls(settings, collection, clock, logger, look)
+        manager = cls(settings, collection, clock, logger, make)
         all_loaded = not collection.failed and not collection.disabled
         settings.plugins.tables.refuse_unknown(manager.settings_tables(), all_loaded=all_loaded)
         return manager
@@ -103,23 +114,8 @@ class PluginManager:
     def did_methods(self) -> Mapping[str, DidMethod]:
         """Every installed DID method by its method name. One that fails is listed as failed, unless it is
         ``did.method``."""
-        methods: dict[str, DidMethod] = {}
-        owners: dict[str, Offer] = {}
         own = self.settings.did.method
-        for name, offer in offers_of(self.collection, DID_METHOD).items():
-            try:
-                method = self._build(DID_METHOD, offer)
-            except PluginError as error:
-                if name == own:
-                    raise
-                if not isinstance(error, NotConfigured):
-                    self.logger.error("%s", error)
-                continue
-            method_name = method.name
-            first = owners.setdefault(method_name, offer)
-            if first is not offer:
-                raise offer.source.error(f"is a second DID method {method_name}, beside that of {first.source}")
-            methods[method_name] = method
+        methods = self._by_own_name(DID_METHOD, own)
         if own not in methods:
             raise missing(self.collection, DID_METHOD, own, self.settings, methods)
         return methods
@@ -147,15 +143,7 @@ class PluginManager:
 
     def securing_formats(self) -> Mapping[str, SecuringFormat]:
         """Every installed format of secured credentials by its own name. One that cannot be built is listed as failed."""
-        formats: dict[str, SecuringFormat] = {}
-        owners: dict[str, Offer] = {}
-        for offer, securing in self._every(SECURING):
-            name = securing.name
-            first = owners.setdefault(name, offer)
-            if first is not offer:
-                raise offer.source.error(f"is a second securing format {name}, beside that of {first.source}")
-            formats[name] = securing
-        return formats
+        return self._by_own_name(SECURING)
 
     def prover(self, name: str | None) -> Prover | None:
         """The prover of this name, in this process; for None the only one that is installed, or None when there is none."""
@@ -241,15 +229,30 @@ class PluginManager:
             self._built[key] = built
         return self._built[key].port
 
-    def _every(self, socket: Socket[T]) -> Iterator[tuple[Offer, T]]:
-        """All that is offered and can be built; what waits for settings is no fault."""
-        for offer in offers_of(self.collection, socket).values():
+    def _by_own_name(self, socket: Socket[N], required: str = "") -> dict[str, N]:
+        """Return all that is offered and can be built by its own name. Raises ``PluginError``: when two have one name."""
+        found: dict[str, N] = {}
+        owners: dict[str, Offer] = {}
+        for offer, one in self._every(socket, required):
+            name = one.name
+            first = owners.setdefault(name, offer)
+            if first is not offer:
+                raise offer.source.error(f"is a second {socket.kind} {name}, beside that of {first.source}")
+            found[name] = one
+        return found
+
+    def _every(self, socket: Socket[T], required: str = "") -> Iterator[tuple[Offer, T]]:
+        """All that is offered and can be built, and the provider ``required`` in any case; what waits for settings is no fault."""
+        for name, offer in offers_of(self.collection, socket).items():
             try:
-                yield offer, self._build(socket, offer)
-            except NotConfigured:
-                continue
+                made = self._build(socket, offer)
             except PluginError as error:
-                self.logger.error("%s", error)
+                if name == required:
+                    raise
+                if not isinstance(error, NotConfigured):
+                    self.logger.error("%s", error)
+            else:
+                yield offer, made
 
     def _chosen(self, socket: Socket[T], name: str) -> T:
         return self._build(socket, chosen(self.collection, socket, name, self.settings))
@@ -272,9 +275,8 @@ class PluginManager:
             limits = self.limits(getattr(settings, socket.table).deadline_seconds)
             name = f"{socket.kind}:{offer.provider.name}"
             bulkhead = self._bulkhead(name, limits, socket)
-            make = build if self.look is None else self.look.build
             try:
-                self._built[key] = make(offer, socket, settings.plugins.tables, context, bulkhead)
+                self._built[key] = self.make(offer, socket, settings.plugins.tables, context, bulkhead)
             except PluginError as error:
                 self._failures[key] = error
                 raise

@@ -1,6 +1,6 @@
-"""Compiles the contract: ``python plugins/ledger_evm/compile.py`` writes ``contract.json`` beside its source.
+"""Compiler of the contract: ``python plugins/ledger_evm/compile.py`` writes ``contract.json`` beside its source.
 
-Needs vyper (the extra ``test``). The result is committed, so that no one else does; a test compiles anew and compares.
+Needs vyper (the extra ``test``). The result is committed, so that no other step needs it; a test compiles anew and compares.
 """
 
 from __future__ import annotations

@@ -85,7 +85,6 @@ MODULE_LINES, FUNCTION_LINES = 300, 45
 # Import paths of version 1.0, one of them in the conformance kit. They leave in 1.2.
 OLD_PATH = ROOT / "identity_core/old_names.py"
 LONG_BY_NATURE = {
-    "identity_core/errors.py": "one class a code, and every code in one place",
     "identity_core/plugin/border.py": "the guarded call is one piece, for the sake of its cost",
 }
 

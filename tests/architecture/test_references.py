@@ -101,7 +101,8 @@ def names_of(module: str) -> frozenset[str]:
     file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
     if not file.is_file():
         return frozenset()
-    tree = ast.parse(file.read_text())
+    stub = file.with_suffix(".pyi")
+    tree = ast.parse((stub if stub.is_file() else file).read_text())
     found = {path.stem for path in place.glob("*") if place.is_dir()}
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):

@@ -18,7 +18,8 @@ from connexion.security import NO_VALUE, AbstractSecurityHandler
 
 from identity_codec.structs import python_name
 from identity_core.api.contract import OpenApiDocument, bind, dereference, operations
-from identity_core.api.request import Admission, Handler, Operation, Request
+from identity_core.api.request import Handler, Operation, Request
+from identity_core.api.security import Gate
 from identity_core.errors import IdentityError
 
 Names = Mapping[str, set[str]]
@@ -28,7 +29,7 @@ def build_stock_app(
     document: OpenApiDocument,
     handlers: Sequence[object],
     *,
-    gate: Admission,
+    gate: Gate,
     schemes: Mapping[str, str],
     lifespan: Any,
     types: Sequence[str] = ("apiKey",),
@@ -85,7 +86,7 @@ def _request(headers: Mapping[str, str]) -> Request:
     return Request(headers={name.lower(): value for name, value in headers.items()})
 
 
-def _by_gate(gate: Admission, schemes: Mapping[str, str]) -> type[AbstractSecurityHandler]:
+def _by_gate(gate: Gate, schemes: Mapping[str, str]) -> type[AbstractSecurityHandler]:
     """Connexion asks scheme by scheme; each question goes to the gate as an operation that takes this scheme only."""
     known = frozenset(schemes.values())
 

@@ -22,7 +22,7 @@ from identity_core.errors import IdentityError, LedgerUnavailable, PluginTimeout
 from identity_core.plugin import Provider, hookimpl, in_threads
 from identity_core.plugin.load import PluginSource
 from identity_core.plugin.manager import PluginManager
-from identity_core.plugin.provider import PluginError
+from identity_core.plugin.sockets import PluginError
 from identity_core.settings import SettingsError, load
 from tests import leaping
 from tests.unit.plugin.parts import (

@@ -25,7 +25,7 @@ from identity_commands.verify_log import verify
 from identity_core.errors import IdentityError, PluginTimeout, PluginUnavailable
 from identity_core.plugin import Provider, hookimpl
 from identity_core.plugin.load import PluginSource
-from identity_core.plugin.provider import PluginError
+from identity_core.plugin.sockets import PluginError
 from identity_core.settings import load
 from tests import leaping
 from tests.attack.stranger import PREFIX, Answer, Holder

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import socket
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from identity_core import files
-from identity_core.files import read_pipe, read_regular
+from identity_core.files import read_regular
 
 
 def a_socket(path: Path) -> None:
@@ -57,29 +55,3 @@ def test_a_file_that_grows_is_not_read_without_end(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(files, "_require_regular", lambda *_: None)
     with pytest.raises(OSError, match="it has more than"):
         read_regular(tmp_path / "it")
-
-
-def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    writing = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(b"secret" * 20_000))
-    writing.start()
-    assert read_pipe(tmp_path / "pipe") == b"secret" * 20_000
-    writing.join()
-
-
-def test_silent_or_endless_pipe_is_refused(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(TimeoutError, match="nobody writes"):
-        read_pipe(tmp_path / "pipe", seconds=0.05)
-
-    def endless() -> None:
-        # Until the reader has gone.
-        with contextlib.suppress(BrokenPipeError), (tmp_path / "pipe").open("wb") as pipe:
-            while True:
-                pipe.write(bytes(100_000))
-
-    writing = threading.Thread(target=endless)
-    writing.start()
-    with pytest.raises(OSError, match="it has more than 4 MiB"):
-        read_pipe(tmp_path / "pipe")
-    writing.join()

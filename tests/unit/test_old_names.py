@@ -50,6 +50,15 @@ import identity_client, identity_client.ibct, identity_client.session
 assert (Identity, Signer, ibct) == (identity_client.Identity, identity_client.Signer, identity_client.ibct)
 assert ServiceError is identity_client.session.ServiceError
 """,
+    "of modules of the kernel": """
+from identity_core.extension.installation import InstallationCheck
+from identity_core.extension.order import in_order
+from identity_core.settings.show import ShownSetting
+from identity_core.tracing import Tracing
+import identity_core.extension.choice, identity_core.extension.declaration
+assert InstallationCheck is identity_core.extension.declaration.InstallationCheck
+assert in_order is identity_core.extension.choice.in_order
+""",
     "of frames": """
 from identity_core.crypto.frames import frame, number, optional, scalar
 assert scalar(1) == bytes(31) + b"\\1"

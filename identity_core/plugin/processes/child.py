@@ -44,8 +44,7 @@ from identity_core.plugin.processes.channel import (
 from identity_core.plugin.processes.confine import be_silent, confine, keep_from, stand_back
 from identity_core.plugin.processes.extended import calls_taken
 from identity_core.plugin.processes.worker import Order
-from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
-from identity_core.plugin.sockets import PROVER, SECURING
+from identity_core.plugin.sockets import PROVER, SECURING, BuildContext, NotConfigured, PluginError
 from identity_core.ports.prover import BatchVerifier
 from identity_core.settings import Plugins, Settings, StartError
 

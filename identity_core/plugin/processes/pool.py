@@ -23,7 +23,7 @@ from identity_core.plugin.limits import DeadlineExceeded
 from identity_core.plugin.processes.channel import Ended, Failed, Line, Message, Raised, Ready, Returned, Single, Unfit
 from identity_core.plugin.processes.waiting import Job, Outcome, WaitingJobs, message_of, patience_of
 from identity_core.plugin.processes.worker import Order, WorkerProcess
-from identity_core.plugin.provider import PluginError
+from identity_core.plugin.sockets import PluginError
 
 START_SECONDS: Final = 60.0
 """How long a worker may take until its prover is built. Large proving keys take a while."""

@@ -13,9 +13,8 @@ from identity_agents import extension
 from identity_oauth import extension as oauth
 
 from identity_core.bootstrap.runtime import require_resources, served_resources, unserved_resources
-from identity_core.extension.choice import choose_extensions
+from identity_core.extension.choice import choose_extensions, in_order
 from identity_core.extension.opening import OpenKernel
-from identity_core.extension.order import in_order
 from identity_core.settings import Settings, StartError, load
 from identity_core.settings.sources import ExtensionSettings
 from tests.unit.extension.test_extensions import source

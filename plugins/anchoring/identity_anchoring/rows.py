@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from identity_core.extension.installation import RowRule
+from identity_core.extension.declaration import RowRule
 
 _REMEDY: Final = "`identity anchor status` says what waits; put a backup back where proofs are missing"
 

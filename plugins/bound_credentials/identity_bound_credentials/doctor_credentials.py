@@ -18,7 +18,7 @@ from identity_core.database import DatabaseError, Transaction
 from identity_core.domain.credentials.credential import Binding
 from identity_core.errors import IdentityError
 from identity_core.extension.choice import read_store
-from identity_core.extension.installation import Diagnosis, listed, ok, warn, wrong
+from identity_core.extension.declaration import Diagnosis, listed, ok, warn, wrong
 from identity_core.ports.retention import ERASED_HOLDER
 from identity_core.settings import Settings
 
@@ -151,9 +151,9 @@ async def look_at_secrets(
 ) -> tuple[list[str], int] | None:
     """Return the ids of the credentials whose holder's secret is not kept any more, and the number of the keeper's key that new secrets
     follow from; None if the keeper cannot be read yet. Raises ``StartError`` and ``PluginUnavailable``."""
-    from identity_core.bootstrap.read_only import looking_plugins
-    from identity_core.bootstrap.storage import told_at_start
-    from identity_core.plugin.build import LookOnly
+    from identity_transparency.read_only import LookOnly, looking_plugins
+
+    from identity_core.bootstrap.ports import told_at_start
 
     look = LookOnly(scratch)
     with told_at_start(settings):
@@ -169,7 +169,7 @@ async def look_at_secrets(
 
 
 def _of_former_roots(settings: Settings, asked: Mapping[str, object]) -> Iterator[Diagnosis]:
-    """A warning while credentials in force are bound to secrets that whoever had the custodian's key may have."""
+    """Yield a warning while credentials in force are bound to secrets that a thief of the custodian's key may have."""
     rows = _read(settings, lambda transaction: transaction.execute(_OF_FORMER_ROOTS, asked).fetchall())
     if rows:
         count, issuers = sum(each for _, each in rows), listed([f"{each} of {issuer}" for issuer, each in rows])

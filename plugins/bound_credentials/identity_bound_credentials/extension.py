@@ -24,8 +24,7 @@ from identity_bound_credentials.use_cases.suite import BoundSuite
 from identity_bound_credentials.wire import DOCUMENT
 from identity_core.bootstrap.probes import degraded_by
 from identity_core.database import Database
-from identity_core.extension.declaration import Contribution, Extension, Kernel
-from identity_core.extension.installation import InstallationCheck
+from identity_core.extension.declaration import Contribution, Extension, InstallationCheck, Kernel
 from identity_core.plugin import hookimpl
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.prover import ProofWorkers

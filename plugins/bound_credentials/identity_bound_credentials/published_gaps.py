@@ -70,7 +70,7 @@ class PublishedGaps:
     async def recorded(
         self, manifest: Manifest, policy: WitnessPolicy, *, logs: Sequence[VerifierKey] = ()
     ) -> tuple[ProvenEntry, bytes]:
-        """Which entry of a transparency log this manifest is, with the tlog-proof that says so, for whoever is to be shown it.
+        """Return the entry of a transparency log that this manifest is, with its tlog-proof for other verifiers.
 
         Raises ``StatusListRefused`` unless a log of the policy or of ``logs`` has exactly this manifest, and as ``manifest`` does.
         """

@@ -110,7 +110,7 @@ def test_validity_is_in_whole_days(office: Office, changed: dict[str, timedelta]
         run(office.bound(**given))
     assert reason in refused.value.details["reason"]
     shown = run(office.issued(**given))
-    assert shown.credential.binding is None, "what suite 2 cannot say, and nobody asked it to, suite 1 says"
+    assert shown.credential.binding is None, "suite 1 states what suite 2 cannot state, without a request"
     assert all(getattr(shown.credential, name) == moment for name, moment in given.items())
 
 
@@ -160,7 +160,7 @@ def test_a_commitment_of_another_holder_is_not_signed(office: Office, monkeypatc
         run(office.bound())
 
 
-# Somebody who has one
+# A client that has one
 
 
 def changes(office: Office, value: dict[str, Any], other: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -245,7 +245,7 @@ def test_a_point_that_is_none(office: Office, octets: bytes) -> None:
 
 
 def test_the_box_does_not_open_for_another_row(office: Office) -> None:
-    """Somebody with the database puts one holder's handle, commitment or secret's name into another's row."""
+    """A writer of the database puts one holder's handle, commitment or secret's name into another's row."""
     first, second = (run(office.bound()) for _ in range(2))
     for column, value in (("commitment", second.credential.binding.commitment), ("handle", 7), ("holder_secret", "x")):
         statement = f"UPDATE credentials SET {column} = :value WHERE id = :id"

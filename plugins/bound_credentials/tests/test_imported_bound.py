@@ -175,7 +175,7 @@ def test_valid_signature_on_irrevocable_header(office: Office, signed: dict[str,
 
 
 def test_one_handle_is_one_credentials(office: Office) -> None:
-    """Else revoking one revokes both; and an id is one credential's, whoever has it."""
+    """Otherwise a revocation of one revokes both; and an id belongs to one credential."""
     issued = run(office.bound()).credential
     assert issued.binding is not None
     before = handles(office)

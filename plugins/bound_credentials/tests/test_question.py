@@ -148,7 +148,7 @@ def test_predicates_of_another_form():
 def test_a_question_of_another_shape():
     value = json.loads(jcs.canonicalize(ASKED.json))
     for change in (
-        {"holder": "nobody"},
+        {"holder": "absent"},
         {"pseudonym": 5},
         {"status": 1},
         {"either": [[True, 1]]},

@@ -209,10 +209,10 @@ def test_shards_go_with_their_epoch(store: Store) -> None:
 
 
 def test_what_there_is_not(store: Store) -> None:
-    for name in ("nobody", "A" * 22, "nobody\0"):
+    for name in ("absent", "A" * 22, "absent\0"):
         assert asyncio.run(StoredStatusGaps(store.database).published(name, 1)) is None
         assert asyncio.run(StoredStatusGaps(store.database).shard(name, bytes(32))) is None
-    assert asyncio.run(StoredStatusGaps(store.database).listed("nobody", last_day=0)) == (0, [])
+    assert asyncio.run(StoredStatusGaps(store.database).listed("absent", last_day=0)) == (0, [])
     assert asyncio.run(StoredStatusGaps(store.database).lists()) == []
 
 

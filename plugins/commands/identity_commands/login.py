@@ -54,7 +54,7 @@ def command(name: str | None, url: str, api_key: str | None, token: str | None, 
 
 
 def _try(service: Client, url: str, *, is_signed_in: bool) -> None:
-    """Ends the command where nobody answers, or where the credential is unknown. One that may do something else than this is a good one."""
+    """End the command if there is no answer, or if the credential is unknown. A credential with other rights is accepted."""
     try:
         service.call("GET", "/dids" if is_signed_in else "/health", query={"limit": 1} if is_signed_in else {})
     except ServiceError as error:

@@ -155,8 +155,9 @@ def asked_url(context: click.Context, option: click.Parameter, url: str | None) 
 
 
 def named_url(context: click.Context, option: click.Parameter, url: str | None) -> str | None:
-    """Return where the service is that is asked in the place of what lies here: by --url or ``named_profile_option``; None without
-    either."""
+    """Return the URL of the service to call instead of the local installation: by --url or ``named_profile_option``; None without
+    either.
+    """
     if context.resilient_parsing or (url is None and _CHOSEN not in context.meta):
         return url
     return asked_url(context, option, url)

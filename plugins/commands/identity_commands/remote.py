@@ -32,9 +32,8 @@ from identity_commands.profiles import (
 from identity_commands.refusals import BY_DOCUMENT, as_options
 from identity_commands.secret_input import secret_option
 from identity_commands.wallet import Wallet
-from identity_core.cli.failures import refused_values
 from identity_core.cli.options import FILE, Whole, all_of
-from identity_core.cli.output import Text, fail, on_one_line, prints_json, show, working
+from identity_core.cli.output import Text, fail, on_one_line, prints_json, refused_values, show, working
 
 F = TypeVar("F", bound=Callable[..., Any])
 Option = Callable[[F], F]

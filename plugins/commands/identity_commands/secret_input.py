@@ -1,26 +1,31 @@
-"""Secrets that a command is given: from a file, the environment, standard input or a prompt, and never from its arguments, which
-every user of the machine can read (``ps``) and which shells remember. Also a file of JSON that one command after another goes on with."""
+"""Secrets of a command's user: from a file, the environment, standard input or a prompt, and never from its arguments, which
+every user of the machine can read (``ps``) and which shells remember. Also a file of JSON that one command after another continues.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import copy
+import errno
 import json
 import os
+import select
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from identity_codec import strict_json
 from identity_core.cli.output import fail
-from identity_core.files import durable_draft, open_regular, read_pipe, require_own
+from identity_core.files import MOST_OCTETS, durable_draft, open_regular, require_own, too_large
 
 FROM_STANDARD_INPUT = "-"
+PIPE_SECONDS: Final = 60.0
+"""Somebody may be asked for a passphrase at the other end."""
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -42,6 +47,25 @@ def read_private(path: Path, what: str) -> bytes:
         fail(
             f"the {what} cannot be read: {error.strerror}", str(path), "name a file that is yours and that you can read"
         )
+
+
+def read_pipe(path: Path, *, seconds: float = PIPE_SECONDS) -> bytes:
+    """Return the text that is written to the pipe at ``path`` until it is closed. Raises ``OSError``, of one to which
+    nobody has written for so many ``seconds``, too."""
+    octets, waiting = b"", select.poll()
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        waiting.register(descriptor, select.POLLIN)
+        while waiting.poll(seconds * 1000):
+            part = os.read(descriptor, MOST_OCTETS)
+            octets += part
+            if len(octets) > MOST_OCTETS:
+                raise too_large(path)
+            if not part:
+                return octets
+    finally:
+        os.close(descriptor)
+    raise TimeoutError(errno.ETIMEDOUT, "nobody writes to this pipe", str(path))
 
 
 def typed_or_piped(what: str) -> str:

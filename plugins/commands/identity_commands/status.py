@@ -253,7 +253,7 @@ def _next_edition(
         manifest, shards = gap_shards.publish(epoch, edition + 1, ends, signatures)
     for number, octets in enumerate(shards):
         _write_file(folder / gap_shards.shard_place(manifest, number), octets)
-    # Last, so that whoever reads the manifest finds all that it names.
+    # Last, so that a reader of the manifest finds all that it names.
     _write_file(folder / gap_shards.manifest_place(epoch), manifest.octets)
     return manifest, True
 

@@ -64,7 +64,7 @@ def test_rotation_lists_credentials_to_issue_again(exchange: Exchange) -> None:
         proof = copy_text("proof", exchange.run.json(*proving(exchange, one)))
         exchange.run.json(*exchange.verifying(proof))
     assert exchange.run.json(*proving(exchange, first, second))["proof"]
-    # The issuer knows the holder by the secret, and takes another only where somebody made sure.
+    # The issuer knows the holder by the secret, and takes another only if an operator confirmed it.
     request = exchange.request(exchange.offer())
     assert exchange.run(*exchange.signing(request)).exit_code == 1
     third_file = exchange.signed(request, HANA, "--new-secret")

@@ -1,4 +1,4 @@
-"""identity credential offer, request, sign-request, accept: issuer and wallet at home, and a secret that no one else sees."""
+"""identity credential offer, request, sign-request, accept: issuer and wallet at home, and a secret that stays in the wallet."""
 
 from __future__ import annotations
 

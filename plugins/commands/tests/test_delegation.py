@@ -76,7 +76,7 @@ def test_what_is_missing_is_said(remote: Commands, wallet: Path, aki: Path) -> N
     action = ("--agent", did(aki), "--level", "2", "--action", "zkp.prove.age.gte")
     assert "--holder" in remote.refused("delegation", "create", *action, status=2)[2]
     assert remote("delegation", "create", "--keys", wallet, *action, "--max-uses", "many").exit_code == 2
-    assert "DELEGATION_NOT_FOUND" in remote.refused("delegation", "show", "nobody's/delegation")[0]
+    assert "DELEGATION_NOT_FOUND" in remote.refused("delegation", "show", "absent/delegation")[0]
 
 
 def test_a_holder_calls_a_token_back(alone: Commands, wallet: Path, aki: Path) -> None:

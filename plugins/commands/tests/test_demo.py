@@ -172,7 +172,7 @@ def test_of_two_provers_the_environment_chooses(
     assert "prover.backend must be set" in lines[0]
     assert "IDENTITY_PROVER_BACKEND" in lines[1]
     assert lines[2] == "  do: Choose one that is installed: bbs, second."
-    # What names data is not passed on: the story does not happen in a database of somebody's.
+    # Settings that name data are not passed on: the story does not run in a user's database.
     chosen = Commands({"IDENTITY_PROVER_BACKEND": "bbs", "IDENTITY_DATABASE_URL": "postgresql://nowhere/x"})
     assert "all as promised." in chosen.ok("demo", "--ledger", "memory")
 

@@ -244,9 +244,9 @@ def test_an_address_alone(identity: Commands, recorder: Callable[..., Recorder])
 
 
 def test_a_profile_that_is_not_there(identity: Commands, recorder: Callable[..., Recorder]) -> None:
-    for words in (["use", "nobody"], ["logout", "nobody"], ["did", "list", "--profile", "nobody"]):
+    for words in (["use", "absent"], ["logout", "absent"], ["did", "list", "--profile", "absent"]):
         what, _, remedy = identity.refused(*words, status=2)
-        assert "no profile nobody" in what
+        assert "no profile absent" in what
         assert "identity use" in remedy
     assert identity.ok("use") == "none\n"
     assert "no profile is in use" in identity.refused("logout", status=2)[0]
@@ -295,6 +295,6 @@ def test_support_bundle_omits_profile_credential(
     with tarfile.open(here / "bundle.tar.gz") as archive:
         parts = [archive.extractfile(one) for one in archive.getmembers()]
         assert b"hunter" not in b"".join(part.read() for part in parts if part is not None)
-    # The profile in use is another's machine, perhaps: without --profile nobody is asked.
+    # The profile in use may be of another machine: without --profile there is no request.
     identity.ok("support-bundle", "-o", here / "second.tar.gz")
     assert len(service.asked) == 3

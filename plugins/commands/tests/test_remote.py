@@ -9,7 +9,7 @@ import pytest
 from identity_commands.remote import explained
 
 from identity_client import Client, ServiceError, ServiceUnreachable
-from identity_core.cli.failures import refused_values
+from identity_core.cli.output import refused_values
 from tests.unit.cli.conftest import Commands
 
 
@@ -126,7 +126,7 @@ def test_a_row_sends_its_operation(
 
     def call(self: Client, *asked: str, body: Any = None, query: Any = None, **_: Any) -> None:
         sent.append((*asked, body, {name: value for name, value in query.items() if value is not None}))
-        raise ServiceUnreachable("nobody is there")
+        raise ServiceUnreachable("the service does not answer")
 
     monkeypatch.setattr(Client, "call", call)
     Commands({"IDENTITY_API_KEY": "k"}).refused(*words)

@@ -11,9 +11,9 @@ import psycopg
 import pytest
 from identity_consents.extension import identity_extend
 from identity_consents.store import ConsentReply, StoredConsentReplies
+from identity_operations.commands.extensions_remove import purge_tables, tables_of
 
-from identity_core.extension.choice import purge_tables, read_store, tables_of
-from identity_core.extension.order import in_order
+from identity_core.extension.choice import in_order, read_store
 from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.background import FIRST, ForgetRows

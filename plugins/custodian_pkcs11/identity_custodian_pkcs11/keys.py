@@ -2,7 +2,7 @@
 
 ``CKA_LABEL`` is the key's name, so that the token's own tools show it. ``CKA_ID`` is a hash of everything that the key is
 for: DIDs are longer than what many tokens take there, and the port only asks whether type, DID and purpose are the same.
-Both objects are private ones: without the PIN no one learns the names. The private object is made last and goes first, so
+Both objects are private ones: without the PIN the names are unreadable. The private object is made last and goes first, so
 that a key whose private object is there has all of it.
 """
 
@@ -110,10 +110,9 @@ class TokenKey:
 
 
 def find(session: pkcs11.Session, name: str) -> TokenKey | None:
-    """The key of this name. Raises ``KeyDamaged``.
+    """Return the key of this name. Raises ``KeyDamaged``.
 
-    Somebody who may write to the token could put a public key of his own beside the private one; so the pair is tried
-    once.
+    A user who may write to the token could put another public key beside the private one; so the pair is tried once.
     """
     found = [(kind, one) for kind in _KINDS for one in _objects(session, ObjectClass.PRIVATE_KEY, name, kind)]
     if not found:

@@ -28,7 +28,7 @@ _NEVER_OUTSIDE: Final = (Attribute.LOCAL, Attribute.ALWAYS_SENSITIVE, Attribute.
 
 
 def find(session: pkcs11.Session) -> Any | None:
-    """The key, or None where the token has none. Raises ``KeyDamaged`` for two, and for one that somebody else may know."""
+    """Return the key, or None where the token has none. Raises ``KeyDamaged`` for two, and for one that may be exposed."""
     found = list(session.get_objects({**_OURS}))
     if not found:
         return None

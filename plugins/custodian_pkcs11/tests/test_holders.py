@@ -1,4 +1,4 @@
-"""The secrets of holders on a token: what the token protects, and what happens when it is another one or somebody wrote to it."""
+"""The secrets of holders on a token: what the token protects, and the effects of another token or of changes on it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def custodian(softhsm: SoftHsm, settings: Pkcs11Settings, tmp_path: Path) -> Ite
 
 @pytest.fixture
 def on_token(settings: Pkcs11Settings, context: Any, custodian: Any) -> Iterator[Callable[[Callable[[Any], Any]], Any]]:
-    """Does something on the token beside the custodian, as whoever has the PIN can."""
+    """Return a function that runs a job on the token beside the custodian, as a user with the PIN can."""
     token = open_token(settings, context)
     yield lambda job: token.run(lambda connection: job(connection.session))
     token.close()
@@ -81,8 +81,7 @@ def test_what_secrets_follow_from_never_leaves_the_token(custodian: Any, on_toke
 
 
 def test_a_key_that_somebody_knows_is_not_used(custodian: Any, on_token: Any, settings: Pkcs11Settings) -> None:
-    """A user who may write to the token puts a key there: he could give the consent of whoever is issued a credential
-    next."""
+    """A user who may write to the token puts a key there: this user could give the consent of a holder of later credentials."""
 
     def put(session: pkcs11.Session) -> None:
         session.create_object(
@@ -110,7 +109,7 @@ def test_a_key_that_somebody_knows_is_not_used(custodian: Any, on_token: Any, se
 
 
 def test_two_of_them_are_none(custodian: Any, on_token: Any, settings: Pkcs11Settings) -> None:
-    """Two hosts made one each: which of them a credential is bound to nobody knows, so that somebody has to look."""
+    """Two hosts made one each: the key of a credential is unknown, so that an operator has to decide."""
     point(custodian)
 
     def make(session: pkcs11.Session) -> None:

@@ -289,7 +289,7 @@ def test_a_token_that_is_gone_is_not_a_token_without_keys(bench: Bench, caplog: 
     uses: list[Callable[[], object]] = [
         lambda: bench.custodian.sign("k", b"message"),
         lambda: bench.custodian.public_key("k"),
-        lambda: bench.custodian.public_key("nobody"),
+        lambda: bench.custodian.public_key("absent"),
         lambda: one_key(bench.custodian),
         lambda: one_key(bench.custodian, "new"),
         lambda: bench.custodian.destroy("k"),
@@ -472,7 +472,7 @@ def test_foreign_public_key_is_detected(bench: Bench) -> None:
 
 
 def test_a_name_stands_for_one_key_of_one_type(bench: Bench) -> None:
-    """Also where somebody put one of the other type beside it."""
+    """Also when a key of the other type was put beside it."""
     made = bench.custodian.generate("k", multikey.P256, did=DID, purpose="log")
     with pytest.raises(KeyNameTaken):
         one_key(bench.custodian)
@@ -590,7 +590,7 @@ def test_the_pin_does_not_show(bench: Bench, caplog: pytest.LogCaptureFixture) -
 
 
 def test_waiting_for_the_token_does_not_block_the_loop(bench: Bench) -> None:
-    """The calls have a thread of their own: while the token is busy with something else, the loop goes on."""
+    """The calls have a thread of their own: while the token is busy with something else, the loop continues."""
     from identity_core.plugin import in_threads
 
     threaded: Any = in_threads(bench.custodian, workers=1)

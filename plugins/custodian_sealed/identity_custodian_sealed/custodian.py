@@ -92,7 +92,7 @@ class SealedCustodian:
         return held.public_key
 
     async def public_key(self, name: str) -> str:
-        """See ``Custodian``. The box is opened: a public key that somebody wrote into the row would be found out."""
+        """See ``Custodian``. The box is opened, which detects a public key that another program wrote into the row."""
         return (await self._get(name)).public_key
 
     async def sign(self, name: str, message: bytes) -> bytes:
@@ -228,7 +228,7 @@ class SealedCustodian:
                 return
             except SealBroken as error:
                 before, stored = stored, await self._stored()
-                # Sealed anew once more meanwhile, under a master key that came in the place of the one it was looked for with.
+                # Sealed anew once more meanwhile, under a master key that replaced the one it was looked for with.
                 if stored != before:
                     continue
                 self._seal.logger.error("the keys were sealed anew, and this process cannot open them: %s", error)

@@ -5,7 +5,7 @@ random data key. So a change of passphrase, or from the file to a passphrase, re
 passphrase is known by the box that does not open.
 
 Data keys have generations, from 1. The secrets of holders follow from the first one, which lies in the box with every later one, and new
-ones, since somebody else may have had the master key, from another key that lies behind it. A new
+ones, since the master key may have been exposed, from another key that lies behind it. A new
 master key is first in a file of its own beside the old one, and takes its name when it opens what is stored.
 """
 
@@ -86,7 +86,7 @@ class StoredSeal:
         return DataKey.of(self.generation, octets)
 
     def put(self, transaction: Transaction, *, replaced: int) -> bool:
-        """Stores it in the place of the seal of that generation; whether that was there."""
+        """Store it instead of the seal of that generation, and return whether that was there."""
         return bool(transaction.execute(_REPLACE, {**self.parameters(), "replaced": replaced}).rowcount)
 
     def parameters(self) -> dict[str, object]:
@@ -225,7 +225,7 @@ class Seal:
                     if is_ours:
                         self.settle_file(row)
             return data_key
-        # Somebody else may have given the next one its name between the two looks.
+        # Another process may have given the next one its name between the two reads.
         try:
             return row.opened(self._master_key())
         except sealing.BoxInvalid:

@@ -1,6 +1,6 @@
 """Everything sealed anew under another data key, in one transaction beside running processes.
 
-A process finds the new generation with the next row that it reads, opens the new seal with the master key, and goes on. Nothing is stored
+A process finds the new generation with the next row that it reads, opens the new seal with the master key, and continues. Nothing is stored
 under a data key that was replaced: who stores a key looks at the generation in the same transaction. Nothing is sealed anew while a
 process that serves says that it would not open it (``processes``). A new master key is on the disk
 before the transaction and takes the name of the old one after it: a crash in between leaves either, and both can be opened.
@@ -26,8 +26,10 @@ _UPDATE = "UPDATE custodian_keys SET box = :box WHERE name = :name"
 
 
 def generation_of(transaction: Transaction, dialect: str, *, to_change: bool = False) -> int | None:
-    """The generation of the data key, which does not change before the transaction ends; None where there is none. Whoever changes
-    keys asks first, so that all lock in one order."""
+    """Return the generation of the data key, which does not change before the transaction ends; None where there is none.
+
+    A caller that changes keys calls this first, so that all lock in one order.
+    """
     lock = "" if dialect == "sqlite" else " FOR UPDATE" if to_change else " FOR SHARE"
     found = transaction.execute(_LOCKED + lock).fetchone()
     return None if found is None else int(found[0])

@@ -365,7 +365,7 @@ def test_it_waits_for_no_backup_and_says_so(tmp_path: Path) -> None:
 
 
 def test_new_master_key_that_is_used_is_found_under_either_name(tmp_path: Path) -> None:
-    """While a backup has the folder no one gives the key its name: every process opens it all the same, and the next rotation keeps it."""
+    """While a backup has the folder the key is not renamed: every process opens it all the same, and the next rotation keeps it."""
     old = tmp_path / "custodian.key"
 
     async def scenario() -> None:

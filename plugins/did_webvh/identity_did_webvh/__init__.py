@@ -11,8 +11,9 @@ __all__ = ["DidWebvh", "WebvhSettings", "identity_provide_did_method"]
 
 
 def build(settings: WebvhSettings, context: BuildContext) -> DidWebvh:
-    """The method. Raises ``NotConfigured`` where neither its host nor the service's own origin says who publishes the logs: it becomes a
-    part of every DID, so no one can guess it."""
+    """Build the method. Raises ``NotConfigured`` where neither its host nor the service's own origin states the publisher of the logs:
+    it becomes a part of every DID, so it must be set.
+    """
     if settings.host is not None:
         return DidWebvh(settings.location, settings.rules, context.clock)
     try:

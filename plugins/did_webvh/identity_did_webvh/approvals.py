@@ -69,7 +69,7 @@ def _require_ed25519(key: str) -> None:
 
 def required_by(said: Iterable[Any]) -> list[Witnesses | None]:
     """Return the witnesses of each entry, from the parameter ``witness`` of all entries (None if an entry has none). A
-    new list counts from the entry after it on; only one that has nobody before it counts at once."""
+    new list counts from the entry after it on; only one that follows an empty list counts at once."""
     required, guards = list[Witnesses | None](), None
     for value in said:
         listed = guards if value is None else read_witnesses(value)
@@ -171,7 +171,7 @@ def unapproved(
 
 
 def check_approval(version_id: str, proof: Mapping[str, Any]) -> str:
-    """The key that made a good ``proof`` of ``version_id``, whoever it is. Raises ``LogInvalid``."""
+    """Return the key that made a valid ``proof`` of ``version_id``. Raises ``LogInvalid``."""
     return entries.check_proof(proof, {"versionId": version_id}, {entries.signer(proof)})
 
 
@@ -230,8 +230,10 @@ def _approvers(
 
 
 def approve(witness_file: bytes | None, version_id: str, pair: Ed25519KeyPair, created: str) -> bytes:
-    """The did-witness.json with the approval of ``version_id`` by the key of ``pair``, in the place of those that this key gave before:
-    it covers them. ``created`` is an RFC 3339 time. Raises ``LogInvalid`` for a ``witness_file`` that is none."""
+    """Return the did-witness.json with the approval of ``version_id`` by the key of ``pair``, which replaces the earlier ones of this key.
+
+    ``created`` is an RFC 3339 time. Raises ``LogInvalid`` for an invalid ``witness_file``.
+    """
     key = multikey.encode_public(multikey.ED25519, pair.public)
     method = f"did:key:{key}#{key}"
     approvals = {} if witness_file is None else _read_approvals(witness_file)

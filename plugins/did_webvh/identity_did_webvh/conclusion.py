@@ -14,7 +14,7 @@ from identity_core.domain.dids.state import DidState, LogInvalid
 def concluded(before: DidState, document: DidDocument, at: datetime) -> str:
     """Return the change, derived from the documents: a rotation is one key for another, and nothing else.
 
-    Keys that are gone never come back, a grace period neither begins without a rotation nor changes, and somebody is left who
+    Keys that are gone never come back, a grace period neither begins without a rotation nor changes, and there is always a key that
     controls the DID.
     """
     evolution.check(document)

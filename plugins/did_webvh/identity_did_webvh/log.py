@@ -83,9 +83,10 @@ def parse_did(text: str) -> Did:
 def verify_entries(
     lines: Sequence[bytes], *, now: datetime | None, witness_file: bytes | None, approved: bool = True
 ) -> tuple[WebvhState, ...]:
-    """The state after each line. ``now`` refuses entries of the future (None: not asked); ``witness_file`` are the bytes of
-    ``did-witness.json``. ``approved`` False is for a witness, who looks at what nobody has approved yet. Raises ``LogInvalid`` with the
-    ``line`` in its details."""
+    """Return the state after each line. ``now`` refuses entries of the future (None: unchecked); ``witness_file`` are the bytes of
+    ``did-witness.json``. ``approved`` False is for a witness, which checks entries without an approval. Raises ``LogInvalid`` with the
+    ``line`` in its details.
+    """
     states: list[WebvhState] = []
     for place, line in enumerate(lines, start=1):
         before = states[-1] if states else None

@@ -275,7 +275,7 @@ def all_fading(body: dict[str, Any]) -> None:
 INSIDER = {
     "grace without a rotation": (1, all_fading),
     "a longer grace": (3, lambda body: methods(body)[1].update(revoked="2026-01-02T03:00:00Z")),
-    "nobody left": (1, without_authentication),
+    "without a controller": (1, without_authentication),
     "a retired key": (5, retired_key_back),
     "an expiry that changes more": (4, lambda body: body["state"].pop("alsoKnownAs")),
     "an expiry at another time": (4, lambda body: body.update(versionTime="2026-01-02T23:00:00Z")),

@@ -95,7 +95,7 @@ def spoilt(version: str) -> dict[str, tuple[dict[str, Any], tuple[int, str]]]:
             good | {"proofValue": witness_proof("2-Qm", OLD[0])["proofValue"]},
             refused,
         ),
-        "the signature of somebody else": (
+        "the signature of another witness": (
             good | {"proofValue": witness_proof(version, STRANGER)["proofValue"]},
             refused,
         ),

@@ -1,4 +1,4 @@
-"""Three generations of the log key: what slept through two of them goes on, of both methods, also where handing on was broken off."""
+"""Three generations of the log key: a DID unchanged during two of them continues, for both methods, also after an interrupted handover."""
 
 from __future__ import annotations
 

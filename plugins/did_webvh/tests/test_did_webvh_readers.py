@@ -103,7 +103,7 @@ def mutations() -> Iterator[tuple[str, list[bytes]]]:
         if place < len(LINES) - 1:
             yield f"without {place + 1}", [*LINES[:place], *LINES[place + 1 :]]
         if place < len(LINES) - 1:
-            # Everything hashed and chained anew, and signed by somebody who is not in updateKeys.
+            # Everything hashed and chained anew, and signed by a key that is not in updateKeys.
             yield f"stranger from {place + 1}", resealed(LINES, place, lambda body: None, WalletSigner("stranger"))
     again = resealed(
         [*LINES, LINES[-1]],

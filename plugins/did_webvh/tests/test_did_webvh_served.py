@@ -108,7 +108,7 @@ def test_the_entity_tag_changes_with_the_log_and_only_with_it(running: Running) 
     ("path", "status"),
     [
         (f"/dids/{OTHER_SCID}/did.jsonl", 404),
-        ("/dids/nobody/did.jsonl", 404),
+        ("/dids/absent/did.jsonl", 404),
         ("/dids/%2e%2e/did.jsonl", 404),
         ("/dids//did.jsonl", 404),
         ("/dids/%00/did.jsonl", 400),
@@ -254,7 +254,7 @@ def test_a_witnessed_log_is_published_as_far_as_it_was_approved(
         assert (same.status, same.body) == (304, b"")
         assert verify(first.body, witness_file=shown.body).did == did
 
-        # Nobody has approved of the second version yet: its readers go on with the first.
+        # The second version is not approved yet: its readers continue with the first.
         command("update", "--keys", keys, "--add-service", "more", "LinkedDomains", "https://more.example/")
         assert len(started.wire.call("GET", f"/api/v1/dids/{quote(did, safe='')}/log").body.splitlines()) == 2
         assert fetched(started, where).body == first.body

@@ -134,7 +134,7 @@ def test_a_log_of_before_pre_rotation_takes_other_witnesses() -> None:
 
 BAD: dict[str, tuple[SetWitnesses, ...]] = {
     "a threshold that cannot be met": (wish(NEW, 3),),
-    "a threshold of nobody": (wish(NEW, 0),),
+    "a threshold of zero": (wish(NEW, 0),),
     "a witness twice": (wish([NEW[0], NEW[0]]),),
     "no did:key": (SetWitnesses(WitnessList(1, ("did:web:hana.example",))),),
     "a bare key": (SetWitnesses(WitnessList(1, (names(NEW)[0].removeprefix("did:key:"),))),),
@@ -179,7 +179,7 @@ WRITTEN: dict[str, Callable[[dict[str, Any]], object]] = {
     "threshold as text": said(LIST | {"threshold": "1"}),
     "threshold true": said(LIST | {"threshold": True}),
     "no threshold": said({"witnesses": LIST["witnesses"]}),
-    "nobody": said({"threshold": 1, "witnesses": []}),
+    "an empty list": said({"threshold": 1, "witnesses": []}),
     "null": said(None),
     "a list": said([]),
     "twice": said(LIST | {"witnesses": [{"id": names(NEW)[0]}] * 2}),

@@ -73,7 +73,7 @@ def new_plugin(kind: str, name: str, into: Path) -> Path:
 
 def _check_name(kind: str, name: str) -> None:
     from identity_core.cli import main
-    from identity_core.extension.order import RESERVED
+    from identity_core.extension.choice import RESERVED
     from identity_core.settings.tree import Plugins
 
     # A method name has no hyphen (DID Core §3.1), and tables begin with the name of an extension.

@@ -292,7 +292,7 @@ class SignsForAnyHolder(Keeps):
     """Checks commitments against nothing: what it signs was made for another request."""
 
     async def sign_bbs_blind(self, name, messages, commitment, request):
-        own = self.secrets.commit("somebody", "else", request)
+        own = self.secrets.commit("another", "else", request)
         return await super().sign_bbs_blind(name, messages, own, request)
 
 

@@ -12,7 +12,7 @@ from identity_kit.conformance.extension import ExtensionConformance
 
 from identity_core.extension.compose import CompositionError
 from identity_core.extension.declaration import Contribution, Extension, Kernel
-from identity_core.plugin.provider import PluginError
+from identity_core.plugin.sockets import PluginError
 
 
 @contextlib.asynccontextmanager

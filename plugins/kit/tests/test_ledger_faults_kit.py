@@ -91,7 +91,7 @@ class Sound:
 
 
 class HoldsItsLockWhileItWaits(Sound):
-    """No one else gets the lock before the event loop has come round."""
+    """The lock stays held until the event loop has come round."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -146,8 +146,8 @@ class LocksNothing(Sound):
         lines = self.read()
         if sum(line.did == did for line in lines) != expected_version:
             raise VersionConflict
-        # The first has read and waits for the other: no chance decides whether they meet. Not an await, so no one
-        # of this process comes in between.
+        # The first has read and waits for the other: chance does not decide whether they meet. Not an await, so that no other task
+        # of this process runs in between.
         (self.folder / f"read-{os.getpid()}").touch()
         until = time.monotonic() + self.patience_seconds
         while len([*self.folder.glob("read-*")]) < 2 and time.monotonic() < until:
@@ -182,7 +182,7 @@ class LeaksItsError(Sound):
 
 
 class SaysNotRecordedOfWhatIs(Sound):
-    """The commit is through, its answer lost, and no one has looked it up."""
+    """The commit is done, its answer lost, and the outcome was not looked up."""
 
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
         receipt = await super().append(did, entry, expected_version=expected_version)

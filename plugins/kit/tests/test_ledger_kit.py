@@ -59,7 +59,7 @@ class ConflictTakesItsGroup(Sound):
 
 
 class ChecksThenWaits(Sound):
-    """The check and the write are two steps, and somebody gets in between."""
+    """The check and the write are two steps, and another writer comes in between."""
 
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
         if len(self._of_did.get(did, [])) != expected_version:

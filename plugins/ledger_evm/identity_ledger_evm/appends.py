@@ -1,7 +1,7 @@
-"""Appends that somebody waits for: from *waiting* by *sent* to *recorded*, *refused* or *failed*.
+"""Appends that a caller waits for: from *waiting* by *sent* to *recorded*, *refused* or *failed*.
 
-A row lives as long as its caller looks at it. One that still waits when its time is up is withdrawn, and was certainly not
-recorded; of one that was sent no one knows before the chain has decided.
+A row lives as long as its caller waits for it. A row that still waits when its time is up is withdrawn, and was certainly not recorded.
+The outcome of a sent one is unknown before the chain has decided.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def forget(transaction: Transaction, number: int) -> None:
 
 
 def expire(transaction: Transaction, now: int) -> None:
-    """Ends the rows that no one looks at any more."""
+    """End the rows without a waiting caller."""
     transaction.execute(_EXPIRE, {"now": now})
 
 

@@ -106,9 +106,9 @@ class Dispatcher:
         return one.id in self._memory.cheap or (holds_up_the_others and waited)
 
     async def _move(self, one: Outgoing, head: Block) -> None:
-        """Somebody else with the same key took the nonce, for good: the same call goes with another one."""
+        """Send the same call with another nonce: another process with the same key has used this one for good."""
         attempts = await self._station.database.read(lambda transaction: outgoing.attempts(transaction, one.id))
-        # Asked after the count of nonces, so that a block that came in between is not taken for somebody else's.
+        # Requested after the count of nonces, so that a block that came in between is not taken for another process's.
         if any([await self._chain.mined(attempt.hash) for attempt in attempts]):
             return
         self._memory.nonce = (0, -LASTING_SECONDS)
@@ -134,7 +134,7 @@ class Dispatcher:
         await self._station.write(lambda transaction: outgoing.sign_again(transaction, one.id, head.number, attempt))
 
     async def _fill_gap(self, lowest: int, head: Block) -> None:
-        """A nonce that the chain waits for and no one has: what used it was undone. An empty transaction takes its place."""
+        """Fill a nonce that the chain waits for: what used it was undone. An empty transaction takes its place."""
         due = await self._chain.nonce(self._sender.address)
         looks = self._memory.gap[1] + 1 if self._memory.gap[0] == due < lowest else 0
         self._memory.gap = (due, looks)
@@ -236,7 +236,7 @@ class Dispatcher:
         try:
             number = await self._station.write(job)
         except (appends.Withdrawn, ConstraintViolated):
-            # Somebody no longer wants it, or the nonce is in use: the next look sees that.
+            # The caller no longer waits, or the nonce is in use: the next check sees that.
             return False
         await self._send(number, attempt, head)
         return True

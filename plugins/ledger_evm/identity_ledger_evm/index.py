@@ -140,8 +140,9 @@ def version(transaction: Transaction, did: str) -> int:
 
 
 def recorded_by(transaction: Transaction, item: Item, transaction_id: int) -> int | None:
-    """The sequence of this entry, if it was recorded by any signature of this transaction of ours. The same bytes may have
-    been recorded by somebody else, who then has the receipt."""
+    """Return the sequence of this entry, if it was recorded by any signature of this transaction of ours. The same bytes may have
+    been recorded by another process, which then has the receipt.
+    """
     row = {"did": item.did, "version": item.expected + 1, "transaction": transaction_id}
     found = transaction.execute(_BY_TRANSACTION, row).fetchone()
     return found[0] if found is not None and bytes(found[1]) == item.entry else None

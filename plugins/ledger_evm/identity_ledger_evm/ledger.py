@@ -1,8 +1,8 @@
 """The ledger ``evm``: appends and anchors go into tables, one worker takes them to the chain, reads come from the index.
 
 An append returns when the index has its entry. When its time is up before that, there are two cases: it was still waiting and
-is withdrawn, or it was sent and no one knows; then the error carries the transaction hash, and ``find_transaction`` tells
-what became of it.
+is withdrawn, or it was sent and its outcome is unknown; then the error carries the transaction hash, and ``find_transaction`` returns
+the outcome.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class EvmLedger:
                     if found is not None:
                         return _require_recorded(did, found)
         except asyncio.CancelledError:
-            # Queued at once, and no one is left to wait for it: an append that no one wants is not sent.
+            # Queued at once, and the caller no longer waits: an append without a caller is not sent.
             self._database.write(lambda transaction: appends.withdraw(transaction, number), durable=False)
             raise
         finally:
@@ -100,7 +100,7 @@ class EvmLedger:
         return await self._give_up(number, item)
 
     async def _give_up(self, number: int, item: Item) -> Receipt:
-        """Takes it back or raises ``LedgerUnavailable`` for what no one knows, unless it was decided at the last moment."""
+        """Withdraw it, or raise ``LedgerUnavailable`` for an unknown outcome, unless it was decided at the last moment."""
         details: dict[str, JsonValue] = {"did": item.did}
         if self._station.trouble:
             details["reason"] = self._station.trouble
@@ -150,7 +150,7 @@ class EvmLedger:
         return await self._read(lambda transaction: outgoing.by_hash(transaction, transaction_hash))
 
     async def close(self) -> None:
-        """Ends the worker and closes the database; what is open goes on with the next start. A second time is no error."""
+        """End the worker and close the database; open appends continue with the next start. A second call is no error."""
         if not self._closed:
             self._closed = True
             await self._worker.stop()

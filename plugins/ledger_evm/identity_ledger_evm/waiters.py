@@ -27,7 +27,7 @@ class Waiters:
         return future
 
     def leave(self, number: int) -> None:
-        """No one waits any more."""
+        """Remove the last waiter of an append."""
         self._expected.pop(number, None)
 
     async def tell(self, look: int, trouble: str) -> None:

@@ -35,7 +35,7 @@ OR EXISTS (SELECT 1 FROM evm_transactions WHERE state IN ('submitted', 'mined'))
 
 
 class NeverRead(Exception):
-    """Nothing is known of the chain: an empty ledger would be told in the place of one that may have entries."""
+    """The chain was never read: an empty ledger would be reported instead of one that may have entries."""
 
 
 class Worker:

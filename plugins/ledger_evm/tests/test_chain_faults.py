@@ -42,7 +42,7 @@ async def pooled(site: Any, count: int) -> dict[int, Any]:
 
 
 def mining(site: Any, look: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
-    """Looks while time goes on: a block for every few looks."""
+    """Return a check that mines a block for every few calls."""
 
     async def looked() -> T:
         await asyncio.sleep(0.1)

@@ -29,7 +29,7 @@ ROOT = b"\5" * 32
 
 @pytest.fixture
 def liar(site: Any) -> Iterator[Liar]:
-    """The site's node, with somebody before it."""
+    """Yield a proxy before the site's node that can lie."""
     made = Liar(site.server.url)
     with made.serving():
         site.settings = replace(site.settings, rpc_url=made.url)
@@ -200,7 +200,7 @@ def test_a_receipt_of_another_transaction_is_not_believed(site: Any, liar: Liar)
         return json.dumps({**answer, "result": {**answer["result"], "transactionHash": "0x" + "ab" * 32}}).encode()
 
     async def scenario() -> None:
-        # Time enough to send it; that it is mined no one learns.
+        # Time enough to send it; its mining stays unknown.
         ledger = site.open(append_seconds=3.0)
         with liar.telling(lie), pytest.raises(LedgerUnavailable, match="not confirmed yet") as caught:
             await ledger.append(DID, b"1", expected_version=0)

@@ -66,7 +66,7 @@ class AgentKey:
 
     @classmethod
     def read(cls, did: str, path: Path) -> AgentKey:
-        """From a file with the secret multikey (``z3u2…``) that no one but its owner may read. Raises ``NotSetUp``."""
+        """Read the key from a file with the secret multikey (``z3u2…``) that only its owner may read. Raises ``NotSetUp``."""
         try:
             if os.name == "posix" and path.stat().st_mode & OTHERS:
                 raise NotSetUp(f"{path} may be read by others than its owner: chmod 600 it.")

@@ -143,7 +143,7 @@ def test_refusal_names_its_reason_and_leaves_the_token(people: People) -> None:
     assert scene.proofs() == 1
 
 
-NOBODY: dict[str, Callable[[Scene], Headers]] = {
+REFUSED: dict[str, Callable[[Scene], Headers]] = {
     "no token": lambda scene: {},
     "an API key": lambda scene: {"X-API-Key": scene.target.stranger.api_key},
     "an API key as a bearer token": lambda scene: bearer(scene.target.stranger.api_key),
@@ -156,9 +156,9 @@ NOBODY: dict[str, Callable[[Scene], Headers]] = {
 }
 
 
-@pytest.mark.parametrize("name", NOBODY)
+@pytest.mark.parametrize("name", REFUSED)
 def test_nobody_gets_in_but_by_a_token_for_this_place(scene: Scene, name: str) -> None:
-    headers = NOBODY[name](scene)
+    headers = REFUSED[name](scene)
     answer = call(scene.target.wire, message(), headers)
     assert answer.outcome[0] == 401, answer.body
     metadata = f'resource_metadata="{scene.target.wire.url}/.well-known/oauth-protected-resource/mcp"'

@@ -1,8 +1,8 @@
 """``/oauth/authorize`` and the grant of its code: a holder lets a client read in her name (RFC 6749 §4.1, 7636, 8707, 9207, 9700).
 
-GET shows her the request, POST takes her signature and answers where the browser goes. A refusal is shown as well,
-and only she goes on to the client: anybody can register a redirection URI, so that sending her there unasked would make of this address
-an open redirector (RFC 9700 §4.11.2).
+GET shows her the request, POST takes her signature and returns the next URL of the browser. A refusal is shown as well, and only she
+continues to the client: any client can register a redirection URI, so that an automatic redirect would make this address an open
+redirector (RFC 9700 §4.11.2).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class AuthorizationEndpoint:
         return answer
 
     async def received(self, octets: bytes) -> ReceivedAuthorization:
-        """The request of a query or form. Raises ``InvalidRequest``, for which nobody is sent anywhere."""
+        """Return the request of a query or form. Raises ``InvalidRequest``, after which there is no redirect."""
         said = {name: value for name, value in form_members(octets).items() if name in PARAMETERS}
         for name in ("client_id", "redirect_uri"):
             if name not in said:
@@ -128,7 +128,7 @@ class AuthorizationEndpoint:
             raise OauthRefusal("invalid_request", "response_mode is query.", {"supported": ["query"]})
         if said.get("state") != received.state:
             raise OauthRefusal("invalid_request", "state is no printable ASCII, or too long.", {})
-        # Without a method RFC 7636 §4.3 means plain, which protects from nobody who sees the request.
+        # Without a method RFC 7636 §4.3 means plain, which gives no protection if the request is visible.
         if said.get("code_challenge_method") != S256 or not is_challenge(said.get("code_challenge", "")):
             raise OauthRefusal("invalid_request", "PKCE is needed: a code_challenge of S256.", {"supported": [S256]})
         audience = self.token.audience(said.get("resource"))

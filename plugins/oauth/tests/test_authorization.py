@@ -101,8 +101,8 @@ async def test_a_token_without_scopes_is_none_of_a_client(desk: Desk) -> None:
     await refused(desk, await desk.forge(claims=bare))
     await refused(desk, await desk.forge(claims=claims | {"act": {"sub": str(shop.holder)}}))
     await refused(desk, await desk.forge(claims={name: value for name, value in claims.items() if name != "act"}))
-    for nobody in ("key:x", "did:ids:QmNobody"):
-        forged = claims | {"client_id": nobody, "act": {"sub": nobody}}
+    for unknown in ("key:x", "did:ids:QmAbsent"):
+        forged = claims | {"client_id": unknown, "act": {"sub": unknown}}
         await refused(desk, await desk.forge(claims=forged))
 
 

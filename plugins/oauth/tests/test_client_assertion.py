@@ -1,4 +1,4 @@
-"""The rules of client assertions, at their edges; the signature is somebody else's to check."""
+"""The rules of client assertions, at their limits; the signature is checked elsewhere."""
 
 from __future__ import annotations
 

@@ -16,9 +16,8 @@ from identity_wallets.extension import identity_extend as wallets
 
 from identity_codec import multikey
 from identity_codec.sealing import derive_key
-from identity_core.extension.choice import choose_extensions
+from identity_core.extension.choice import choose_extensions, in_order
 from identity_core.extension.opening import OpenKernel
-from identity_core.extension.order import in_order
 from identity_core.plugin.load import PluginSource
 from identity_core.settings import SettingsError, load
 

@@ -1,5 +1,5 @@
-"""The authorization code flow by raw octets: nobody gets a code without the holder's signature over that very request, nobody a token
-without the client, redirection URI, verifier and resource of the code, and nobody is sent anywhere unasked.
+"""The authorization code flow by raw bytes: no code without the holder's signature over that very request, no token without the client,
+redirection URI, verifier and resource of the code, and no redirect without a request.
 
 RFC 6749 §4.1 and §10, RFC 7636, RFC 8252 §7.3, RFC 8707, RFC 9207, RFC 9700.
 """
@@ -264,7 +264,7 @@ def test_code_is_bound_to_client_uri_verifier_and_resource(
     for change, expected in wrong:
         how = {"code": code} | change
         assert refusal(flow.redeemed(how.pop("code"), **how)) == expected, change
-    # Nobody has spent it.
+    # The code is unused.
     assert flow.redeemed(code).status == 200
 
 

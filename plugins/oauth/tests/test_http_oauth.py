@@ -1,4 +1,4 @@
-"""``/oauth/token`` by raw octets: nobody gets a token without a fresh assertion that a current key of the DID has signed.
+"""``/oauth/token`` by raw bytes: no token without a fresh assertion that a current key of the DID has signed.
 
 RFC 6749 §5.2, RFC 7523 §3, draft-ietf-oauth-rfc7523bis, RFC 8707 §2.
 """

@@ -23,7 +23,7 @@ import identity_custodian_sealed
 import pytest
 from nacl.signing import SigningKey
 
-from identity_core.plugin.provider import BuildContext
+from identity_core.plugin.sockets import BuildContext
 from tests.attack.conftest import Target
 from tests.attack.stranger import LEAVE, PREFIX, Answer, Holder, at_once, base64url, header, public, recovery_body
 
@@ -153,7 +153,7 @@ HOSTILE: dict[str, Change] = {
     "number as subject": lambda head, said: (head, said | {"sub": 5}),
     "a made-up actor": lambda head, said: (head, said | {"act": {"sub": "key:admin"}}),
     "a made-up key": lambda head, said: (head, said | {"client_id": "key:admin", "sub": "key:admin"}),
-    "a key of somebody else": lambda head, said: (
+    "a key of another client": lambda head, said: (
         head,
         said | {"key": "z6MkehRgf7yJbgaGfYsdoAsKdBPE3dj2CYhowQdcjqSJgvVd"},
     ),

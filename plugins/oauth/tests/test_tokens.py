@@ -33,7 +33,7 @@ from identity_core.domain.dids.changes import Authorization
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import generate
 from identity_core.errors import AuthFailed, AuthRequired, DidDeactivated, DidNotFound, Forbidden, InvalidRequest
-from identity_core.plugin.provider import BuildContext
+from identity_core.plugin.sockets import BuildContext
 from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateApiKey, AuthenticateBearer
 from identity_core.use_cases.record import Record
 from identity_core.wire import DeactivateDidRequest
@@ -48,7 +48,7 @@ def wish_for(scopes: frozenset[str] | None, subject: Did | None) -> IssueTokenRe
     return IssueTokenRequest(scope=scope, subject=UNSET if subject is None else str(subject))
 
 
-NOBODY = Did.parse("did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS")
+ABSENT = Did.parse("did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS")
 
 
 class OneStore:
@@ -277,7 +277,7 @@ async def test_an_operator_acts_for_nobody_else(desk: Desk) -> None:
         with pytest.raises(Forbidden):
             await desk.of_key(key, wish)
     with pytest.raises(DidNotFound):
-        await desk.of_key(desk.operator(), wish_for(None, NOBODY))
+        await desk.of_key(desk.operator(), wish_for(None, ABSENT))
 
 
 @on_desk
@@ -369,7 +369,7 @@ async def test_plugins_are_asked_about_tokens_of_others_only(desk: Desk) -> None
     assert desk.asked == [foreign, "no token at all"]
     desk.foreign = Caller(subject=did)
     assert await desk.bearer("theirs") == desk.foreign
-    for subject in (NOBODY, Did.parse("did:ids:of-no-form"), Did.parse("did:web:elsewhere.example")):
+    for subject in (ABSENT, Did.parse("did:ids:of-no-form"), Did.parse("did:web:elsewhere.example")):
         desk.foreign = Caller(subject=subject)
         await refused(desk, "theirs")
 
@@ -432,9 +432,9 @@ async def test_a_good_signature_does_not_help_bad_claims(desk: Desk) -> None:
         {"key": "AAAA"},
         {"key": token.seal_key(os.urandom(32), "ab" * 32, claims["jti"], random=os.urandom)},
         {"jti": "another"},
-        {"sub": "key:somebody"},
-        {"sub": str(NOBODY)},
-        {"client_id": str(NOBODY), "sub": str(NOBODY)},
+        {"sub": "key:another"},
+        {"sub": str(ABSENT)},
+        {"client_id": str(ABSENT), "sub": str(ABSENT)},
         {"client_id": "did:", "sub": "did:"},
         {"surprise": 1},
     ):

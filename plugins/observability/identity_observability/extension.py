@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator
 from identity_core import __version__
 from identity_core.extension.declaration import Contribution, Extension, Kernel, RenderedMetrics
 from identity_core.plugin import hookimpl
+from identity_core.plugin.border import Tracing
 from identity_core.settings import Settings
-from identity_core.tracing import Tracing
 from identity_core.use_cases.service import Dependencies
 from identity_observability.wire import DOCUMENT
 
@@ -22,6 +22,7 @@ from identity_observability.wire import DOCUMENT
 async def open_observability(kernel: Kernel) -> AsyncIterator[Contribution]:
     """Open the extension."""
     from identity_observability.handlers import MetricsHandlers
+    from identity_observability.kernel_gauges import kernel_gauges
     from identity_observability.metrics import Metrics, copy_repeatedly
     from identity_observability.process import build_info, disk_gauges, process_gauges
 
@@ -34,7 +35,7 @@ async def open_observability(kernel: Kernel) -> AsyncIterator[Contribution]:
         yield Contribution(
             handlers=(handlers,),
             observers=(metrics.observe_request,),
-            gauges=(*process_gauges(), *disk_gauges(kernel.settings.data_dir)),
+            gauges=(*kernel_gauges(kernel), *process_gauges(), *disk_gauges(kernel.settings.data_dir)),
             services={RenderedMetrics: metrics},
         )
     finally:

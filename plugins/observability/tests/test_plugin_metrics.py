@@ -3,9 +3,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from identity_observability.kernel_gauges import limiter_gauges, plugin_gauges
 from identity_observability.metrics import Metrics
 
-from identity_core.api.access_log import limiter_gauges, plugin_gauges
 from identity_core.extension.declaration import Gauge
 from identity_core.plugin.choose import InUse
 from identity_core.plugin.processes.pool import WorkerTable
@@ -64,7 +64,7 @@ def test_gauge_that_is_added_later_is_rendered() -> None:
 WORKER = """
 import os, sys
 os.environ["PROMETHEUS_MULTIPROC_DIR"] = sys.argv[1]
-from identity_core.api.access_log import plugin_gauges
+from identity_observability.kernel_gauges import plugin_gauges
 from identity_observability.metrics import Metrics
 from identity_core.plugin.choose import InUse
 from identity_core.plugin.sockets import LEDGER

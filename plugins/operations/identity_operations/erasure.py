@@ -79,8 +79,10 @@ class EraseHolder:
 
 @value_class
 class EraseRecords:
-    """For the holder, and for an API key that may act for the one that it names. Raises ``InvalidRequest`` for a kind that is none, or a
-    key that names nobody; ``InvalidDid``, ``Forbidden``."""
+    """Erase records for the holder, or for an API key that may act for the holder that it names.
+
+    Raises ``InvalidRequest`` for an unknown kind, or a key that names no holder; ``InvalidDid``, ``Forbidden``.
+    """
 
     reader: DidReader
     erase: EraseHolder

@@ -6,8 +6,15 @@ import contextlib
 from collections.abc import AsyncIterator, Iterator
 
 from identity_core.database import Database
-from identity_core.extension.declaration import Contribution, Extension, Kernel
-from identity_core.extension.installation import Diagnosis, InstallationCheck, RowRule, warn
+from identity_core.extension.declaration import (
+    Contribution,
+    Diagnosis,
+    Extension,
+    InstallationCheck,
+    Kernel,
+    RowRule,
+    warn,
+)
 from identity_core.plugin import hookimpl
 from identity_core.ports.retention import RetentionRule
 from identity_core.settings import Settings

@@ -183,7 +183,7 @@ def test_other_custodian_of_secrets_stops_restore(identity: Commands, backup: Pa
 
 
 def remade(backup: Path, key: Path, change: Callable[[Path], None]) -> None:
-    """The backup again with other content, by somebody who has the operator's key and writes the manifest himself."""
+    """Make the backup again with other content and another manifest, with the operator's key."""
     operator, folder = OperatorKey(key.read_bytes(), is_passphrase=False), backup.parent / "remade"
     folder.mkdir()
     with backup.open("rb") as file:
@@ -320,7 +320,7 @@ def test_a_place_that_cannot_be_written_is_told(
 
 
 def test_a_server_is_backed_up_by_its_own_tools(identity: Commands, key: Path, tmp_path: Path) -> None:
-    url = "postgresql://somebody:secret@127.0.0.1:1/identity"
+    url = "postgresql://anyone:secret@127.0.0.1:1/identity"
     result = identity("backup", "create", tmp_path / "x", "--key-file", key, "--database-url", url)
     assert result.exit_code == 1
     assert "no backup was made" in result.stdout

@@ -12,8 +12,7 @@ import httpx
 import pytest
 
 from identity_core.bootstrap import open_installation
-from identity_core.extension.choice import choose_extensions
-from identity_core.extension.order import in_order
+from identity_core.extension.choice import choose_extensions, in_order
 from identity_core.plugin.load import PluginSource
 from identity_core.settings import Settings, SettingsError, StartError, load
 from plugins.operations.tests import notes

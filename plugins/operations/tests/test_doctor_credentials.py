@@ -23,7 +23,7 @@ from identity_kit.conformance.custodian_holders import REQUEST
 from identity_core.bootstrap import SystemClock
 from identity_core.domain.credentials.credential import Binding, CredentialStatus
 from identity_core.domain.dids.did import Did
-from identity_core.extension.installation import Diagnosis
+from identity_core.extension.declaration import Diagnosis
 from identity_core.plugin import BuildContext
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.retention import ERASED_HOLDER

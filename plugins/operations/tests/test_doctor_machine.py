@@ -103,7 +103,7 @@ def test_a_service_that_runs_is_known(server: LocalServer) -> None:
 
 
 @contextmanager
-def someone(listening: socket.socket, answer: bytes) -> Iterator[None]:
+def answering(listening: socket.socket, answer: bytes) -> Iterator[None]:
     """One connection is answered so, whatever is asked."""
 
     def run() -> None:
@@ -124,7 +124,7 @@ def test_somebody_else_at_the_port_is_told(tmp_path: Path, answer: bytes) -> Non
         listening.bind(("127.0.0.1", 0))
         settings = settings_of(tmp_path, **{"server.port": listening.getsockname()[1]})
         listening.listen()
-        with someone(listening, answer):
+        with answering(listening, answer):
             found = only(doctor_machine.listener(settings))
         assert (found.state, "something else" in found.says) == ("warn", True)
         assert "server.port" in found.remedy
@@ -136,7 +136,7 @@ def test_a_unix_socket_is_looked_at_too(tmp_path: Path) -> None:
     path = tmp_path / "identity.sock"
     settings = settings_of(tmp_path, **{"server.unix_socket": path})
     assert only(doctor_machine.listener(settings)).state == "ok"
-    with listening_at(settings.server) as listening, someone(listening.socket, b"hello"):
+    with listening_at(settings.server) as listening, answering(listening.socket, b"hello"):
         assert only(doctor_machine.listener(settings)).state == "warn"
 
 

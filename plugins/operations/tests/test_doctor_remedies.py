@@ -11,7 +11,7 @@ import pytest
 from identity_operations.commands.doctor import CHECKS
 from identity_transparency.extension import identity_extend
 
-from identity_core.extension.installation import Diagnosis, stopped
+from identity_core.extension.declaration import Diagnosis, stopped
 from identity_core.settings import StartError, load
 
 LOOKS = {check.name: (check.run, check.remedy) for check in (*CHECKS, *identity_extend().checks)}

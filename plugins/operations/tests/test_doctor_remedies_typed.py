@@ -22,7 +22,7 @@ from identity_operations.checks import database as doctor_database
 
 from identity_bbs import bls12381
 from identity_codec import ed25519
-from identity_core.extension.installation import Diagnosis
+from identity_core.extension.declaration import Diagnosis
 from identity_core.store import migrations
 from identity_tlog.note import WITNESS, VerifierKey
 from plugins.operations.tests.test_doctor_remedies import examined

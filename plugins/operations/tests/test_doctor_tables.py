@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from identity_operations.checks import database as doctor_database
 
-from identity_core.extension.installation import Diagnosis
+from identity_core.extension.declaration import Diagnosis
 from identity_core.settings import Settings, load
 from identity_core.store import Store
 from plugins.operations.tests.test_doctor_storage import sums

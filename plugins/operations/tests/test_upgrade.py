@@ -24,7 +24,7 @@ from identity_operations.upgrade import apply as upgrade_module
 
 from identity_core.database import look_at, migrations
 from identity_core.database.files import FileLock
-from identity_core.extension.installation import Diagnosis
+from identity_core.extension.declaration import Diagnosis
 from identity_core.settings import load
 from identity_core.store import Store
 from identity_core.store import migrations as steps_of_store
@@ -228,7 +228,8 @@ def test_the_store_of_every_step_is_brought_up(older: Path, number: int, monkeyp
 
 
 def test_steps_only_add() -> None:
-    """The version before goes on while replicas are replaced. Steps to 12 are of before there was a version to go on. SQLite changes no
+    """The version before continues while replicas are replaced. Steps to 12 are of before there was a version to continue. SQLite changes
+    no
     key of a table: what is written anew there has its name again, and its columns (``tests/unit/store/test_schema.py``)."""
     written_anew = re.compile(r"\bDROP TABLE (\w+);\s+ALTER TABLE \1_by_sequence RENAME TO \1;")
     takes_away = re.compile(r"\b(DROP\s+(TABLE|COLUMN)|RENAME|ALTER\s+COLUMN|DELETE\s+FROM)\b", re.IGNORECASE)
@@ -247,7 +248,7 @@ import asyncio, json, os, shutil, sys
 from pathlib import Path
 import identity_core
 from identity_operations.upgrade import steps
-from identity_core.bootstrap.read_only import pending_steps
+from identity_transparency.read_only import pending_steps
 from identity_operations.upgrade.steps import bring_up
 from identity_core.database.files import FileLock
 from identity_core.settings import load

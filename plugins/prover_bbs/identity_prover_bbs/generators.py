@@ -37,6 +37,7 @@ class CommitmentGenerators:
     width: ClassVar[int]
     least: ClassVar[int]
     most: ClassVar[int]
+    unit: ClassVar[str]
     tag: ClassVar[bytes]
 
     def __init__(self, curve: Curve) -> None:
@@ -69,7 +70,7 @@ class CommitmentGenerators:
 
     def _shelves_for(self, count: int) -> tuple[Shelf, ...]:
         if not self.least <= count <= self.most:
-            raise ValueError(f"an argument has {self.least} to {self.most} digits")
+            raise ValueError(f"an argument has {self.least} to {self.most} {self.unit}")
         wanted = -(-count // self.width)
         shelves = self._shelves
         if len(shelves) < wanted:
@@ -96,6 +97,7 @@ class Generators(CommitmentGenerators):
     width = 33
     least = 1
     most = MAX_DIGITS
+    unit = "digits"
     tag = labels.GENERATOR_DST
 
     def commit_masks(self, scalars: Sequence[int], blinding: int) -> G1:

@@ -2,7 +2,7 @@
 
 How far the chain reaches is in ``audit_head``, with a tag that only the service can make (``RowMac``). A line is chained to that head
 and not to the last line: if the end is cut off, a gap stays. If the head is not ours, or lines stand behind it that it does not know, the
-chain goes on behind the last line, and the head stays as it is until an operator has the log keyed anew. Lines that are past their time
+chain continues behind the last line, and the head stays as it is until an operator has the log keyed anew. Lines that are past their time
 are cut off in front: the cut has a tag as the head has, hides them at once, and lets them be deleted a few at a time.
 """
 

@@ -2,8 +2,8 @@
 
 ``link`` is SHA-256 over a tag, the link before and the line; the line holds its own number. An edited, removed, inserted or swapped
 line breaks it. Anyone who can rewrite the whole log can rewrite the chain, or cut off its end; so the log keeps a head with a tag (a MAC)
-beside it, which says where the chain ends and how it came there. A head that is missing, that somebody else made or that says
-otherwise shows that. What is left is a log that was put back as a whole, its old head with it: that is found only by comparing
+beside it, which says where the chain ends and how it came there. A head that is missing, forged or in conflict with the lines shows
+that. What is left is a log that was put back as a whole, its old head with it: that is found only by comparing
 with a head that was remembered elsewhere.
 
 Lines that are past their time go from the front. The *cut* is the number and the link of the last of them: it has a tag like the head's,

@@ -47,7 +47,7 @@ class TimelineEntry:
 @value_class
 class Verification:
     """One verification. ``caller`` is ``Caller.identity``; ``verifier`` its DID or ``fingerprint`` that of its key. ``holder`` is set only
-    where the proof is one that is kept here, byte by octet: what a stranger's proof says of itself names no one. ``attribute`` and
+    where the proof is one that is stored here, byte by byte: a stranger's proof names no holder. ``attribute`` and
     ``predicate_type`` are None for a proof of several predicates, or one that cannot be read. ``codes`` say why it was not verified; of a
     verified one they are the parts of ``BOUND`` that were compared, of which older rows have none."""
 

@@ -65,7 +65,7 @@ class TimelineEvent(StoreModel, table=True):
 
 
 class VerificationTable(StoreModel, table=True):
-    """One verification by somebody known; see ``queries.py``. ``codes`` is a JSON array. No value stands here."""
+    """One verification by an authenticated caller; see ``queries.py``. ``codes`` is a JSON array. No value stands here."""
 
     __tablename__ = "verifications"
     __table_args__ = (Index(None, "caller", "id"), Index(None, "verifier", "id"), Index(None, "holder", "id"))

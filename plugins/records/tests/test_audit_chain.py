@@ -1,4 +1,4 @@
-"""How far the service itself has followed the audit log, and what it says of one that somebody changed."""
+"""How far the service itself has followed the audit log, and its report of a changed one."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def another_hash(database: Database) -> None:
 
 def another_first_line(database: Database) -> None:
     (line,) = database.sql("SELECT line FROM audit_lines ORDER BY sequence LIMIT 1")[0]
-    changed = json.dumps(json.loads(line) | {"caller": "key:nobody"}, separators=(",", ":")).encode()
+    changed = json.dumps(json.loads(line) | {"caller": "key:absent"}, separators=(",", ":")).encode()
     database.sql("UPDATE audit_lines SET line = ? WHERE sequence = ?", changed, first(database))
 
 

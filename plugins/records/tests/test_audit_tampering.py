@@ -46,7 +46,7 @@ def write_anew(database: Database) -> None:
     for sequence, line in rows:
         text = bytes(line)
         if sequence == rows[-3][0]:
-            text = json.dumps(json.loads(text) | {"caller": "key:nobody"}, separators=(",", ":")).encode()
+            text = json.dumps(json.loads(text) | {"caller": "key:absent"}, separators=(",", ":")).encode()
         previous = hashlib.sha256(TAG + previous + text).digest()
         database.sql("UPDATE audit_lines SET line = ?, link = ? WHERE sequence = ?", text, previous, sequence)
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from identity_codec import times
 from identity_core.database import DatabaseError
-from identity_core.extension.installation import Diagnosis, ok, warn
+from identity_core.extension.declaration import Diagnosis, ok, warn
 from identity_core.settings import Settings
 from identity_tlog.note import Checkpoint, Note
 from identity_tlog.policy import WitnessPolicy, label

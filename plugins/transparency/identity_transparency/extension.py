@@ -11,8 +11,7 @@ from identity_core.bootstrap.ports import store_beside
 from identity_core.bootstrap.probes import degraded_by
 from identity_core.cache import BoundedCache
 from identity_core.database import Database
-from identity_core.extension.declaration import Contribution, Extension, Gauge, Kernel
-from identity_core.extension.installation import InstallationCheck
+from identity_core.extension.declaration import Contribution, Extension, Gauge, InstallationCheck, Kernel
 from identity_core.plugin import hookimpl
 from identity_core.settings import Settings
 from identity_core.store.documents import Documents

@@ -11,8 +11,7 @@ from identity_records.audit import audit_of
 from identity_records.chain import require_line
 
 from identity_codec.values import value_class
-from identity_core.bootstrap.ports import SystemClock
-from identity_core.bootstrap.storage import told_at_start
+from identity_core.bootstrap.ports import SystemClock, told_at_start
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
@@ -89,8 +88,10 @@ class CheckpointGuard(RollbackGuard):
 async def accept_rollback(
     settings: Settings, agreed: Callable[[Rollback], bool], *, new_origin: str | None = None
 ) -> Rollback:
-    """Goes on from the databases as they are, if ``agreed``; with ``new_origin`` the log has that name from then on. The service must not
-    run. Raises ``StartError``."""
+    """Continue from the databases as they are, if ``agreed``; with ``new_origin`` the log has that name from then on.
+
+    The service must not run. Raises ``StartError``.
+    """
     if new_origin is not None:
         check_new_origin(settings, new_origin)
     with told_at_start(settings):

@@ -9,14 +9,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from identity_core.bootstrap.ports import SystemClock, log, origin_of, store_beside
-from identity_core.bootstrap.storage import PUT_BACK
+from identity_codec.values import value_class
+from identity_core.bootstrap.ports import PUT_BACK, SystemClock, log, origin_of, store_beside
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import NAME_OF_LOG, Settings, StartError
 from identity_core.store import Store
 from identity_core.use_cases.dids.head_check import HeadCheck
+from identity_core.use_cases.dids.index import CatchUp
+from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.dids.log_keys import LogSigner
+from identity_core.use_cases.record import Record
 from identity_tlog.tree import Malformed
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys
 from identity_transparency.remembered import CheckpointFile, Remembered
@@ -123,3 +126,23 @@ def check_new_origin(settings: Settings, new_origin: str) -> None:
     if settings.ledger.origin not in (None, new_origin):
         what = f"the settings say that the log is called {settings.ledger.origin}"
         raise StartError(what, "ledger.origin", "set ledger.origin to the new name, or take it out")
+
+
+@value_class
+class IndexTools:
+    """The tools that compare and repair the index, and their store."""
+
+    audit: IndexAudit
+    catch_up: CatchUp
+    store: Store
+
+
+@contextlib.asynccontextmanager
+async def index_tools(settings: Settings) -> AsyncIterator[IndexTools]:
+    """Opens the index, the ledger and the DID methods, for the command line. Raises ``StartError``."""
+    async with AsyncExitStack() as stack:
+        plugins, _, store = await store_beside(settings, stack)
+        methods, ledger = plugins.did_methods(), plugins.ledger(settings.ledger.backend)
+        check = HeadCheck(methods, ledger, store.documents, store.quarantine)
+        audit = IndexAudit(check, ledger, store.index_rows, store.quarantine, Record(store.activity), SystemClock())
+        yield IndexTools(audit, CatchUp(methods, ledger, store.documents, check), store)

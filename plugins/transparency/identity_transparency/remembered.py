@@ -29,7 +29,7 @@ class _File(Struct, rename="camel", omit_defaults=True):
 class Remembered:
     """``note`` is the signed checkpoint; ``audit_lines`` is the number of the last audit line, 0 when there was none, and
     ``audit_link`` its place in the chain, 32 bytes. ``is_published``: others hold the checkpoint, as an operator said who put a backup
-    back; a shorter log goes on under a new name or not at all."""
+    back; a shorter log continues under a new name or not at all."""
 
     note: bytes
     audit_lines: int
@@ -86,7 +86,7 @@ class CheckpointFile:
         try:
             known = self.load()
         except Malformed:
-            # It was whole at the start; what this process has seen is better than what somebody has scribbled since.
+            # It was complete at the start; the state that this process has seen is better than a file that was changed since.
             known = None
         if known is None or not known.covers(remembered):
             self.replace(remembered)

@@ -203,7 +203,7 @@ def test_log_is_shown_up_to_last_approved_version(tmp_path: Path) -> None:
             assert verify(shown, witness_file=None if kept is None else kept.octets).versions == shown.count(b"\n")
             return shown.count(b"\n")
 
-        # Nobody had to approve of the first two.
+        # The first two needed no approval.
         assert await versions() == 2
         await site.publish(did, approvals((0, begun)))
         assert await versions() == 3
@@ -295,7 +295,7 @@ def test_witness_that_approves_of_all_leaves_room_for_others(tmp_path: Path) -> 
         kept = await site.files.find(str(DID))
         assert kept is not None
         of_places = [int(one["versionId"].split("-")[0]) for one in json.loads(kept.octets)]
-        # The first and the newest, and between them nobody has to wait for more than some.
+        # The first and the newest, and between them each version waits for a bounded number.
         assert (of_places[0], of_places[-1], len(of_places)) == (1, 399, witness.MOST_PENDING)
         assert max(after - before for before, after in pairwise(of_places)) < 40
         # Who approves of the newest version completes nothing that the first has approved of; who does so of an older one does.
@@ -368,7 +368,7 @@ def test_a_log_is_read_once_and_then_what_is_new_of_it(tmp_path: Path) -> None:
         assert (len(found.required), sum(found.octets)) == (200, sum(map(len, site.ledger.kept)))
         # What is shown is read as it is sent.
         assert sum(read) <= 1 + 1 + 101 + 51 + 2
-        # A chain that was reorganised: another entry in the place of the last that was known, or fewer.
+        # A chain that was reorganised: another entry instead of the last known one, or fewer.
         site.ledger.kept = lines(*log[:150], log[150] | {"versionId": "151-Qx"})
         assert (await site.recorded(DID)).version_ids[-1] == "151-Qx"
         site.ledger.kept = lines(*log[:20])

@@ -144,7 +144,7 @@ def test_an_exported_log_is_read_under_an_old_key(own_server: LocalServer, insta
             result = installed(*words, "--key", old, *given)
             assert (result.exit_code, "--service-did" in result.output) == (1, True)
         installed.ok(*words, "--key", new, *kept)
-        # The log of somebody else leads nowhere.
+        # The log of another service leads nowhere.
         assert installed(*words, "--key", old, "--service-did", did).exit_code == 1
         assert "no log leads" in installed.refused(*words, "--key", old, *kept, "--service-did", did)[0]
     # What is retired is known from a later service log, also of an earlier directory that has none of it.
@@ -198,7 +198,7 @@ def test_restore_accepts_checkpoints_of_old_and_new_keys(installed: Commands, he
         assert "moved away" in remedy
     (here / "early" / "data.checkpoint").unlink()
     assert not (here / "early" / "data").exists()
-    # A note by somebody else's key that says nothing of this log is not one of a replaced key.
+    # A note by a foreign key that is not about this log is not one of a replaced key.
     foreign = (here / "before").read_text().replace("— ", "— other-")
     (here / "foreign").write_text(foreign)
     assert "not one of the log in the backup" in installed.refused(*early, "--checkpoint", here / "foreign")[0]

@@ -113,7 +113,7 @@ def test_compromised_key_counts_up_to_its_size(tmp_path: Path) -> None:
 
 
 def test_key_beside_stolen_key_signs_nothing(tmp_path: Path) -> None:
-    """Guard against a fault: the key was replaced for no such reason and would sign for thirty days: whoever had the custodian when
+    """Guard against a fault: the key was replaced for no such reason and would sign for thirty days: a thief of the custodian when
     he had its successor has both."""
 
     async def story(service: Service) -> None:

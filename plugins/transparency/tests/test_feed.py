@@ -1,4 +1,4 @@
-"""The feeder of witnesses: who is asked what, when a checkpoint counts as cosigned, and that nobody holds up anybody."""
+"""The feeder of witnesses: its requests, the quorum of a cosigned checkpoint, and the independence of witnesses from each other."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_what_grows_is_cosigned_and_a_stranger_can_check_it(tmp_path: Path) -> N
             assert it.feeder.lags() == {"W1": 0.0, "W2": 0.0, "W3": 0.0, "W4": 0.0}
         asked = len(it.told[0].asked)
         await it.turn()
-        # Nothing is new, so nobody is asked.
+        # Nothing is new, so there is no request.
         assert len(it.told[0].asked) == asked == 2
         serve = GetLedgerCheckpoint(it.logged, partial(newest_note, it.feeder))  # type: ignore[arg-type]
         await it.logged.append(1, "did:new:")

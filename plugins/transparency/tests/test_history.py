@@ -1,4 +1,4 @@
-"""The history of one DID as a stranger checks it: whole, in order, and in the log that somebody signed."""
+"""The history of one DID as a third party checks it: complete, in order, and in the signed log."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def policies(server: LocalServer, here: Path) -> dict[str, Path]:
     texts = {
         "log": f"{log}quorum none\n",
         "two": f"{log}{two}quorum two\n",
-        "nobody": "quorum none\n",
+        "unwitnessed": "quorum none\n",
         "stranger": f"log {LogKey().verifier}\nquorum none\n",
     }
     for name, text in texts.items():
@@ -76,8 +76,8 @@ def test_an_entry_is_proven_and_checked_without_a_service(
     assert (shown["versionId"], TlogProof.parse(shown["proof"].encode()).extra) == (1, first.extra)
     # Of a policy without logs the log is known from elsewhere.
     key = Commands(remote.environment).ok("ledger", "key").strip()
-    assert identity.json("ledger", "verify", "--policy", policies["nobody"], "--key", key, path) == body
-    assert "knows no log" in identity.refused("ledger", "verify", "--policy", policies["nobody"], path)[0]
+    assert identity.json("ledger", "verify", "--policy", policies["unwitnessed"], "--key", key, path) == body
+    assert "knows no log" in identity.refused("ledger", "verify", "--policy", policies["unwitnessed"], path)[0]
     assert "knows no log" in identity.refused("ledger", "verify", "--policy", policies["stranger"], path)[0]
 
 

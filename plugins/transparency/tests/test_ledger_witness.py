@@ -240,7 +240,7 @@ def test_nothing_is_cosigned_that_cannot_be_kept(
     with monkeypatch.context() as broken:
         broken.setattr(ledger_cosigner, "write_state", half_way)
         assert answered(app, "POST", "/add-checkpoint", submission(LOG, LEAVES, 0, 20))[0] == 503
-    # It was written, though nobody heard of it.
+    # It was written, though the answer was lost.
     with pytest.raises(Stale):
         cosigner.add_checkpoint(submission(LOG, FORK, 0, 20))
     with pytest.raises(Inconsistent):

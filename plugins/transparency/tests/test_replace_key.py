@@ -245,7 +245,7 @@ def test_a_thief_of_the_log_key_lists_no_key_of_his_own(tmp_path: Path) -> None:
             Authorization("DIDAuth", said["key"], said["challenge"], genuine, body),
             Authorization("DIDAuth", said["key"], said["challenge"], genuine, said["body"]),
         ):
-            # In the place of the entry that there is, so that its challenge is not spent yet.
+            # Instead of the existing entry, so that its challenge is still unused.
             with pytest.raises(AuthFailed):
                 service.rooms.methods["ids"].draft(
                     states[0], Update(steps, authorization), states[1].updated_at, signer=log_key

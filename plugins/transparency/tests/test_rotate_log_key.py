@@ -1,4 +1,4 @@
-"""The log key of the service goes on to its next generation, while DIDs are created and changed."""
+"""Rotation of the service's log key to its next generation, while DIDs are created and changed."""
 
 from __future__ import annotations
 

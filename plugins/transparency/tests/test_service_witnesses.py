@@ -106,7 +106,7 @@ def test_last_quorate_checkpoint_is_served(service: Asked, place: Path) -> None:
     assert set(policy.open(note).cosigned) == {"W1", "W2"}
     refused = service.http.get("/ledger/checkpoint", params={"quorum": "none"})
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "INVALID_REQUEST")
-    # An entry, proven to somebody who has the policy and the file.
+    # An entry, proven to a client that has the policy and the file.
     words = ("ledger", "prove", made["did"], "--url", service.server.url, "--policy", place / "policy.txt")
     proof = run(*words)
     assert proof.returncode == 0, proof.stderr

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import time
 from collections.abc import AsyncIterator
-from functools import partial
 from typing import Any
 
 from identity_consents.consents import HolderConsents, HolderQuestions
@@ -23,7 +22,7 @@ from identity_core.api.dids import DidHandlers
 from identity_core.api.proofs import ProofHandlers
 from identity_core.api.security import Gate
 from identity_core.api.service import ServiceHandlers
-from identity_core.extension.declaration import Contribution, Extension, Kernel, PeoplePages, render_metrics
+from identity_core.extension.declaration import Contribution, Extension, Kernel, PeoplePages, RenderedMetrics
 from identity_core.extension.opening import InstallationState
 from identity_core.plugin import hookimpl
 from identity_core.ports.custodian import Custodian
@@ -71,7 +70,13 @@ async def open_ui(kernel: Kernel) -> AsyncIterator[Contribution]:
     names = Names(kernel.need(CredentialHandlers), kernel.need(RecordsHandlers))
     public = PublicPages(dids, ledger, proofs, sessions, operators, names, __version__)
     holder = _holder_pages(kernel, sessions, names)
-    async with KeepFigures(partial(render_metrics, kernel.find), time.time) as figures:
+
+    def render_metrics() -> bytes:
+        # Without an extension that provides them there are none.
+        found = kernel.find(RenderedMetrics)
+        return b"" if found is None else found.render({})
+
+    async with KeepFigures(render_metrics, time.time) as figures:
         chain = kernel.need(CheckAuditChain)
         state = kernel.need(InstallationState)
         shown = OperatorPages(_operator_handlers(kernel), state, chain, figures, operators)

@@ -57,7 +57,7 @@ _OFFERED: Final = (JSON, *_FORMS)
 _USUAL: Final = {"": _RESULT, "*/*": _PROFILED, **_FORMS, _PROFILED.media: _PROFILED}
 # The key of an answer in the cache. The result of a DID has the bytes of the answer of resolveDid, so both keep it once.
 KEYS: Final = {W3C: W3C, **{media: f"identifiers {media}" for media in (*_FORMS, PROFILED) if media != W3C}}
-# A path whose colons stand as they are holds a DID as it is, and nobody has percent-encoded what is percent-encoded in it: the colon of a
+# A path with plain colons holds a DID as it is, in which no character was percent-encoded again: the colon of a
 # port, or another character that no DID has as it is and that does not begin the rest of a DID URL (RFC 3986 §2.2, §6.2.2.2).
 _AS_IT_IS: Final = re.compile(rb"did:[a-z0-9]+:(?:[A-Za-z0-9._:-]|%(?:2[146789ABCabc]|3[ABDabd]|40|7[Ee]))+")
 _DESCRIBED: Final = [("Cache-Control", "public, max-age=60")]

@@ -2,7 +2,7 @@
 terms of createDid, updateDid and deactivateDid.
 
 Nothing is stored between the requests of a job. What is signed is the challenge of our own operation, bound to its body, so that what
-is done is what was signed, whoever carries the job.
+is done is what was signed, independently of the client that sends the job.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Jobs of DIF DID Registration (https://identity.foundation/did-registration/#jobid), of which nothing is stored.
 
 A ``jobId`` is all that the next request would have to repeat, in base64url. Nothing of it is trusted: the challenge is known by its MAC
-and binds the body, so whoever alters either has signed something else. The digest only tells a client that what it repeats
+and binds the body, so that a change of either invalidates the signature. The digest only tells a client that what it repeats
 beside the ``jobId`` is not what it began with.
 """
 

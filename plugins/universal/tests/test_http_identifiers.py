@@ -20,7 +20,7 @@ PATH = "/1.0/identifiers/"
 PROFILED = 'application/ld+json;profile="https://w3id.org/did-resolution"'
 W3C = "https://www.w3.org/ns/did#"
 RESULT = {"didDocument", "didDocumentMetadata", "didResolutionMetadata"}
-NOBODY = "did:ids:Qm" + "a" * 44
+ABSENT = "did:ids:Qm" + "a" * 44
 
 
 @pytest.fixture(scope="module")
@@ -310,28 +310,28 @@ REFUSED: list[tuple[str | bytes, int, str]] = [
     ("did:ids:short", 400, "INVALID_DID"),
     ("did:ids:", 400, "INVALID_DID"),
     ("DID:ids:abc", 400, "INVALID_DID"),
-    (NOBODY, 404, "NOT_FOUND"),
-    (NOBODY + "%23key", 404, "NOT_FOUND"),
+    (ABSENT, 404, "NOT_FOUND"),
+    (ABSENT + "%23key", 404, "NOT_FOUND"),
     ("did:unsupported:123456789abcdefghi", 501, "METHOD_NOT_SUPPORTED"),
     ("did:unsupported:123%2Fpath", 501, "FEATURE_NOT_SUPPORTED"),
     ("did:unsupported:123/path", 501, "FEATURE_NOT_SUPPORTED"),
-    (NOBODY + "%3Fhl%3Dz", 501, "FEATURE_NOT_SUPPORTED"),
-    (NOBODY + "%3FversionId%3Dfirst", 400, "INVALID_DID_URL"),
-    (NOBODY + "%3FversionId%3D0", 400, "INVALID_DID_URL"),
-    (NOBODY + "%3FversionId%3D1%26versionId%3D2", 400, "INVALID_DID_URL"),
-    (NOBODY + "%3FversionId%3D1%26versionTime%3D2026-01-01T00:00:00Z", 400, "INVALID_OPTIONS"),
-    (NOBODY + "%3FversionTime%3Dyesterday", 400, "INVALID_OPTIONS"),
-    (NOBODY + "%3Fservice%3D%25ff", 400, "INVALID_DID_URL"),
-    (NOBODY + "%3FrelativeRef%3D%252Fx", 400, "INVALID_OPTIONS"),
-    (NOBODY + "%23%3Cscript%3E", 400, "INVALID_DID_URL"),
-    (NOBODY + "%23a%23b", 400, "INVALID_DID_URL"),
-    (NOBODY + "%3F" + "a" * 3000, 400, "INVALID_DID_URL"),
-    (NOBODY + "?versionId=first", 400, "INVALID_OPTIONS"),
-    (NOBODY + "?surprise=1", 400, "INVALID_OPTIONS"),
+    (ABSENT + "%3Fhl%3Dz", 501, "FEATURE_NOT_SUPPORTED"),
+    (ABSENT + "%3FversionId%3Dfirst", 400, "INVALID_DID_URL"),
+    (ABSENT + "%3FversionId%3D0", 400, "INVALID_DID_URL"),
+    (ABSENT + "%3FversionId%3D1%26versionId%3D2", 400, "INVALID_DID_URL"),
+    (ABSENT + "%3FversionId%3D1%26versionTime%3D2026-01-01T00:00:00Z", 400, "INVALID_OPTIONS"),
+    (ABSENT + "%3FversionTime%3Dyesterday", 400, "INVALID_OPTIONS"),
+    (ABSENT + "%3Fservice%3D%25ff", 400, "INVALID_DID_URL"),
+    (ABSENT + "%3FrelativeRef%3D%252Fx", 400, "INVALID_OPTIONS"),
+    (ABSENT + "%23%3Cscript%3E", 400, "INVALID_DID_URL"),
+    (ABSENT + "%23a%23b", 400, "INVALID_DID_URL"),
+    (ABSENT + "%3F" + "a" * 3000, 400, "INVALID_DID_URL"),
+    (ABSENT + "?versionId=first", 400, "INVALID_OPTIONS"),
+    (ABSENT + "?surprise=1", 400, "INVALID_OPTIONS"),
     ("did:" + "a" * 7000 + ":x", 400, "INVALID_DID"),
     ("did%3Aids%3A%2500", 400, "INVALID_DID"),
     ("did:web:a.example?noCache=true", 404, "NOT_FOUND"),
-    (NOBODY + "%3F" + "service%3Da%26" * 100, 400, "INVALID_DID_URL"),
+    (ABSENT + "%3F" + "service%3Da%26" * 100, 400, "INVALID_DID_URL"),
 ]
 
 
@@ -428,7 +428,7 @@ def test_the_refusal_repeats_no_secret(target: Target, hana: Holder) -> None:
     secret = "z3u2en7t5LR2WtQH5PfFqMqwVHgeXouLzo6haApm8XHqvjxq"
     for after in (f"%23{secret}", f"%3F{secret}%3D1", f"%3FversionId%3D{secret}", f"%3Fservice%3D{secret}"):
         assert secret.encode() not in get(target, hana.did + after).body
-    for did in ("did:ids:{}", "did:key:{}", "did:web:{}", "did:web:host.example:{}", "did:nobody:{}"):
+    for did in ("did:ids:{}", "did:key:{}", "did:web:{}", "did:web:host.example:{}", "did:absent:{}"):
         response = get(target, did.format(secret))
         assert response.status in (400, 404, 501, 503)
         assert secret.encode() not in response.body

@@ -192,7 +192,7 @@ def test_a_job_of_the_other_operation(target: Target, hana: Holder) -> None:
     ],
 )
 def test_a_challenge_that_is_not_ours(target: Target, hana: Holder, challenge: str) -> None:
-    """Also one that has expired: its end is in it, so that whoever moves it has another text."""
+    """Also one that has expired: its end is in it, so that a client that moves it has another text."""
     members = decode_job(begin(target, hana, "forged")["jobId"])
     text = challenge.format(origin=target.wire.url, did=hana.did, nonce=base64url(bytes(32)))
     members["challenge"] = text
@@ -311,7 +311,7 @@ def test_a_private_key_is_neither_taken_nor_repeated(target: Target, body: Any) 
         ({"didDocument": {"authentication": [{}]}}, 422),
         ({"options": OWN, "didDocument": {"authentication": ["#nothing"]}}, 422),
         ({"options": {"requestVerificationMethod": [{"type": "Ed25519", "purpose": ["recovery"]}] * 2}}, 400),
-        ({"options": {"requestVerificationMethod": [{"type": "nobody", "purpose": ["authentication"]}]}}, 422),
+        ({"options": {"requestVerificationMethod": [{"type": "unknown", "purpose": ["authentication"]}]}}, 422),
         ([], 400),
         (b'{"options":{},"options":{}}', 400),
         (b'{"didDocument":{"alsoKnownAs":9007199254740993}}', 422),

@@ -168,11 +168,11 @@ IMPOSSIBLE: list[tuple[str, Any]] = [
     (ADD, {"verificationMethod": [{**METHOD, "privateKeyMultibase": SECRET}]}),
     (ADD, {"keyAgreement": [ED_ID]}),
     (ADD, {"alsoKnownAs": [{}]}),
-    (REMOVE, {"service": [{"id": "#nobody"}]}),
+    (REMOVE, {"service": [{"id": "#absent"}]}),
     (REMOVE, {"service": [{"id": SECRET}]}),
     (REMOVE, {"verificationMethod": [{"id": NEW_ID}]}),
     (REMOVE, {"authentication": [ED_ID]}),
-    (REMOVE, {"alsoKnownAs": ["https://nobody.example/"]}),
+    (REMOVE, {"alsoKnownAs": ["https://absent.example/"]}),
 ]
 
 

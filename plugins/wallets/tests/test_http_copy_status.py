@@ -1,5 +1,5 @@
-"""The status of a wallet's copy by raw octets: what an issuer ends is ended for every verifier, and a copy that names a status which nobody
-here can look up proves nothing.
+"""The status of a wallet's copy by raw bytes: a status that an issuer ends is ended for every verifier, and a copy with a status list
+that is unknown here proves nothing.
 
 draft-ietf-oauth-status-list §4 to §8. The verifier follows it with ``cryptography`` and zlib alone.
 """
@@ -140,7 +140,7 @@ STATUSES: dict[str, Callable[[str, str], Any]] = {
     "a host that begins like ours": lambda uri, origin: {"status_list": {"idx": 0, "uri": uri.replace(origin, origin + ".x")}},
     "with a query": lambda uri, origin: {"status_list": {"idx": 0, "uri": uri + "?x"}},
     "a climb": lambda uri, origin: {"status_list": {"idx": 0, "uri": f"{origin}/openid/status/../status/{uri[-22:]}"}},
-    "a list that nobody began": lambda uri, origin: {"status_list": {"idx": 0, "uri": uri[:-22] + "A" * 22}},
+    "a list that does not exist": lambda uri, origin: {"status_list": {"idx": 0, "uri": uri[:-22] + "A" * 22}},
 }  # fmt: skip
 
 

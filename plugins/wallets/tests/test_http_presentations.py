@@ -1,4 +1,4 @@
-"""A verifier asks a wallet by raw bytes; whoever presents something else than what was asked for, or to somebody else, is refused.
+"""A verifier asks a wallet by raw bytes; a presentation of something else, or for another verifier, is refused.
 
 OpenID4VP 1.0 §5 to §8, RFC 9101, RFC 9901. Wallet and verifier follow them with ``cryptography`` and nacl alone.
 """
@@ -196,7 +196,7 @@ PRESENTATIONS: dict[str, Made] = {
     "of yesterday": lambda story, asked: story.shown(asked, iat=int(time.time()) - 86_400),
     "of another hash": lambda story, asked: story.shown(asked, sd_hash="x"),
     "changed": lambda story, asked: story.shown(asked, of="A" + story.credential),
-    "of an issuer whom nobody knows": lambda story, asked: {"age": [forged(story, asked, "did:ids:QmNobody")]},
+    "of an unknown issuer": lambda story, asked: {"age": [forged(story, asked, "did:ids:QmAbsent")]},
     "of an issuer elsewhere": lambda story, asked: {"age": [forged(story, asked, "did:web:127.0.0.1%3A1")]},
     "of the issuer by another's key": lambda story, asked: {"age": [forged(story, asked, story.issuer.ivo.did)]},
 }

@@ -261,8 +261,8 @@ def test_a_wallet_names_its_key_by_a_did(issuer: Issuer, wallet: Wallet, binding
 def test_only_the_issuer_offers(issuer: Issuer) -> None:
     assert issuer.offer(issuer.hana).outcome == (403, "FORBIDDEN")
     assert issuer.offer(issuer.mallory).outcome == (404, "CREDENTIAL_NOT_FOUND")
-    nobody = "urn:uuid:00000000-0000-4000-8000-000000000000"
-    assert issuer.offer(credential_id=nobody).outcome == (404, "CREDENTIAL_NOT_FOUND")
+    absent = "urn:uuid:00000000-0000-4000-8000-000000000000"
+    assert issuer.offer(credential_id=absent).outcome == (404, "CREDENTIAL_NOT_FOUND")
 
 
 def test_a_code_and_a_token_work_once_however_many_try(issuer: Issuer, wallet: Wallet) -> None:
@@ -330,20 +330,20 @@ def test_a_token_of_something_else_opens_nothing(issuer: Issuer, wallet: Wallet)
 PROOFS: dict[str, Callable[[Wallet, str], Any]] = {
     "for another issuer": lambda one, to: one.proof(to + "x"),
     "for the origin": lambda one, to: one.proof(one.target.wire.url),
-    "for nobody": lambda one, to: one.proof(to, aud=DROP),
+    "without an audience": lambda one, to: one.proof(to, aud=DROP),
     "of another type": lambda one, to: one.proof(to, {"typ": "JWT"}),
     "without a type": lambda one, to: one.proof(to, {"typ": DROP}),
     "alg none": lambda one, to: one.proof(to, {"alg": "none"}),
     "without a signature": lambda one, to: one.proof(to, {"alg": "none"}).rpartition(".")[0] + ".",
     "an alg of another key": lambda one, to: one.proof(to, {"alg": "EdDSA"}),
-    "a key of somebody else": lambda one, to: one.proof(to, {"jwk": Wallet(one.target).jwk}),
+    "a key of another wallet": lambda one, to: one.proof(to, {"jwk": Wallet(one.target).jwk}),
     "a private key": lambda one, to: one.proof(to, {"jwk": one.jwk | {"d": "AA"}}),
     "a symmetric key": lambda one, to: one.proof(to, {"jwk": {"kty": "oct", "k": "AA"}, "alg": "HS256"}),
     "two keys": lambda one, to: one.proof(to, {"kid": one.did_key}),
     "no key": lambda one, to: one.proof(to, {"jwk": DROP}),
     "a certificate": lambda one, to: one.proof(to, {"jwk": DROP, "x5c": ["AA"]}),
     "a kid that is no DID": lambda one, to: one.proof(to, {"jwk": DROP, "kid": "key-1"}),
-    "a DID of nobody": lambda one, to: one.proof(to, {"jwk": DROP, "kid": "did:ids:QmNobody#key"}),
+    "a DID that is unknown": lambda one, to: one.proof(to, {"jwk": DROP, "kid": "did:ids:QmAbsent#key"}),
     "a DID elsewhere": lambda one, to: one.proof(to, {"jwk": DROP, "kid": "did:web:127.0.0.1%3A1#key"}),
     "a crit": lambda one, to: one.proof(to, {"crit": ["exp"]}),
     "of yesterday": lambda one, to: one.proof(to, iat=int(time.time()) - 86_400),
@@ -445,7 +445,7 @@ def test_a_schema_whose_names_mean_something_else_is_not_offered(issuer: Issuer)
 
 
 def test_there_is_no_metadata_for_what_is_no_schema(target: Target) -> None:
-    for text in ("", "x", "%2e%2e", base64url(b"urn:nobody"), base64url(b"\xff"), "A" * 3_000):
+    for text in ("", "x", "%2e%2e", base64url(b"urn:absent"), base64url(b"\xff"), "A" * 3_000):
         for path in (
             f"/.well-known/openid-credential-issuer/openid/{text}",
             f"/openid/{text}/.well-known/openid-credential-issuer",

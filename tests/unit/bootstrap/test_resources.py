@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from identity_core.bootstrap.runtime import require_resources, served_resources, unserved_resources
-from identity_core.extension.choice import choose_extensions
-from identity_core.extension.order import in_order
+from identity_core.extension.choice import choose_extensions, in_order
 from identity_core.files import install_command
 from identity_core.settings import Settings, SettingsError, load
 from identity_core.settings.sources import ExtensionSettings

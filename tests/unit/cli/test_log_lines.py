@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_core.api import access_log
-from identity_core.api.access_log import AnsweredRequest, RequestRecord
+from identity_core.api.access_log import AnsweredRequest
 from identity_core.cli import log_lines
 from identity_core.cli.log_lines import (
     OCTETS_AT_ONCE,
@@ -197,7 +197,9 @@ def test_a_line_without_a_record_is_the_one_of_a_record(
     lines: TextLines | JsonLines, code: str, milliseconds: float
 ) -> None:
     answered = request(1, code)._replace(milliseconds=milliseconds)
-    made = RequestRecord(answered.fields())
+    made = logging.getLogger(REQUESTS).makeRecord(
+        REQUESTS, logging.INFO, __file__, 0, "request", (), None, extra={"fields": answered.fields()}
+    )
     made.created = 1767323045.9
     assert lines.request(answered, made.created) == lines.format(made)
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 import yaml
+from identity_observability.kernel_gauges import limiter_gauges, plugin_gauges
 from identity_observability.metrics import Metrics
 from identity_transparency.extension import witness_gauges
 from prometheus_client.parser import text_string_to_metric_families
 
-from identity_core.api.access_log import limiter_gauges, plugin_gauges
 from tests.fault import service_process
 from tests.fault.service_process import API_KEY, eventually
 

@@ -16,13 +16,11 @@ from identity_core.cli.extensions import edit_settings, require_from_file, write
 from identity_core.extension.choice import (
     BY_UPGRADE,
     choose_extensions,
+    in_order,
     kept_extensions,
-    purge_tables,
     read_store,
-    tables_of,
 )
-from identity_core.extension.order import InstalledExtension, in_order
-from identity_core.plugin.provider import PluginError
+from identity_core.plugin.sockets import PluginError
 from identity_core.settings import Settings, SettingsError, load
 from identity_core.settings.sources import ExtensionSettings
 from identity_core.store import Store
@@ -88,13 +86,6 @@ def test_name_cannot_be_enabled_and_disabled() -> None:
 def test_name_of_tables_of_the_service_is_refused() -> None:
     with pytest.raises(PluginError, match="its name audit is what tables of the service begin with"):
         in_order([toy("audit")])
-
-
-@pytest.mark.parametrize("name", ["anchor", "did", "idempotency", "presentation", "transparency"])
-def test_tables_of_the_kernel_are_not_those_of_an_extension(settings: Settings, name: str) -> None:
-    opened(settings)
-    (one,) = in_order([toy(name)])
-    assert read_store(settings, lambda reading: tables_of(reading, "sqlite", one.declared, [one])) == []
 
 
 FILE = """# mine
@@ -187,28 +178,3 @@ def test_store_of_before_keeps_extensions_on(settings: Settings, lines: int, kep
     assert read_store(settings, kept_extensions) == kept
     opened(settings)
     assert read_store(settings, kept_extensions) == kept
-
-
-def test_tables_of_an_extension_are_dropped(settings: Settings) -> None:
-    opened(settings)
-    installed: list[InstalledExtension] = in_order([toy("box", adopts=("old", "gone")), toy("box_lid")])
-    with closing(sqlite3.connect(settings.data_dir / "identity.sqlite")) as file:
-        file.execute("CREATE TABLE box_a (id INTEGER PRIMARY KEY)")
-        file.execute("CREATE TABLE box_b (id INTEGER REFERENCES box_a (id))")
-        file.execute("CREATE TABLE box_lid_a (id INTEGER)")
-        file.execute("CREATE TABLE old (id INTEGER)")
-        file.execute("CREATE TABLE boxes (id INTEGER)")
-        file.execute("INSERT INTO box_a VALUES (1)")
-        file.execute("INSERT INTO box_b VALUES (1)")
-        file.commit()
-
-    def tables() -> list[str]:
-        return read_store(settings, lambda reading: tables_of(reading, "sqlite", installed[0].declared, installed))
-
-    assert tables() == ["box_a", "box_b", "old"]
-    purge_tables(settings, installed[0].declared, tables())
-    assert tables() == ["old"]
-    with closing(sqlite3.connect(settings.data_dir / "identity.sqlite")) as file:
-        names = {row[0] for row in file.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    assert {"box_lid_a", "boxes", "audit_lines", "store_migrations"} <= names
-    purge_tables(settings, installed[0].declared, [])

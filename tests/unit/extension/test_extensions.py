@@ -17,11 +17,11 @@ import pytest
 
 from identity_core.api.request import Request
 from identity_core.errors import Overloaded
+from identity_core.extension.choice import in_order
 from identity_core.extension.declaration import Contribution, Extension, Gauge, Kernel
 from identity_core.extension.opening import OpenKernel, joined, open_extensions
-from identity_core.extension.order import in_order
 from identity_core.plugin.load import PluginSource, installed_sources
-from identity_core.plugin.provider import PluginError
+from identity_core.plugin.sockets import PluginError
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.settings import StartError
 

@@ -18,7 +18,7 @@ from identity_core.errors import AuthFailed, PluginUnavailable
 from identity_core.plugin import BuildContext, Provider, hookimpl, in_threads
 from identity_core.plugin.load import installed_sources
 from identity_core.plugin.manager import PluginManager
-from identity_core.plugin.provider import PluginError
+from identity_core.plugin.sockets import PluginError
 from identity_core.ports.key_store import WritableKeyStore
 from identity_core.settings import SettingsError, StartError, load, setting
 from tests.unit.plugin.parts import (

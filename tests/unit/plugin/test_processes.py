@@ -29,7 +29,7 @@ from identity_core.plugin.load import PluginSource, module_source
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes import pool as pool_module
 from identity_core.plugin.processes import worker as worker_module
-from identity_core.plugin.provider import PluginError
+from identity_core.plugin.sockets import PluginError
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import SettingsError, load
 from tests.unit.plugin.crew import MODULE, SECRET, STATEMENT, WITNESS, alive, context, crew, until

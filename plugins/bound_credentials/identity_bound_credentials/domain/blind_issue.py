@@ -1,7 +1,7 @@
 """The three messages by which a wallet gets a credential on a secret that it keeps: offer, request, credential (PROTOCOL-2.md §3).
 
 The issuer offers a header and a nonce, the holder commits to its secret under both and signs that as the holder of its DID, the issuer
-signs the commitment with the values. All three are JSON; bytes are base64url. Whoever reads one takes it for a claim.
+signs the commitment with the values. All three are JSON; bytes are base64url. A reader treats each as a claim.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Cover(IntFlag):
 REQUEST_COVER: Final = Cover.AUDIENCE | Cover.CHALLENGE | Cover.QUESTION
 """What a consent covers by default: one proof for one question of one verifier."""
 DELEGATION_COVER: Final = Cover.QUESTION | Cover.AGENT
-"""What a consent in advance covers at least: one question, asked by whoever has this key."""
+"""The least cover of a consent in advance: one question, asked with this agent key."""
 
 
 @value_class
@@ -63,7 +63,7 @@ class ConsentTerms:
     """The terms of a consent: which fields it covers, and from when until when, in seconds since 1970.
 
     The times of a consent to one challenge are whole hours, of any other whole UTC days: finer ones would join the consents that were made
-    together. Without challenge and agent key a consent would serve whoever gets hold of it. Raises ``ValueError``.
+    together. Without challenge and agent key a consent would serve any client that has it. Raises ``ValueError``.
     """
 
     cover: Cover

@@ -131,7 +131,7 @@ class PresentedPresentation:
         return expected.parts([one.issuer for one in headers], [one.schema for one in headers], self._kept_question)
 
     def as_made(self, text: str) -> str:
-        """The proof that says this as whoever made it left it: without the agent's signature where it names an agent's key."""
+        """Return the proof as its prover made it: without the agent's signature where it names an agent's key."""
         return text if self.bound.agent_key is None else base64url_encode(jcs.canonicalize(_read(text)[0]))
 
     def awaits_agent(self, text: str) -> bool:

@@ -117,7 +117,7 @@ class Question:
     def _check_holder(self) -> None:
         bearer = any(credential.header.keeper is SecretKeeper.NONE for credential in self.credentials)
         if bearer and (self.holder is not HolderForm.NONE or self.pseudonym is not None or len(self.credentials) > 1):
-            # Whoever reads a bearer credential has its secret.
+            # A reader of a bearer credential has its secret.
             raise unsupported("a bearer credential stands alone, without a pseudonym, where no holder is asked for")
         context = self.pseudonym
         if context is None:
@@ -127,7 +127,7 @@ class Question:
 
     @property
     def consented(self) -> bool:
-        """Return whether the proof is one of a consenting holder, made by somebody else."""
+        """Return whether the proof is one of a consenting holder, made by another party."""
         return self.holder is HolderForm.CONSENT
 
     @property

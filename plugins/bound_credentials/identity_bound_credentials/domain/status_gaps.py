@@ -1,7 +1,7 @@
 """Signed gaps: which handles of a list are not revoked, as pairs that a holder proves a handle to lie between.
 
 A credential has a *handle*, a random number that no other credential of its list ever has. Each epoch the status issuer sorts the
-handles that are revoked or suspended, puts 0 and 2^32 - 1 around them, which are no one's, and signs each pair of neighbours with
+handles that are revoked or suspended, puts 0 and 2^32 - 1 around them, which no credential has, and signs each pair of neighbours with
 BBS as two raw scalars (low, high), under one header for the epoch::
 
     "IDENTITY-SERVICE-STATUS-V2:" ‖ JCS{"bits": 32, "epoch": k, "issuer", "list", "method", "period"}

@@ -34,9 +34,9 @@ from identity_core.use_cases.proofs.suite_1 import NO_CONSENT
 from identity_core.wire import HolderConsent as SentConsent
 
 LEAST_LIFETIME: Final = timedelta(minutes=1)
-"""A proof ends with its consent: for less nobody could show it."""
+"""A proof ends with its consent: a shorter one could not be shown."""
 LONGEST_IN_ADVANCE: Final = timedelta(days=2)
-"""Nobody can recall a consent that was given in advance; a life of one day touches two UTC days."""
+"""A consent in advance cannot be revoked; a life of one day touches two UTC days."""
 
 
 async def agreement(

@@ -122,7 +122,7 @@ class PublishStatusGaps(Repeating):
         try:
             await self._bring_up(gap_list)
         except StatusListRefused as refused:
-            # One list, or a row of it that somebody else wrote, must not end the task that publishes all of them.
+            # One list, or a row of it that another program wrote, must not end the task that publishes all of them.
             raise StatusListUnpublished(details={"list": gap_list.id, "reason": str(refused)}) from refused
 
     async def begin_list(self, gap_list: GapList) -> None:

@@ -1,4 +1,4 @@
-"""Chapters 5 to 8, and the last: who believes the proof, what no one gets, who sees what, and how all of it is taken back."""
+"""Chapters 5 to 8, and the last: verification of the proof, refused requests, visibility, and revocation."""
 
 from __future__ import annotations
 

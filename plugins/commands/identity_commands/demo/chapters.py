@@ -72,7 +72,7 @@ def _change_and_replay(story: Story, session: Client, hana: Signer) -> None:
     title = "Hana adds a service; her signature is bound to exactly this body"
     said = "version {versionId}, transaction {transactionHash:.16}…"
     story.tell(title, said, session.update, hana.did, _ADDED, hana)
-    # Whoever sees this header has all that there is to steal: it is good for this change, once.
+    # This header is all that a thief could steal: it is good for this change, once.
     digest = hash_body(_REMOVED)
     challenge = session.challenge(hana.did, purpose="update", digest=digest)["challenge"]
     header = {"Authorization": hana.header(challenge, purpose="update", digest=digest, origin=session.origin)}

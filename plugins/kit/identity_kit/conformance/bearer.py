@@ -54,10 +54,10 @@ class BearerConformance:
     """The promises of every verifier: three answers, and nothing else."""
 
     def test_a_good_token_has_a_caller(self, verify: BearerVerifier, tokens: Tokens) -> None:
-        """A valid token gives a ``Caller`` who is somebody, twice the same."""
+        """A valid token gives a ``Caller`` with an identity, twice the same."""
         caller = verify(tokens.good, tokens.at)
         assert isinstance(caller, Caller), "a good token gave no caller"
-        assert caller.subject is not None or caller.api_key is not None, "the caller is nobody"
+        assert caller.subject is not None or caller.api_key is not None, "the caller has no identity"
         assert caller == verify(tokens.good, tokens.at), "one token has two callers"
 
     def test_what_is_not_its_own_is_left_to_others(self, verify: BearerVerifier, tokens: Tokens) -> None:
@@ -66,7 +66,7 @@ class BearerConformance:
             assert verify(token, tokens.at) is None, f"answered for a foreign token: {token[:40]!r}"
 
     def test_its_own_bad_tokens_are_refused(self, verify: BearerVerifier, tokens: Tokens) -> None:
-        """``AuthFailed``, not ``None``, for a token that is its own and wrong: no one else may be asked."""
+        """``AuthFailed``, not ``None``, for a wrong token of its own kind: no other verifier may be called."""
         assert tokens.bad, "give at least one bad token"
         for token in tokens.bad:
             with pytest.raises(AuthFailed):

@@ -57,7 +57,7 @@ def committed(signer: WalletSigner, *others: WalletSigner) -> LogKeys:
 
 
 class Controller:
-    """Somebody who controls DIDs. Every key it makes it can sign with."""
+    """A controller of DIDs. It can sign with every key that it makes."""
 
     def __init__(self, seed: str) -> None:
         self._random = seeded_random(seed)

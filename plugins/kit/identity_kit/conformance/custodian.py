@@ -43,7 +43,7 @@ NASTY_MESSAGES = (b"", b"\0", bytes(64), b"\xff" * 32, bytes(range(256)) * 256)
 
 @own_loop_per_test
 class SigningPromises(ExaminedCustodian):
-    """Signatures are right, of the right kind, and no one's haste spoils them."""
+    """Signatures are right, of the right kind, and concurrent calls do not affect each other."""
 
     signers: ClassVar[int] = 64
     """How many tasks sign at once."""

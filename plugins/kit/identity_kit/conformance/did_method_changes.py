@@ -64,7 +64,7 @@ class ExaminedDidMethod:
 
 
 class ChangePromises(ExaminedDidMethod):
-    """A whole life: updates, grace periods, recovery, the end; and no one but who may."""
+    """A whole life: updates, grace periods, recovery, the end; each change only by an authorised key."""
 
     @pytest.fixture
     def changing(self, life: Life) -> Life:
@@ -195,7 +195,7 @@ class ChangePromises(ExaminedDidMethod):
             changing.entry(Update((AddVerificationMethod(key),), changing.authorize(later)), later)
 
     def test_the_last_authentication_key_stays(self, changing: Life) -> None:
-        """No one locks himself out."""
+        """The last authentication key cannot be removed."""
         at = changing.later()
         only = changing.state.document.related("authentication")[0]
         with pytest.raises(InvalidDocument):

@@ -40,7 +40,7 @@ class ExpandingDidMethodConformance:
     """Subclass it, give ``method``, ``dids`` and ``malformed``, and run pytest."""
 
     def test_it_is_a_did_method_that_changes_nothing(self, method: DidMethod, dids: Sequence[str]) -> None:
-        """Check that it has the members of the port, a name that a DID can have, and asks no one."""
+        """Check that it has the members of the port and a name that a DID can have, and sends no request."""
         assert isinstance(method, DidMethod)
         assert re.fullmatch(r"[a-z0-9]+", method.name)
         assert method.mutable is False
@@ -91,7 +91,7 @@ class ExpandingDidMethodConformance:
                     method.draft(state, change, BIRTH, signer=signer.multikey)
 
     def test_nothing_is_an_entry(self, method: DidMethod, dids: Sequence[str]) -> None:
-        """``apply`` refuses whatever somebody has put on the ledger, with ``LogInvalid``."""
+        """``apply`` refuses any entry on the ledger, with ``LogInvalid``."""
         for state in (None, method.expand(Did.parse(dids[0]))):
             for entry in JUNK:
                 with pytest.raises(LogInvalid):

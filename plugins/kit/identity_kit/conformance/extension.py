@@ -13,8 +13,8 @@ import json
 import re
 
 from identity_core.api.contract import load_document
+from identity_core.extension.choice import in_order
 from identity_core.extension.declaration import Extension
-from identity_core.extension.order import in_order
 from identity_core.plugin.load import PluginSource
 
 

@@ -60,7 +60,7 @@ class KeyStoreConformance:
         others = (flipped, digest.upper(), digest[:-1], digest + "0", digest_of(digest), digest_of(known_key + " "))
         for other in others:
             if other != digest:
-                assert asyncio.run(store.find(other)) is None, "a digest that nobody has found a key"
+                assert asyncio.run(store.find(other)) is None, "an unknown digest found a key"
 
     def test_the_text_is_no_digest(self, store: KeyStore, known_key: str) -> None:
         """Only digests cross the port: asked for the text itself, the store knows nothing."""
@@ -148,10 +148,10 @@ class WritableKeyStoreConformance(KeyStoreConformance):
 
     async def test_unknown_ids(self, store: WritableKeyStore) -> None:
         """An id that no key has: ``get`` gives None, ``replace`` raises ``ApiKeyNotFound``."""
-        for key_id in ("", "nobody", "\0", "' OR 1=1 --", "x" * 5_000):
+        for key_id in ("", "absent", "\0", "' OR 1=1 --", "x" * 5_000):
             assert await store.get(key_id) is None, "an unknown id gave a key"
         with pytest.raises(ApiKeyNotFound):
-            await store.replace(key("nobody"), expected=key("nobody"))
+            await store.replace(key("absent"), expected=key("absent"))
 
     async def test_replace_writes_every_field(self, store: WritableKeyStore) -> None:
         """After ``replace`` the new key is there and nothing of the old one."""

@@ -115,7 +115,7 @@ class LedgerConformance(ExaminedLedger):
             assert list(await ledger.entries_after(10_000, limit)) == [], limit
 
     async def test_the_entries_of_a_did_come_in_pages(self, ledger: LedgerBackend) -> None:
-        """``entries`` goes on behind a version and stops at a limit; ``log_size`` tells how long they are together."""
+        """``entries`` continues behind a version and stops at a limit; ``log_size`` returns their total length."""
         for n in range(7):
             await ledger.append(DID, b"%d" % n, expected_version=n)
             await ledger.append("did:x:other", b"other", expected_version=n)
@@ -127,7 +127,7 @@ class LedgerConformance(ExaminedLedger):
                 page = list(await ledger.entries(DID, after=after, limit=limit))
                 assert page == lines[after : after + limit]
         assert await ledger.log_size(DID) == LogSize(7, 7)
-        assert await ledger.log_size("did:x:nobody") == LogSize(0, 0)
+        assert await ledger.log_size("did:x:absent") == LogSize(0, 0)
 
     async def test_entries_are_opaque(self, ledger: LedgerBackend) -> None:
         """Every sequence of bytes comes back as it was, up to 16 KiB."""

@@ -28,7 +28,7 @@ async def whole(ledger: LedgerBackend) -> list[LedgerEntry]:
 
 
 def check_lines(lines: Sequence[LedgerEntry], *, shared_chain: bool = False) -> None:
-    """Return what holds for every ledger at every moment: no gap, one order, time that goes on."""
+    """Check the invariants of every ledger at every moment: no gap, one order, time that never decreases."""
     assert [line.receipt.sequence for line in lines] == list(range(1, len(lines) + 1)), (
         "sequences have a gap or a double"
     )

@@ -71,11 +71,11 @@ class LedgerFaultConformance(ExaminedLedger):
 
     @pytest.fixture
     def tamper(self) -> Tamper | None:
-        """Puts other bytes in the place of a stored entry, behind the ledger's back; None where no one can."""
+        """Return a function that puts other bytes instead of a stored entry, behind the ledger's back; None where there is none."""
         return None
 
     def test_a_killed_process_loses_nothing_that_it_acknowledged(self, ledger: LedgerBackend, reopen: Open) -> None:
-        """SIGKILL in the middle of appends: every receipt that was given is true, and the ledger goes on."""
+        """SIGKILL in the middle of appends: every receipt that was given is true, and the ledger continues."""
         asyncio.run(close(ledger))
         acknowledged: dict[tuple[str, int], Receipt] = {}
 
@@ -87,7 +87,7 @@ class LedgerFaultConformance(ExaminedLedger):
                 found = {(line.did, line.version): line.receipt for line in lines}
                 lost = [place for place, receipt in acknowledged.items() if found.get(place) != receipt]
                 assert not lost, f"acknowledged and lost: {lost}"
-                await self._append(again, f"did:x:after.{turn}", b"it goes on")
+                await self._append(again, f"did:x:after.{turn}", b"it continues")
             finally:
                 await close(again)
 
@@ -123,7 +123,7 @@ class LedgerFaultConformance(ExaminedLedger):
         asyncio.run(check())
 
     async def test_an_outage_is_told_and_nothing_is_guessed(self, ledger: LedgerBackend, outage: Outage | None) -> None:
-        """Under load, appends raise ``LedgerUnavailable``; a receipt is true, "not recorded" too, and afterwards it goes on."""
+        """Under load, appends raise ``LedgerUnavailable``; a receipt is true, "not recorded" too, and afterwards it continues."""
         if outage is None:
             pytest.skip("this ledger gives no fixture 'outage'")
         attempts, stop = Attempts(), asyncio.Event()

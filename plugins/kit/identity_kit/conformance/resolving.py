@@ -38,9 +38,9 @@ MANY = 20
 
 @value_class
 class Outside:
-    """``document`` is what is published of ``did``. Of ``absent`` it is known that there is nothing; ``unreachable`` cannot be learnt
-    about; in the place of ``borrowed`` stands a document of another DID; ``unfit`` are DIDs whose documents have a form that cannot be
-    shown (``identity_did_ids.foreign``)."""
+    """``document`` is what is published of ``did``. ``absent`` is known not to exist; ``unreachable`` cannot be looked up; ``borrowed`` has
+    the document of another DID; ``unfit`` are DIDs whose documents have a form that cannot be shown (``identity_did_ids.foreign``).
+    """
 
     method: ResolvingDidMethod
     did: Did
@@ -125,7 +125,7 @@ class ResolvingDidMethodConformance:
                 _checked(world.method, text.format(name=world.method.name))
 
     async def test_many_at_once(self, outside: Opened) -> None:
-        """Many callers get the same answer, and one who goes away spoils it for no one."""
+        """Many callers get the same answer, and one that is cancelled does not affect the others."""
         async with outside() as world:
             calls = [asyncio.create_task(world.method.resolve(world.did)) for _ in range(MANY)]
             await asyncio.sleep(0)

@@ -53,7 +53,7 @@ class SecuringConformance:
 
     @pytest.fixture
     def other_key(self, securing: SecuringFormat) -> str:
-        """The multikey of somebody else, of the same type."""
+        """Return the multikey of another issuer, of the same type."""
         return KitIssuer(_issuing(securing).key_type, os.urandom(32)).public_key
 
     @pytest.fixture
@@ -91,7 +91,7 @@ class SecuringConformance:
         assert isinstance(disclosed, Disclosed)
         assert disclosed.head == head, "verify and read tell two heads"
         assert disclosed.claims, "it discloses nothing"
-        assert disclosed.holder_key is None, "it vouches for a holder whom nobody asked"
+        assert disclosed.holder_key is None, "it names a holder that was not requested"
 
     async def test_it_can_be_asked_by_many_at_once(
         self, securing: SecuringFormat, presented: Secured, public_key: str, other_key: str
@@ -103,7 +103,7 @@ class SecuringConformance:
         assert all(isinstance(answer, ProofInvalid) for answer in answers[1::2]), "a bad one was accepted"
 
     async def test_another_key_is_refused(self, securing: SecuringFormat, presented: Secured, other_key: str) -> None:
-        """``ProofInvalid`` for somebody else's key, and for a text that is no key."""
+        """``ProofInvalid`` for another issuer's key, and for a text that is no key."""
         for key in (other_key, "", "z", "z6Mk", "did:web:x#y"):
             with pytest.raises(ProofInvalid):
                 await securing.verify(presented, key)
@@ -179,7 +179,7 @@ class SecuringConformance:
     async def test_a_signature_of_another_is_refused(
         self, request: pytest.FixtureRequest, securing: SecuringFormat
     ) -> None:
-        """``secure`` takes what it gets; nobody accepts it."""
+        """``secure`` secures what it gets; every verifier refuses it."""
         issuing = _issuing(securing)
         issuer, unsecured = request.getfixturevalue("issuer"), request.getfixturevalue("unsecured")
         another = KitIssuer(issuing.key_type, os.urandom(32))

@@ -1,8 +1,8 @@
 """A client's assertion of who it is, ``private_key_jwt``: RFC 7523 §2.2 and §3, and draft-ietf-oauth-rfc7523bis for ``typ`` and ``aud``.
 
 The client is a DID, and the key one of its authentication keys. The signature is the caller's to verify before an assertion is
-believed, and so is that its ``jti`` works once. Claims that are not named here are ignored. All errors are ``ValueError``, whose text
-no one outside sees.
+accepted, and so is that its ``jti`` works once. Claims that are not named here are ignored. All errors are ``ValueError``, whose text
+is not shown outside.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The profile is RFC 9068. What is refused here and not by the usual libraries: a ``typ`` other than ``at+jwt`` (a token of
 another kind signed by the same key), a missing ``kid``, header members that name a key (``jku``, ``jwk``, ``x5u``) or
 anything else, duplicate names, unknown claims. The signature is the caller's to verify, with
-the key that ``key_id`` names, before ``read`` is asked. All errors are ``ValueError``, whose text no one outside sees.
+the key that ``key_id`` names, before ``read`` is called. All errors are ``ValueError``, whose text is not shown outside.
 
 A token says by which key it was obtained, so that it dies with that key: for a DID the multikey that signed the
 challenge; for an API key its digest, sealed, because from the digest a short key could be guessed.
@@ -65,7 +65,7 @@ class AccessToken:
     audience: str | None = None
 
     def claims(self, issuer: str) -> dict[str, Any]:
-        """The claims of RFC 9068 §2.2, and ``act`` of RFC 8693 §4.1 where somebody acts for the subject."""
+        """Return the claims of RFC 9068 §2.2, and ``act`` of RFC 8693 §4.1 if another party acts for the subject."""
         claims: dict[str, Any] = {
             "iss": issuer,
             "aud": self.audience or issuer,

@@ -2,8 +2,8 @@
 
 She decides by a signature whose challenge is bound to the purpose ``authorize`` and to the parameters of the request, so that no session
 and no click of another page gives a code away. A code works once, for a minute, for the client, redirection URI and resource that it was
-given for and for whoever has the verifier. All of that is checked before it is spent, so that nobody spends another's. Who redeems it a
-second time gets nothing and has what it gave withdrawn (RFC 6749 §4.1.2).
+given for and for the client with the verifier. All of that is checked before it is used, so that no client uses another's. A second
+use returns nothing and revokes what the first one gave (RFC 6749 §4.1.2).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class AuthorizationWish:
 
 @value_class
 class FindRedirect:
-    """Raises ``InvalidRequest`` for a client that is none, and a redirection URI that it has not registered: nobody is sent there."""
+    """Find a redirection URI. Raises ``InvalidRequest`` for an unknown client or an unregistered URI: there is no redirect."""
 
     reader: DidReader
 

@@ -1,7 +1,7 @@
 """From a ``private_key_jwt`` to a caller: a DID that signs with one of its authentication keys, as OAuth has it (RFC 7523 §3).
 
-The signature is checked before the ``jti`` is spent, so no one spends another's; and it is spent, durably, before anything is done, and
-stays spent whatever becomes of the request.
+The signature is checked before the ``jti`` is used, so that no client uses another's; it is used, durably, before anything is done, and
+stays used whatever becomes of the request.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from identity_oauth.domain.client_assertion import AUTH_METHOD, ClientAssertion
 from identity_oauth.domain.tokens import Envelope
 from identity_oauth.jws import JwsSignatureInvalid, VerificationKey
 
-# The same for whatever is wrong, so that nobody learns by it which DIDs and keys there are.
+# The same for each fault, so that a client does not learn which DIDs and keys exist.
 REMEDY: Final = (
     "iss and sub are your DID, aud is the issuer, exp is at most an hour ahead, jti is new, and alg is EdDSA with a current "
     "authentication key of the DID, which kid names if it is there."

@@ -2,7 +2,7 @@
 
 The one in use has a number (setting ``token.key_number``, and ``identity keys rotate token``, which the service log keeps). The next one
 is published before it signs, so that readers who keep our JWK Set know it already, and the one before still verifies until its last
-token has expired, so that going on by one logs no one out.
+token has expired, so that a replacement signs no user out.
 """
 
 from __future__ import annotations
@@ -67,8 +67,10 @@ class TokenKeys:
         await self.follow(history.replaced)
 
     async def follow(self, replacements: Sequence[Replacement]) -> None:
-        """Goes on to the newest of ``replacements``, where that is not past already. Raises ``StorageMismatch`` for a key that the
-        custodian holds another one in the place of."""
+        """Continue with the newest of ``replacements``, unless it is past already. Raises ``StorageMismatch`` if the custodian holds
+        another
+        key instead of one.
+        """
         mine = of_use(replacements, TOKEN)
         last = mine[-1] if mine else None
         number = self.number if last is None else max(self.number, last.number)
@@ -79,7 +81,7 @@ class TokenKeys:
             keep = timedelta(seconds=self.lifetime_seconds + token.LEEWAY_SECONDS)
             before = {one.at + keep: _verifying(one.replaces) for one in since_theft(mine)}
         else:
-            # Raising the setting replaced it, and no one noted when.
+            # The change of the setting replaced it, and the time was not recorded.
             before = {} if number == 1 else {_NEVER: _verifying(await self._made(number - 1))}
         self.number, self._keys, self._before = number, tuple(map(_verifying, publics)), before
 

@@ -19,6 +19,7 @@ from typing import Final
 from identity_records.audit import audit_of
 from identity_transparency.domain.checkpoint_keys import CheckpointKeys
 from identity_transparency.opening import checkpoint_file_of, checkpoint_keys
+from identity_transparency.read_only import pending_steps
 from identity_transparency.remembered import CheckpointFile, Remembered
 from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
@@ -27,7 +28,6 @@ from identity_transparency.use_cases.project import CheckpointSigner, leaf_of
 from identity_codec.values import value_class
 from identity_core import __version__
 from identity_core.bootstrap.ports import SystemClock
-from identity_core.bootstrap.read_only import pending_steps
 from identity_core.database import Transaction
 from identity_core.files import locked_folder, new_draft, settle
 from identity_core.plugin.sockets import LEDGER

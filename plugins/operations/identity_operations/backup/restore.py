@@ -2,7 +2,7 @@
 
 A backup that is put back is a rollback of a log that only grows. What others hold of it, a checkpoint that an operator gives, that a
 witness cosigned, or the one that this machine remembers, says how far it was. Where the backup is behind, that checkpoint is what is
-remembered from then on: every start over it is refused until the log reaches as far, or goes on under a new name.
+remembered from then on: every start over it is refused until the log reaches as far, or continues under a new name.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from identity_transparency.witnesses import SeenByWitnesses, ask_witnesses
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed
 from identity_codec.values import value_class
-from identity_core.bootstrap.ports import SystemClock
-from identity_core.bootstrap.storage import told_at_start
+from identity_core.bootstrap.ports import SystemClock, told_at_start
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.errors import StorageMismatch
 from identity_core.files import sync_folder
@@ -47,9 +46,10 @@ from identity_tlog.tree import Malformed, Refuted
 
 @value_class
 class Known:
-    """The known ends of the log: ``checkpoints`` are signed notes, each with the place that it came from; the witnesses of
-    ``policy`` are asked for theirs; ``new_origin`` is the name under which it goes on. ``is_newest``: the operator says that nothing newer
-    than the backup was ever given out."""
+    """The known ends of the log: ``checkpoints`` are signed notes, each with its origin; the witnesses of ``policy`` are asked for theirs.
+
+    The log continues under the name ``new_origin``. ``is_newest``: the operator states that nothing newer than the backup was given out.
+    """
 
     checkpoints: Sequence[tuple[str, bytes]] = ()
     new_origin: str | None = None
@@ -84,8 +84,9 @@ class VerifiedServer:
 
 
 async def verify_server(settings: Settings, known: Known) -> VerifiedServer:
-    """Looks at a database server into which a copy was put, as at one that nobody has started yet. What this machine remembers, and what is
-    ``known``, says how far the log was. Raises ``StartError``."""
+    """Verify a database server into which a copy was put and that was not started yet. The checkpoint that this machine remembers, and
+    ``known``, tell the end of the log. Raises ``StartError``.
+    """
     kept = load_remembered(settings)
     with tempfile.TemporaryDirectory(prefix="identity-backup-") as folder:
         # The copy is older than what this machine remembers, and nothing is wrong with that yet.

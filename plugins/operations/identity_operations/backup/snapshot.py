@@ -2,7 +2,7 @@
 
 The locks of all files are taken, a reading transaction is begun on each, and the locks are given back: a writer waits for a few
 milliseconds, and what each transaction sees from then on is of one moment. Then each file is copied from its transaction by SQLite's
-backup API, for as long as that takes; writers go on in the write-ahead log, which nobody resets while a reader is in it.
+backup API, for as long as that takes; writers continue in the write-ahead log, which is not reset while a reader is in it.
 """
 
 from __future__ import annotations

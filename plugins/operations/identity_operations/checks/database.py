@@ -17,7 +17,7 @@ from identity_core.cli.options import shown_database
 from identity_core.database import DatabaseError, faults_of, look_at
 from identity_core.errors import IdentityError
 from identity_core.extension.choice import read_store
-from identity_core.extension.installation import Diagnosis, listed, ok, warn, wrong
+from identity_core.extension.declaration import Diagnosis, listed, ok, warn, wrong
 from identity_core.files import install_command
 from identity_core.ports.ledger import MOST_AHEAD_SECONDS
 from identity_core.settings import Settings
@@ -60,7 +60,7 @@ def _sqlite(folder: Path) -> Diagnosis:
 
 
 def file_system(folder: Path, mounts: Path) -> str | None:
-    """The type of the file system that ``folder`` is on, or would be; None where no one says."""
+    """Return the type of the file system that ``folder`` is on, or would be; None where it is unknown."""
     try:
         lines = mounts.read_text().splitlines()
     except OSError:

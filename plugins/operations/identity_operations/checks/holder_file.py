@@ -8,7 +8,7 @@ from pathlib import Path
 from identity_bound_credentials.holder_file import HELD, ISSUED_ANEW, OWN, unfit
 from identity_commands.secret_input import read_record
 
-from identity_core.extension.installation import Diagnosis, listed, ok, warn, wrong
+from identity_core.extension.declaration import Diagnosis, listed, ok, warn, wrong
 
 _LOST = (
     "bring the file back from your copy; where there is none, ask each issuer for another credential, who signs with --new-secret and "

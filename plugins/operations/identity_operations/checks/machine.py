@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from identity_core.database import DatabaseError
-from identity_core.extension.installation import Diagnosis, ok, warn
+from identity_core.extension.declaration import Diagnosis, ok, warn
 from identity_core.settings import Settings, require_extras
 from identity_operations.examination.looking import read_database
 

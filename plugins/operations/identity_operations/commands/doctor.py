@@ -24,7 +24,7 @@ from identity_core.cli.output import Command, show, working
 from identity_core.cli.serve import LOOPBACK
 from identity_core.database import DatabaseError, DatabaseUnavailable
 from identity_core.database.interface import BUCKETS, driver_of
-from identity_core.extension.installation import SHOWN, Diagnosis, InstallationCheck, ok, stopped, warn, wrong
+from identity_core.extension.declaration import SHOWN, Diagnosis, InstallationCheck, ok, stopped, warn, wrong
 from identity_core.files import install_command
 from identity_core.plugin.sockets import EXTEND_HOOK
 from identity_core.settings import Settings, StartError, buckets_of
@@ -104,7 +104,7 @@ def _data_directory(settings: Settings) -> Iterator[Diagnosis]:
         yield warn(f"others may look into {folder}", f"chmod 700 {folder}")
     else:
         yield ok(f"{folder}, for its owner only")
-    # Whoever can write a folder above can put another in its place, but for what a sticky one keeps.
+    # A user who can write a folder above can replace this one, unless the folder above is sticky.
     for above in folder.resolve().parents:
         if stat.S_IMODE(above.stat().st_mode) & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH:
             yield warn(f"every user can replace {folder}: {above} can be written by all", f"chmod o-w {above}")

@@ -15,7 +15,7 @@ GONE: Final = "[redacted]"
 SHORTEST: Final = 4
 """A secret of fewer characters cannot be told from the text around it."""
 
-# Every repetition is bounded, or begins at a border of a word: whoever writes into a log could make the search take hours.
+# Every repetition is bounded, or begins at a border of a word: a writer of log lines could make the search take hours.
 # The rest of a line behind these belongs to a caller.
 _TELLING: Final = "authorization|x-api-key|cookie|didauth|apikey|bearer|password|passphrase|secret"
 _HEADER: Final = rf"(?P<header>(?:{_TELLING})[\"']?[ \t]{{0,8}}[:= ][ \t]{{0,8}})[^\n]+"

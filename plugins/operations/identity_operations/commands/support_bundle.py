@@ -1,4 +1,4 @@
-"""``identity support-bundle``: what somebody who helps wants to see, in one file, without what is nobody else's business."""
+"""``identity support-bundle``: one file of versions, settings and findings for a supporter, without secrets and personal data."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from functools import partial
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
 import click
 import orjson
@@ -23,7 +24,7 @@ from identity_client import Client
 from identity_core.cli.options import FILE, installed_plugins, of_installation
 from identity_core.cli.output import Command, fail, show
 from identity_core.settings import Settings
-from identity_core.settings.show import secrets_of
+from identity_core.settings.fields import is_table, public_fields
 from identity_operations.commands.doctor import findings_of
 from identity_operations.commands.redaction import Redaction
 
@@ -158,3 +159,20 @@ def _end(log: Any) -> bytes:
 def _service(url: str, who: Mapping[str, Any]) -> dict[str, Any]:
     with Client(url, **who, timeout_seconds=SERVICE_SECONDS) as client:
         return {path: _part(partial(client.call, "GET", path)) for path in SERVICE}
+
+
+def secrets_of(settings: Settings, plugins: dict[str, list[type[Any]]]) -> list[str]:
+    """The values that ``show`` masks, as they are: whoever passes other texts on looks for them there. Of a URL also its password."""
+    found: list[str] = []
+    tables: list[Any] = [settings]
+    tables += (settings.plugins.tables.read(name, one, {}) for name, all_of in plugins.items() for one in all_of)
+    while tables:
+        table = tables.pop()
+        for field, kind in public_fields(type(table)):
+            value = getattr(table, field.name)
+            if is_table(kind):
+                tables.append(value)
+            elif value is not None and (field.metadata.get("secret") or not field.repr):
+                password = urlsplit(str(value)).password or ""
+                found += [str(value), password, unquote(password)]
+    return found

@@ -38,7 +38,7 @@ def check(settings: Settings, exit_code: bool) -> None:
 
     Exit code 0 whether or not there are any, unless --exit-code is given; 1 where a newer version has written the databases."""
     refuse_absent(settings, NAME_IT)
-    from identity_core.bootstrap.read_only import pending_steps
+    from identity_transparency.read_only import pending_steps
 
     pending = asyncio.run(pending_steps(settings))
     reasons = chosen_extensions(settings).reasons
@@ -87,7 +87,8 @@ def apply(
     if [backup, backup_url, yes or None].count(None) != 2:
         name = "--backup FILE" if settings.database_url is None else "--backup-url URL"
         misused("an upgrade wants a backup, or your word that none is wanted", f"give {name}, or --yes, and not both")
-    from identity_core.bootstrap.read_only import pending_steps
+    from identity_transparency.read_only import pending_steps
+
     from identity_operations.upgrade.apply import BackupAtHand, RestoredCopy, upgrade
 
     within, of, made = timedelta(hours=within_hours), None, asyncio.run(pending_steps(settings))

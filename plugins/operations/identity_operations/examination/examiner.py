@@ -25,7 +25,7 @@ from identity_transparency.use_cases.storage import CheckStorage
 
 from identity_core.database import DatabaseMismatch
 from identity_core.errors import StorageMismatch
-from identity_core.extension.installation import RowRule
+from identity_core.extension.declaration import RowRule
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.ledger import ExaminableLedger, LedgerBackend, LedgerEntry
 from identity_core.settings import StartError

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 
-from identity_transparency.opening import check_of, load_remembered, open_beside
+from identity_transparency.opening import check_of, index_tools, load_remembered, open_beside
 from identity_transparency.tree import TransparencyTree
 
 from identity_codec.values import value_class
-from identity_core.bootstrap.beside import index_tools
-from identity_core.bootstrap.ports import SystemClock, rows_secret
-from identity_core.bootstrap.storage import BRING_UP
+from identity_core.bootstrap.ports import BRING_UP, SystemClock, rows_secret
 from identity_core.database import DatabaseAbsent, faults_of
 from identity_core.errors import IdentityError
 from identity_core.extension.choice import extensions_on

@@ -9,21 +9,25 @@ import contextlib
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from identity_core.database import Job, look_at
 from identity_core.database.interface import T
-from identity_core.plugin.build import LookOnly
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian
 from identity_core.settings import Settings
 from identity_core.store import Store
 
+if TYPE_CHECKING:
+    from identity_transparency.read_only import LookOnly
+
 
 @contextlib.asynccontextmanager
 async def open_plugins(settings: Settings) -> AsyncIterator[tuple[PluginManager, LookOnly]]:
     """Open the plugins read-only. What cannot be opened so is made in a temporary directory. Raises ``StartError``, as a start does."""
-    from identity_core.bootstrap.read_only import looking_plugins
-    from identity_core.bootstrap.storage import told_at_start
+    from identity_transparency.read_only import LookOnly, looking_plugins
+
+    from identity_core.bootstrap.ports import told_at_start
 
     with told_at_start(settings), tempfile.TemporaryDirectory() as scratch:
         look = LookOnly(Path(scratch))
@@ -37,7 +41,7 @@ async def open_plugins(settings: Settings) -> AsyncIterator[tuple[PluginManager,
 @contextlib.asynccontextmanager
 async def open_store(settings: Settings, custodian: Custodian) -> AsyncIterator[Store]:
     """Open the store read-only. Raises as ``looking_store``."""
-    from identity_core.bootstrap.read_only import looking_store
+    from identity_transparency.read_only import looking_store
 
     store = await looking_store(settings, custodian)
     try:

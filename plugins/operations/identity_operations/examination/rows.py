@@ -10,7 +10,7 @@ from typing import Final
 from identity_codec.times import micros
 from identity_codec.values import value_class
 from identity_core.database import Database, Transaction
-from identity_core.extension.installation import RowRule
+from identity_core.extension.declaration import RowRule
 from identity_core.ports.ledger import LedgerEntry
 from identity_core.ports.repositories import Suspicion
 from identity_core.store.index_rows import MISSING, SELECT, VERSIONS, Row, is_ours

@@ -2,7 +2,7 @@
 
 It is done to a copy first, which is looked at as a backup is; only then to the installation. On SQLite the copy is made here; on
 PostgreSQL it is the database into which the operator has put a backup, and what it lacks of the audit log says how old it is. A run that
-was killed leaves some databases brought up and others not, and the next run goes on. One is at work at a time.
+was killed leaves some databases brought up and others not, and the next run continues. One is at work at a time.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import orjson
+from identity_transparency.read_only import pending_steps
 
 from identity_codec.times import parse, printed
 from identity_codec.values import value_class
-from identity_core.bootstrap.ports import SystemClock, store_beside
-from identity_core.bootstrap.read_only import pending_steps
-from identity_core.bootstrap.storage import told_at_start
+from identity_core.bootstrap.ports import SystemClock, store_beside, told_at_start
 from identity_core.database import DatabaseError, Transaction, look_at
 from identity_core.database.files import FileLock
 from identity_core.domain.activity import OPERATOR, Event, RequestContext

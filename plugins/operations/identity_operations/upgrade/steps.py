@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from identity_core.bootstrap.ports import SystemClock, load_plugins
-from identity_core.bootstrap.read_only import open_plugin_databases
-from identity_core.bootstrap.storage import told_at_start
+from identity_transparency.read_only import open_plugin_databases
+
+from identity_core.bootstrap.ports import SystemClock, load_plugins, told_at_start
 from identity_core.settings import Settings
 from identity_core.store import Store
 

@@ -22,6 +22,7 @@ class PresentationGenerators(CommitmentGenerators):
     width = 32
     least = 0
     most = MAX_ELEMENTS
+    unit = "elements"
     tag = labels.GENERATOR_DST
 
     def __init__(self, curve: Curve) -> None:

@@ -50,7 +50,7 @@ class ListAuditLines:
 
 
 MOST_LINES: Final = 5_000
-"""How many lines one look follows, so that nobody waits for a long log."""
+"""The number of lines that one check follows, so that no request waits for a long log."""
 
 
 @value_class
@@ -132,9 +132,10 @@ PAGES: Final = 20
 
 @dataclass(slots=True)
 class CutAuditLog(Repeating):
-    """Cuts off what is older than ``kept`` and deletes it, a few lines at a time. A cut ends with a day (UTC), so that a quiet log is not
-    cut for each of its lines. What does not follow from the lines before it is never cut: the trace of whoever changed it stays.
-    ``monotonic`` is in seconds."""
+    """Cut off what is older than ``kept`` and delete it, a few lines at a time. A cut ends with a day (UTC), so that a quiet log is not
+    cut for each of its lines. What does not follow from the lines before it is never cut: the trace of a change stays.
+    ``monotonic`` is in seconds.
+    """
 
     complaint = "lines of the audit log past their time cannot go"
     interval_seconds = 60.0

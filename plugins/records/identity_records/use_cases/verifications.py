@@ -41,7 +41,7 @@ class ListVerificationHistory:
         ]
 
     async def _of_verifier(self, row: VerificationRow, caller: Caller) -> VerificationRow:
-        """A row of somebody who verified the proof and has no other part in it."""
+        """Return a row for a caller that verified the proof and is not its holder or agent."""
         verification = replace(row.verification, holder=None)
         anchor = row.anchor if row.anchor is not None and await self._knows_status(row, caller) else None
         return replace(row, verification=verification, anchor=anchor)

@@ -222,7 +222,7 @@ def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> Log
 
 
 def _in_checkpoint(kept: LoggedHistory, log: TrustedLog, path: Path | None) -> LoggedHistory:
-    """The history with the checkpoint in ``path``, where there is one, in the place of its own."""
+    """Return the history with the checkpoint in ``path``, if given, instead of its own."""
     if path is None:
         return kept
     own = opened_checkpoint(kept.checkpoint, log, kept.did).checkpoint
@@ -257,7 +257,7 @@ def _fetched(
                 says = f"version {leaf.version} is entry {leaf.sequence}, the checkpoint covers {size}"
                 fail(says, where, "have a newer one cosigned: `identity ledger checkpoint --witness … --save …`")
             entries.append(_recorded(http, leaf, size))
-    # What the service said after a checkpoint that somebody kept is not in it.
+    # Records after the stored checkpoint are not in it.
     service = tuple(_recorded(http, leaf, size) for leaf in leaves if leaf.sequence <= size)
     return LoggedHistory(did, note, tuple(entries), service_did if service else None, service), leaves
 

@@ -161,7 +161,7 @@ def _fetched(source: LogSource, tile: Tile, auditor: Audit) -> bytes | None:
 def _checkpoint(
     source: LogSource, known: tuple[str | None, str | None, LoggedHistory | None], findings: list[LogFault]
 ) -> tuple[TrustedLog, Checkpoint]:
-    """The log, and the checkpoint to audit against. One that no one may trust is a finding and still says what to read."""
+    """Return the log, and the checkpoint to audit against. An untrusted one is a finding and still states what to read."""
     if isinstance(source, LocalSource):
         # What the database holds is the question; that its custodian can sign it is none.
         try:

@@ -59,7 +59,7 @@ class CosigningKey:
 
 
 class LogsUnknown(Exception):
-    """The policy that names the logs cannot be read: nobody's checkpoint is cosigned until it can."""
+    """The policy that names the logs cannot be read: no checkpoint is cosigned until it can."""
 
 
 @value_class

@@ -1,5 +1,7 @@
-"""The document index held against the ledger (``identity ledger audit``), and what mends what was found: ``identity ledger repair`` writes
-the index anew, ``identity ledger accept-rollback`` goes on from a backup that was put back on purpose, and says what that loses.
+"""Audit of the document index against the ledger (``identity ledger audit``), and its repairs.
+
+``identity ledger repair`` writes the index anew. ``identity ledger accept-rollback`` continues from a backup that was restored on
+purpose, and reports what that loses.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from identity_core.settings import Settings
 from identity_transparency.domain.audit import LogFault
 
 if TYPE_CHECKING:
-    from identity_core.bootstrap import IndexTools
     from identity_core.use_cases.dids.index_audit import IndexAudit
+    from identity_transparency.opening import IndexTools
     from identity_transparency.use_cases.rollback import Rollback
 
 PAGE = 500
@@ -32,10 +34,10 @@ def compared(settings: Settings, advance: Callable[[], None]) -> tuple[int, list
 
 
 async def _compared(settings: Settings, advance: Callable[[], None]) -> tuple[int, list[LogFault]]:
-    from identity_core import bootstrap
+    from identity_transparency.opening import index_tools
 
     count, suspects, findings = 0, [], []
-    async with bootstrap.index_tools(settings) as tools:
+    async with index_tools(settings) as tools:
         # What a crash left out is no finding.
         await tools.catch_up()
         async for did, differences in _differences(tools.audit):
@@ -89,11 +91,11 @@ def repair(settings: Settings, dids: Sequence[str], every: bool) -> None:
 
 
 async def _repaired(settings: Settings, dids: Sequence[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    from identity_core import bootstrap
+    from identity_transparency.opening import index_tools
 
     repaired: list[dict[str, Any]] = []
     failed: list[dict[str, Any]] = []
-    async with bootstrap.index_tools(settings) as tools:
+    async with index_tools(settings) as tools:
         for did in dids or await _withheld(tools):
             try:
                 versions = await tools.audit.repair(did)
@@ -132,8 +134,8 @@ def accept_rollback(settings: Settings, yes: bool, new_origin: str | None) -> No
     of the log sees a fork, unless it goes on under another name (--new-origin); where a restore was told of a later checkpoint, it must.
     """
     refuse_absent(settings, "name the installation with --data-dir")
-    from identity_core.bootstrap.read_only import pending_steps
     from identity_transparency.guard import accept_rollback as accept
+    from identity_transparency.read_only import pending_steps
 
     if pending := asyncio.run(pending_steps(settings)):
         # To open them would bring them up, and then the earlier version could not read them.

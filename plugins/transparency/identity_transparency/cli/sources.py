@@ -89,7 +89,7 @@ class UrlSource:
         self.place = opened.url
 
     def note(self) -> bytes:
-        """The checkpoint of now, whoever has cosigned it: it is read with all that the log holds."""
+        """Return the current checkpoint with any cosignatures: it is read with all that the log holds."""
         return self._session.octets("/ledger/checkpoint", query={"quorum": "any"})
 
     def tile(self, tile: Tile) -> bytes:
@@ -170,7 +170,7 @@ class LocalSource:
         self._run(self._log.follower.now())
 
     def stored(self) -> Checkpoint:
-        """The tree as it is stored, signed by no one."""
+        """Return the tree as it is stored, unsigned."""
         frontier = self._run(self._log.tree.frontier())
         return Checkpoint(self.keys.present.name, frontier.size, frontier.root)
 

@@ -1,7 +1,7 @@
-"""Everything that can be wrong with a log, found and named.
+"""Auditor of a log: finds and names each fault.
 
-The auditor is fed bundle by bundle and builds the tree anew from the entries alone; it compares that with the tiles that
-are served, with the checkpoint, and with checkpoints that somebody has kept from earlier. Reading is its caller's work.
+The auditor is fed bundle by bundle and builds the tree anew from the entries alone. It compares that with the served tiles, with the
+checkpoint, and with checkpoints that were stored earlier. The caller reads the log.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Each list has a log of its own among the entries of the ledger, under a subject that no DID method writes. Every edition is one entry, in
 the order in which they were recorded: JCS of ``digest`` (SHA-256 of the manifest's bytes, base64url), ``edition``, ``epoch``, ``format``,
-``issuer``, ``list`` and ``period``. Within an epoch the editions of a list ascend; two entries of one edition are two lists, which whoever
-audits the log is told (the extension ``transparency``).
+``issuer``, ``list`` and ``period``. Within an epoch the editions of a list ascend; two entries of one edition are two lists, which an
+audit of the log reports (the extension ``transparency``).
 """
 
 from __future__ import annotations
@@ -67,5 +67,5 @@ class GapRecord:
 
 
 def subject(list_id: str) -> str:
-    """Return what stands in the place of the DID of a list's entries."""
+    """Return the subject of a list's entries, which replaces the DID."""
     return f"{SUBJECT}{list_id}"

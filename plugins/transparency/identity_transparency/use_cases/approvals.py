@@ -4,9 +4,9 @@ An entry counts when enough witnesses have approved it, and the standard wants t
 reader that finds one entry too many refuses the whole log. So a log is published as far as it was approved. Everything that is
 recorded stands in `getDidLog`, where the witnesses find what to approve.
 
-getDidApprovals: which versions wait, and for whom.
+getDidApprovals: the versions that wait, and for which witnesses.
 
-approveDidVersion: a witness approves of a version. Its proof is all that it needs; nobody has to be trusted who brings one.
+approveDidVersion: a witness approves of a version. Its proof is sufficient; the client that sends it need not be trusted.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class WitnessedLog:
     required: Sequence[Witnesses | None]
 
     def shown(self, kept: WitnessFile | None) -> int:
-        """How many entries a reader takes: those that are approved, and those behind them that nobody had to approve of."""
+        """Return the number of entries that a reader accepts: the approved ones, and those behind them that need no approval."""
         count = 0 if kept is None else kept.versions
         while count < len(self.required) and self.required[count] is None:
             count += 1
@@ -210,9 +210,12 @@ def waiting_version(version_id: str, witnesses: Witnesses, approved: Iterable[st
 
 @value_class
 class ApproveDidVersion:
-    """The same proof again, or one that a newer one covers, changes nothing. Raises ``AuthFailed`` for a proof that is not good,
-    ``DidNotFound`` also for a version that there is not, ``Forbidden`` for somebody who is no witness of the version or one before it,
-    ``InvalidDocument``, ``Overloaded`` where too many are faster."""
+    """Store an approval. The same proof again, or one that a newer one covers, changes nothing.
+
+    Raises ``AuthFailed`` for an invalid proof, ``DidNotFound`` also for a missing version, ``Forbidden`` for a DID that is no witness of
+    the
+    version or one before it, ``InvalidDocument``, ``Overloaded`` where too many are faster.
+    """
 
     publish: PublishApprovals
     approvals: GetDidApprovals

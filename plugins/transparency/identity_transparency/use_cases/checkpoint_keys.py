@@ -1,7 +1,7 @@
 """The keys that sign the log's checkpoints: ``checkpoint``, ``checkpoint/2``, … in the custodian. The service log says which is in use.
 
 The one before signs too for thirty days after it was replaced, so that witnesses and auditors have that time to take over the new one; a
-compromised one signs nothing any more, and neither does one that was replaced before it: whoever had that key could have had both.
+compromised one signs nothing any more, and neither does one that was replaced before it: a thief of the key could have had both.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class CheckpointWitness(Protocol):
 @dataclass(slots=True)
 class CosignedLog:
     """The checkpoints of the log of ``signer`` that a quorum of ``policy`` has cosigned: verified like those of a stranger, because
-    whoever can write the database could put others there. ``last`` is the newest that this process knows."""
+    a writer of the database could put others there. ``last`` is the newest that this process knows."""
 
     policy: WitnessPolicy
     signer: CheckpointSigner

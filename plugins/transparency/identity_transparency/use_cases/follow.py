@@ -73,7 +73,7 @@ class FollowServiceLog(Repeating):
         """As ``Generations.fresh``."""
         if self._is_stale():
             async with self._turn:
-                # Whoever waited has what the one before has read.
+                # A caller that waited has what the one before has read.
                 if self._is_stale():
                     await self._read()
 
@@ -112,8 +112,9 @@ class FollowServiceLog(Repeating):
         self.signer.next_key_hashes = tuple(one for one in history.next_key_hashes if one != own)
 
     async def _held_keys(self, history: LogKeyHistory) -> list[LogKey]:
-        """The generations that the custodian holds, oldest first. Raises ``StorageMismatch`` where it holds another key in the place of
-        one."""
+        """Return the generations that the custodian holds, oldest first. Raises ``StorageMismatch`` if it holds another key instead of
+        one.
+        """
         held = []
         for number, expected in enumerate(history.generations, 1):
             name = name_of(number)

@@ -1,7 +1,7 @@
-"""Another key takes the place of the one that signs access tokens, or checkpoints, beside a running service and without a refused request.
+"""Replacement of the key that signs access tokens, or checkpoints, beside a running service and without a refused request.
 
 First the custodian makes the new key; then the service log lists it, and that one entry is the whole replacement: every process reads
-it within a second and goes on. A crash before the entry leaves all as it was, and the next try takes the key that was made.
+it within a second and continues. A crash before the entry leaves all as it was, and the next try takes the key that was made.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class AcceptRollback:
 
 
 def _refuse_fork(kept: Remembered | None, found: Rollback, new_origin: str | None) -> None:
-    """Under one name a log never shows two histories: what others hold a checkpoint of goes on under another."""
+    """Refuse two histories under one name: a log of which others hold a newer checkpoint continues under another name."""
     if kept is None or not kept.is_published or kept.checkpoint.size <= found.entries:
         return
     if new_origin in (None, kept.checkpoint.origin):

@@ -1,8 +1,8 @@
-"""The log of the service goes on under the next generation of its key, beside a running service and without a refused write.
+"""Rotation of the log key to its next generation, beside a running service and without a refused write.
 
 First the service log says that the next key is the present one; every process reads that within a second, and signs with it from then on.
 DIDs that did not change for more than a generation are handed on one by one, because they committed to no later key, and no faster than
-is asked for; each move is an entry of its own, so a rotation that was broken off goes on with those that are left. When nothing that
+is requested; each move is an entry of its own, so an interrupted rotation continues with those that are left. When nothing that
 the old key signed can still be on its way, the key leaves the custodian, and an entry of the service log retires it: from the size that
 the tree has then, no reader takes an entry of it.
 """

@@ -57,7 +57,7 @@ class ServiceLog:
 
     async def _begin(self, custodian: Custodian) -> str:
         public = await custodian.generate(SERVICE_KEY, multikey.ED25519, did="-", purpose=SERVICE_KEY)
-        # Someone has to control a DID; no one signs in with this key.
+        # A DID needs a controller; this key is not used to sign in.
         key = Key(multikey.ED25519, public, keys.default_purposes(multikey.ED25519, primary=True))
         now = self.writer.clock.now()
         signed = await self.writer.signer.signed(self.method, None, Create((key,), (), strict_evidence=True), now)

@@ -1,7 +1,7 @@
 """Encrypted presentations, to a key of the request alone (OpenID4VP 1.0 §8.3, ``direct_post.jwt``).
 
-The key is made with the request and kept sealed with it, so that what came over the wire can be read by nobody once the request is
-forgotten. All errors are ``ValueError``, whose text quotes nothing of what came.
+The key is made with the request and kept sealed with it, so that the transmitted text is unreadable once the request is deleted. All
+errors are ``ValueError``, whose text quotes nothing of what came.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from identity_wallets.domain.encryption import metadata
 REQUEST_TYPE: Final = "oauth-authz-req+jwt"
 CLIENT_PREFIX: Final = "decentralized_identifier:"
 AUDIENCE: Final = "https://self-issued.me/v2"
-"""Of a request to a wallet that nobody knows beforehand (OpenID4VP 1.0 §5.8)."""
+"""Audience of a request to a wallet that is not known beforehand (OpenID4VP 1.0 §5.8)."""
 
 LIFE: Final = timedelta(minutes=10)
 

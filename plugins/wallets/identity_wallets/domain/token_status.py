@@ -1,4 +1,4 @@
-"""Token Status List (draft-ietf-oauth-status-list): says to whoever is shown a wallet's copy whether its credential is still in force.
+"""Token Status List (draft-ietf-oauth-status-list): shows a verifier of a wallet's copy whether its credential is still in force.
 
 It has the places of the issuer's Bitstring Status Lists (``domain/credentials/status_list.py``), with two bits each. Other kinds of
 status that a credential may name are refused. All errors are ``ValueError``, whose text quotes nothing.

@@ -91,7 +91,7 @@ def _check_redirect(text: str) -> None:
 
 @value_class
 class GetPresentation:
-    """Raises ``Forbidden``; ``PresentationNotFound`` also for a request of somebody else."""
+    """Read a presentation. Raises ``Forbidden``; ``PresentationNotFound`` also for a request of another verifier."""
 
     kept: KeptRequests
 

@@ -102,8 +102,9 @@ class CollectCredential:
     async def __call__(
         self, grant: WalletGrant, credential: Credential, proof: str, *, audience: str, request_id: str
     ) -> Secured:
-        """The credential. The key is proved before the nonce and the token are spent, so that nobody spends another's. Raises
-        ``OauthRefusal``."""
+        """Return the credential. The key is proved before the nonce and the token are used, so that no client uses another's. Raises
+        ``OauthRefusal``.
+        """
         now = self.clock.now()
         key, nonce, nonce_end = await self._proved(proof, audience, now)
         try:

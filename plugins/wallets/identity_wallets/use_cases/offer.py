@@ -1,6 +1,6 @@
 """createCredentialOffer: lets a wallet collect a stored credential once (OpenID4VCI 1.0 §4.1, pre-authorised code).
 
-Whoever has the code gets the credential, so it is the issuer's to give, lives for ten minutes, and works once; with a transaction code,
+The holder of the code gets the credential, so it is the issuer's to give, lives for ten minutes, and works once; with a transaction code,
 which the issuer tells by another way, a stolen code alone is not enough.
 """
 

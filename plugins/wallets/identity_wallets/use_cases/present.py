@@ -1,7 +1,7 @@
-"""The way of a wallet to a verifier that asks here: the signed request object, and the answer to it (OpenID4VP 1.0 §5, §8.2).
+"""Presentation by a wallet to a verifier that asks here: the signed request object, and the answer to it (OpenID4VP 1.0 §5, §8.2).
 
-The request is signed when it is read, so that a verifier whose DID ended asks nobody any more. A presentation is checked whole before
-it is kept; one that does not hold is refused and leaves the request open, for anybody who has the link might send one.
+The request is signed when it is read, so that a verifier whose DID ended sends no request any more. A presentation is checked whole before
+it is stored; an invalid one is refused and leaves the request open, for any client that has the link might send one.
 """
 
 from __future__ import annotations

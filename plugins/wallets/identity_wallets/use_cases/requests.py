@@ -87,7 +87,7 @@ class KeptRequests:
         return query, stored
 
     async def open_for_wallets(self, request_id: str) -> PresentationQuery:
-        """One that nobody has answered and that has not ended. Raises ``PresentationNotFound``."""
+        """Return a request that is unanswered and has not ended. Raises ``PresentationNotFound``."""
         query, stored = await self.find(request_id)
         if stored.answer is not None or self.clock.now() >= stored.expires_at:
             raise PresentationNotFound

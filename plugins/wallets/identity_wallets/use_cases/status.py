@@ -1,6 +1,6 @@
 """The status of the credential of a wallet's copy, for verifiers elsewhere and for the one here.
 
-The issuer's key signs the list, the one that signs copies now: whoever can verify a copy can verify its status, and needs no other key.
+The issuer's key signs the list, the one that signs copies now: a verifier of a copy can verify its status, and needs no other key.
 """
 
 from __future__ import annotations

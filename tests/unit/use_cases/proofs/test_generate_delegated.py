@@ -724,7 +724,7 @@ def test_an_invocation_is_remembered_longer_than_its_token_lives(
 def test_the_real_prover_proves_it(tmp_path: Path) -> None:
     from identity_prover_bbs import identity_provide_prover
 
-    from identity_core.plugin.provider import BuildContext
+    from identity_core.plugin.sockets import BuildContext
 
     async def story(rooms: Proving) -> None:
         made = await rooms.proven()

@@ -5,25 +5,57 @@ from __future__ import annotations
 import logging
 import secrets
 import tempfile
+from dataclasses import field, replace
 from pathlib import Path
+from typing import Any
 
-from identity_core.bootstrap.ports import SystemClock, rows_secret
-from identity_core.bootstrap.storage import told_at_start
+from identity_codec.values import value_class
+from identity_core.bootstrap.ports import SystemClock, rows_secret, told_at_start
 from identity_core.database import DatabaseAbsent, MigrationPending
-from identity_core.plugin.build import LookOnly
+from identity_core.plugin import BuildContext, PluginError
+from identity_core.plugin.border import Bulkhead
+from identity_core.plugin.build import Built, build
+from identity_core.plugin.load import Offer
 from identity_core.plugin.manager import PluginManager
+from identity_core.plugin.sockets import Socket
 from identity_core.ports.custodian import Custodian, KeyNotHeld
-from identity_core.settings import Settings
+from identity_core.settings import PluginTables, Settings
 from identity_core.store import Store
 
 log = logging.getLogger("identity.look")
+
+
+@value_class
+class LookOnly:
+    """A read-only view of the installation; what is missing is built in ``scratch``, a temporary directory. ``pending``
+    is what waits for a start to bring it up to date, ``blind`` the hooks of what cannot look."""
+
+    scratch: Path
+    pending: list[str] = field(default_factory=list)
+    blind: set[str] = field(default_factory=set)
+
+    def build(
+        self, offer: Offer, socket: Socket[Any], tables: PluginTables, context: BuildContext, bulkhead: Bulkhead
+    ) -> Built:
+        """Build the provider for a read-only look, and note what is pending. Raises ``PluginError``."""
+        try:
+            if offer.provider.looks:
+                return build(offer, socket, tables, replace(context, read_only=True), bulkhead)
+            self.blind.add(offer.hook)
+        except PluginError as error:
+            # What is not there yet, or waits for a start, says nothing about the plugin.
+            if not isinstance(error.__cause__, DatabaseAbsent | MigrationPending):
+                raise
+            if isinstance(error.__cause__, MigrationPending):
+                self.pending.append(str(error.__cause__))
+        return build(offer, socket, tables, replace(context, data_dir=self.scratch, database_url=None), bulkhead)
 
 
 def looking_plugins(settings: Settings, look: LookOnly) -> PluginManager:
     """The plugins over the installation, read-only."""
     # What plugins say of files that vanish at once would only mislead.
     log.setLevel(logging.CRITICAL)
-    return PluginManager.load(settings, clock=SystemClock(), logger=log, look=look)
+    return PluginManager.load(settings, clock=SystemClock(), logger=log, make=look.build)
 
 
 async def looking_store(settings: Settings, custodian: Custodian) -> Store:
