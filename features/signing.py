@@ -31,7 +31,8 @@ PURPOSES = {
         "delegate",
     ),
     **dict.fromkeys(("generateDelegatedProof", "createDelegatedPresentation", "revokeProof"), "prove"),
-    "eraseRecords": "erase",
+    **dict.fromkeys(("eraseRecords", "deleteLabel"), "erase"),
+    "setLabel": "label",
     "resetDisclosures": "disclosures",
     "rotateHolderSecret": "holder-secret",
 }

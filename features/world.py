@@ -29,6 +29,9 @@ PURPOSES = {
     "recoverDid": "recover",
     "resetDisclosures": "disclosures",
     "rotateHolderSecret": "holder-secret",
+    "listLabels": "read",
+    "setLabel": "label",
+    "deleteLabel": "erase",
 }
 TOKEN_PURPOSE = "token"
 PATIENCE_SECONDS = 60.0
@@ -37,6 +40,11 @@ ATTEMPTS = 5
 # which takes longer than what it then asks for.
 TRUSTS_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 _addresses = itertools.count(1)
+
+
+def bound_to(body: Any) -> dict[str, str]:
+    """Return the query of a challenge that is bound to ``body``; None is no body."""
+    return {} if body is None else {"body_hash": hash_body(body)}
 
 
 @dataclass
@@ -201,8 +209,9 @@ class World:
 
     def signed(self, person: Person, operation_id: str, body: Any, *, key: str = "authentication") -> dict[str, str]:
         """The Authorization header for exactly this operation and body."""
-        purpose, digest = PURPOSES.get(operation_id, TOKEN_PURPOSE), hash_body(body)
-        text = self.challenge(person.did, purpose=purpose, body_hash=digest)
+        purpose, bound = PURPOSES.get(operation_id, TOKEN_PURPOSE), bound_to(body)
+        digest = bound.get("body_hash")
+        text = self.challenge(person.did, purpose=purpose, **bound)
         scheme = RECOVERY_KEY if operation_id == "recoverDid" else DID_AUTH
         return {"Authorization": person.signer(key).header(text, purpose=purpose, digest=digest, scheme=scheme)}
 

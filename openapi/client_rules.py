@@ -16,6 +16,7 @@ NO_CONTROL_CHARACTERS: Final = r"^[^\x00-\x1f\x7f]*$"
 _DID: Final = "did:ids:QmPdn589kkBJKooQMPRUHHsRXAUDJAqunTWzvoEFGy5t6P"
 # A value of each path parameter, of the form that the service makes.
 PATH_EXAMPLES: Final[dict[str, str]] = {
+    "namedDid": "did:ids:QmSQdE7kRbgMzsSxPyKgUq7tgwJKmocZUDn5UyUHVFAY94",
     "did": _DID,
     "identifier": _DID,
     "keyId": "key_3q2-7wAAAAAAAAAA",

@@ -193,6 +193,8 @@ Feature: What no client can cause is answered in the same shape
       | revokeProof               |
       | eraseRecords              |
       | resetDisclosures          |
+      | setLabel                  |
+      | deleteLabel               |
       | rotateHolderSecret        |
       | createVerifierChallenge   |
       | verifyVcalmCredential     |

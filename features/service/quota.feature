@@ -37,6 +37,8 @@ Feature: Quota of writes
       | requestPresentation     |
       | eraseRecords            |
       | resetDisclosures        |
+      | setLabel                |
+      | deleteLabel             |
       | rotateHolderSecret      |
 
   @revokeIbct

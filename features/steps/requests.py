@@ -7,10 +7,10 @@ import os
 from pytest_bdd import given, parsers, then, when
 
 from features.formats import DID_AUTH, RECOVERY_KEY, new_key
-from features.world import PURPOSES, World, fresh_address
-from identity_client import Signer, hash_body
+from features.world import PURPOSES, World, bound_to, fresh_address
+from identity_client import Signer
 
-REFUSED_METHODS = {"GET": "PUT", "POST": "PUT", "PATCH": "PUT", "DELETE": "PUT"}
+REFUSED_METHODS = {"GET": "PUT", "POST": "PUT", "PATCH": "PUT", "DELETE": "POST", "PUT": "POST"}
 
 
 @given("a service that gives an address one request")
@@ -62,8 +62,8 @@ def forged(world: World) -> None:
     draft = world.notes["draft"]
     if draft.operation.operation_id in PURPOSES:
         person = world.people["Hana"]
-        digest, purpose = hash_body(draft.body), PURPOSES[draft.operation.operation_id]
-        text = world.challenge(person.did, purpose=purpose, body_hash=digest)
+        bound, purpose = bound_to(draft.body), PURPOSES[draft.operation.operation_id]
+        digest, text = bound.get("body_hash"), world.challenge(person.did, purpose=purpose, **bound)
         mallory = Signer(person.did, new_key().secret)
         scheme = RECOVERY_KEY if purpose == "recover" else DID_AUTH
         draft.headers["Authorization"] = mallory.header(text, purpose=purpose, digest=digest, scheme=scheme)

@@ -103,7 +103,7 @@ def test_each_operation_has_one_declared_tag(document: Json) -> None:
 
 def test_parameters_belong_to_operations(document: Json) -> None:
     for path, item in document["paths"].items():
-        assert set(item) <= {"get", "post", "patch", "delete"}, path
+        assert set(item) <= {"get", "post", "put", "patch", "delete"}, path
 
 
 def test_no_two_signed_operations_share_path_and_purpose(document: Json) -> None:

@@ -51,6 +51,10 @@ def test_an_element_alone_does_not_isolate(blank: Page) -> None:
 def test_no_name_reorders_the_text_after_it(blank: Page, control: str, end: str) -> None:
     """An attribute that an agent may ask about, in the sentence of the page."""
     action = f"zkp.prove.{quote(f'{end}{control}age', safe='')}.gte.18"
-    macros = _environment("en").get_template("macros.html").make_module({"versions": {}, "signed_in": None})
+    macros = (
+        _environment("en")
+        .get_template("macros.html")
+        .make_module({"versions": {}, "signed_in": None, "labels": {}, "described": {}})
+    )
     blank.set_content(f"<p>{macros.grant(action)} says the service</p>")
     assert is_in_order(blank)

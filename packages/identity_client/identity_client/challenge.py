@@ -40,11 +40,14 @@ DELEGATE: Final = "delegate"
 PROVE: Final = "prove"
 READ: Final = "read"
 ERASE: Final = "erase"
+NICKNAME: Final = "label"
 DISCLOSURES: Final = "disclosures"
 HOLDER_SECRET: Final = "holder-secret"  # noqa: S105 - the name of a purpose
 AUTHORIZE: Final = "authorize"
 CHANGES: Final = frozenset({UPDATE, DEACTIVATE, ROTATE, RECOVER})
-PURPOSES: Final = CHANGES | {TOKEN, CREDENTIAL, DELEGATE, PROVE, READ, ERASE, DISCLOSURES, HOLDER_SECRET, AUTHORIZE}
+PURPOSES: Final = CHANGES | {
+    *(TOKEN, CREDENTIAL, DELEGATE, PROVE, READ, ERASE, NICKNAME, DISCLOSURES, HOLDER_SECRET, AUTHORIZE)
+}
 
 NONCE_BYTES: Final = 32
 HASH_BYTES: Final = 32

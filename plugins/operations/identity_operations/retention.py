@@ -15,27 +15,27 @@ from identity_core.ports.retention import RetentionRule
 from identity_core.store.records import Repository, first_at, of_first
 
 # Columns that are printed as times.
-_TIMES: Final = frozenset({"at", "created_at", "expires_at", "valid_from", "valid_until", "revoked_at"})
+_TIMES: Final = frozenset({"at", "created_at", "expires_at", "valid_from", "valid_until", "revoked_at", "updated_at"})
 
 
 class StoredRecords(Repository):
-    """The records of the tables of ``rules``, by kind. Each step is one transaction."""
+    """The records of the tables of ``rules``, by the name of the table without the prefix ``records_``. Each step is one transaction."""
 
     def __init__(self, database: Database, rules: Iterable[RetentionRule]) -> None:
         super().__init__(database)
-        self.rules = {rule.kind: rule for rule in rules}
+        self.rules = {rule.kind.removeprefix("records_"): rule for rule in rules}
 
     async def forget(self, kind: str, until: datetime, limit: int) -> int:
         """Erase at most ``limit`` records that had passed their time by ``until``, the oldest first. Return how many there were."""
         rule, wanted = self.rules[kind], {"until": micros(until), "before": first_at(until), "limit": limit}
-        which = of_first(kind, f"{_decided(rule)}{rule.expired}")[self._database.dialect]
+        which = of_first(rule.kind, f"{_decided(rule)}{rule.expired}")[self._database.dialect]
         return await self._erase(rule, f"{_forget(rule)} WHERE {which}", wanted, durable=False)
 
     async def erase(self, kind: str, holder: str, *, limit: int) -> int:
         """Erase at most ``limit`` records of the holder, durably. Return how many there were; fewer than ``limit``: no more can go now."""
         rule = self.rules[kind]
         # The holder is told that nothing is left: what another process is changing is waited for.
-        which = of_first(kind, f"{_decided(rule)}holder = :holder", waits=True)[self._database.dialect]
+        which = of_first(rule.kind, f"{_decided(rule)}holder = :holder", waits=True)[self._database.dialect]
         wanted = {"holder": holder, "limit": limit}
         return await self._erase(rule, f"{rule.erase or _forget(rule)} WHERE {which}", wanted, durable=True)
 
@@ -51,17 +51,21 @@ class StoredRecords(Repository):
 
     async def waiting(self, kind: str, holder: str) -> int:
         """Return how many records of the holder cannot be erased yet."""
-        if not (undecided := self.rules[kind].undecided):
+        rule = self.rules[kind]
+        if not (undecided := rule.undecided):
             return 0
-        sql = f"SELECT count(*) FROM {kind} WHERE holder = :holder AND {undecided} > 0"  # noqa: S608
+        sql = f"SELECT count(*) FROM {rule.kind} WHERE holder = :holder AND {undecided} > 0"  # noqa: S608
         return int((await self._rows(sql, {"holder": holder}))[0][0])
 
     async def page(self, kind: str, did: str, *, after: str, limit: int) -> Sequence[tuple[str, dict[str, JsonValue]]]:
         """Return records about the DID in any role, by id behind ``after``, without what is sealed."""
-        columns = self.rules[kind].columns.split()
+        rule = self.rules[kind]
+        columns = rule.columns.split()
         # A page of each role along its own index would be in another order: this is read by a command, not by a request.
-        concerned = " OR ".join(f"{role} = :did" for role in self.rules[kind].roles)
-        sql = f"SELECT {', '.join(columns)} FROM {kind} WHERE id > :after AND ({concerned}) ORDER BY id LIMIT :limit"  # noqa: S608
+        concerned = " OR ".join(f"{role} = :did" for role in rule.roles)
+        sql = (
+            f"SELECT {', '.join(columns)} FROM {rule.kind} WHERE id > :after AND ({concerned}) ORDER BY id LIMIT :limit"  # noqa: S608
+        )
         rows = await self._rows(sql, {"did": did, "after": after, "limit": limit})
         return [(row[0], _shown_row(columns, row)) for row in rows]
 

@@ -16,6 +16,7 @@ class ErasedCounts(Struct, frozen=True, kw_only=True):
     proofs: int
     timeline: int
     verifications: int
+    labels: int
 
 class ErasedRecords(Struct, frozen=True, kw_only=True):
     holder_did: str

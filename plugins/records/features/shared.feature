@@ -13,6 +13,9 @@ Feature: Records are read as everything else
       | getVerificationStats    |
       | getDashboardTimeline    |
       | listAuditLines          |
+      | listLabels              |
+      | setLabel                |
+      | deleteLabel             |
 
   @400:AUTH_AMBIGUOUS
   Scenario Outline: Two different credentials are refused
@@ -26,6 +29,9 @@ Feature: Records are read as everything else
       | getVerificationStats    |
       | getDashboardTimeline    |
       | listAuditLines          |
+      | listLabels              |
+      | setLabel                |
+      | deleteLabel             |
 
   @401:AUTH_REQUIRED
   Scenario Outline: An operation that needs a credential says so
@@ -39,6 +45,9 @@ Feature: Records are read as everything else
       | getVerificationStats    |
       | getDashboardTimeline    |
       | listAuditLines          |
+      | listLabels              |
+      | setLabel                |
+      | deleteLabel             |
 
   @401:AUTH_FAILED
   Scenario Outline: A forged authorization is refused
@@ -52,6 +61,9 @@ Feature: Records are read as everything else
       | getVerificationStats    |
       | getDashboardTimeline    |
       | listAuditLines          |
+      | listLabels              |
+      | setLabel                |
+      | deleteLabel             |
 
   @403:FORBIDDEN
   Scenario Outline: A key that may do something else
@@ -77,6 +89,9 @@ Feature: Records are read as everything else
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | listLabels              |
+      | setLabel                |
+      | deleteLabel             |
 
   @405:METHOD_NOT_ALLOWED
   Scenario Outline: A method that the path does not have is refused
@@ -91,6 +106,9 @@ Feature: Records are read as everything else
       | getVerificationStats    |
       | getDashboardTimeline    |
       | listAuditLines          |
+      | listLabels              |
+      | setLabel                |
+      | deleteLabel             |
 
   @410:DID_DEACTIVATED
   Scenario Outline: A signature of a DID that is deactivated
@@ -103,6 +121,9 @@ Feature: Records are read as everything else
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | listLabels              |
+      | setLabel                |
+      | deleteLabel             |
 
   @429:RATE_LIMITED
   Scenario Outline: An empty bucket says when to come again
@@ -117,6 +138,9 @@ Feature: Records are read as everything else
       | getVerificationStats    |
       | getDashboardTimeline    |
       | listAuditLines          |
+      | listLabels              |
+      | setLabel                |
+      | deleteLabel             |
 
   @431:HEADERS_TOO_LARGE
   Scenario Outline: Headers that are too large are refused
@@ -130,6 +154,9 @@ Feature: Records are read as everything else
       | getVerificationStats    |
       | getDashboardTimeline    |
       | listAuditLines          |
+      | listLabels              |
+      | setLabel                |
+      | deleteLabel             |
 
   @500:INTERNAL_ERROR
   Scenario Outline: A fault of ours has a request id and no details
@@ -144,6 +171,9 @@ Feature: Records are read as everything else
       | getVerificationStats    |
       | getDashboardTimeline    |
       | listAuditLines          |
+      | listLabels              |
+      | setLabel                |
+      | deleteLabel             |
 
   @503:OVERLOADED
   Scenario Outline: More requests than the server takes on are turned away
@@ -158,6 +188,9 @@ Feature: Records are read as everything else
       | getVerificationStats    |
       | getDashboardTimeline    |
       | listAuditLines          |
+      | listLabels              |
+      | setLabel                |
+      | deleteLabel             |
 
   @503:PLUGIN_UNAVAILABLE
   Scenario Outline: A plugin that raises costs its own requests
@@ -199,6 +232,9 @@ Feature: Records are read as everything else
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | listLabels              |
+      | setLabel                |
+      | deleteLabel             |
 
   @400:INVALID_REQUEST
   Scenario Outline: A question that is none
@@ -212,3 +248,25 @@ Feature: Records are read as everything else
       | listVerificationHistory | limit=0        |
       | listVerificationHistory | verified=maybe |
       | getVerificationStats    | to=2026-01-01  |
+
+  @413:PAYLOAD_TOO_LARGE
+  Scenario: A body of a megabyte is refused
+    Given a good request for setLabel
+    When it is sent with a body of a megabyte
+    Then the answer is 413 PAYLOAD_TOO_LARGE
+
+  @415:UNSUPPORTED_MEDIA_TYPE
+  Scenario: A body that is no JSON is refused
+    Given a good request for setLabel
+    When it is sent as plain text
+    Then the answer is 415 UNSUPPORTED_MEDIA_TYPE
+
+  @400:INVALID_DID
+  Scenario Outline: A nickname is for a DID
+    When Hana sends <operation> for what is no DID
+    Then the answer is 400 INVALID_DID
+
+    Examples:
+      | operation   |
+      | setLabel    |
+      | deleteLabel |

@@ -8,20 +8,24 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from typing import Final
 
+from identity_core.database import migrate
 from identity_core.extension.declaration import Contribution, Extension, Gauge, Kernel
 from identity_core.plugin import hookimpl
 from identity_core.ports.activity import EventSink
 from identity_core.ports.retention import RetentionRule
 from identity_core.store import Store
 from identity_core.use_cases.proofs.stored import ProofAccess
+from identity_core.use_cases.record import Record
 from identity_records.audit import AuditLines, audit_of
 from identity_records.handlers import RecordsHandlers
+from identity_records.labels import DeleteLabel, ListLabels, SetLabel, StoredLabels
 from identity_records.store import ActivityRows, StoredTimeline, StoredVerifications
 from identity_records.use_cases.audit import CheckAuditChain, CutAuditLog, FollowAuditChain, ListAuditLines
 from identity_records.use_cases.timeline import GetDashboardTimeline
 from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
 from identity_records.wire import DOCUMENT
 
+MIGRATIONS: Final = "identity_records.migrations"
 TIMELINE: Final = RetentionRule(
     kind="timeline",
     expired="id < :before ORDER BY id",
@@ -35,11 +39,20 @@ VERIFICATIONS: Final = RetentionRule(
     columns="id at verified caller verifier fingerprint holder issuer schema_id proof_id attribute predicate_type codes",
     roles=("holder", "verifier"),
 )
+LABELS: Final = RetentionRule(
+    kind="records_labels",
+    expired="updated_at <= :until ORDER BY id",
+    columns="id holder updated_at",
+    roles=("holder",),
+)
 
 
 def record_sinks(store: Store, is_new: bool) -> Sequence[EventSink]:
     """Return the sinks of the audit log and of the other rows. In a new store the log begins with a head that only the service makes."""
     audit = AuditLines(store)
+    if not store.database.read_only:
+        # A command that erases records may be the first program of this version that opens the store.
+        migrate(store.database, MIGRATIONS, "records_")
     if is_new:
         store.database.write_now(audit.begin)
     return audit, ActivityRows(secrets.token_bytes)
@@ -52,11 +65,15 @@ async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
     audit = audit_of(store)
     access = ProofAccess(store.proofs, store.verifier_challenges)
     verifications = StoredVerifications(store.database)
+    labels, record = StoredLabels(store.database, kernel.secret("labels"), kernel.random), kernel.need(Record)
     handlers = RecordsHandlers(
         ListAuditLines(audit),
         GetDashboardTimeline(StoredTimeline(store.database)),
         ListVerificationHistory(verifications, store.proofs, access, clock),
         GetVerificationStats(verifications),
+        ListLabels(labels),
+        SetLabel(labels, record, clock),
+        DeleteLabel(labels, record, clock),
     )
     chain = FollowAuditChain(audit)
     cutter = None if days is None else CutAuditLog(audit, timedelta(days=days), clock, clock.monotonic)
@@ -89,5 +106,6 @@ def identity_extend() -> Extension:
         vital=True,
         sinks=record_sinks,
         adopts=("timeline", "verifications"),
-        retention=(TIMELINE, VERIFICATIONS),
+        migrations=MIGRATIONS,
+        retention=(TIMELINE, VERIFICATIONS, LABELS),
     )

@@ -11,6 +11,7 @@ from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.checks import verdict_of
 from identity_records import wire
+from identity_records.labels import DeleteLabel, ListLabels, NamedDid, SetLabel
 from identity_records.store import TimelineRow, VerificationRow
 from identity_records.use_cases.audit import ListAuditLines
 from identity_records.use_cases.timeline import GetDashboardTimeline
@@ -19,12 +20,15 @@ from identity_records.use_cases.verifications import GetVerificationStats, ListV
 
 @value_class
 class RecordsHandlers:
-    """listAuditLines, getDashboardTimeline, listVerificationHistory, getVerificationStats."""
+    """listAuditLines, getDashboardTimeline, listVerificationHistory, getVerificationStats, listLabels, setLabel, deleteLabel."""
 
     lines: ListAuditLines
     timeline: GetDashboardTimeline
     history: ListVerificationHistory
     counts: GetVerificationStats
+    labels: ListLabels
+    label: SetLabel
+    unlabel: DeleteLabel
 
     async def list_audit_lines(self, request: Request) -> Answer:
         query: wire.ListAuditLinesQuery = request.query
@@ -59,6 +63,23 @@ class RecordsHandlers:
             reasons=tuple(wire.ReasonCount(code=code, count=count) for code, count in counts.reasons.items()),
         )
         return Answer(200, body, headers=[NO_STORE])
+
+    async def list_labels(self, request: Request) -> Answer:
+        found = await self.labels(request.authenticated)
+        return Answer(200, wire.LabelList(items=tuple(map(_label, found))), headers=[NO_STORE])
+
+    async def set_label(self, request: Request) -> Answer:
+        return Answer(
+            200, _label(await self.label(request.path["namedDid"], request.body, request.context)), headers=[NO_STORE]
+        )
+
+    async def delete_label(self, request: Request) -> Answer:
+        await self.unlabel(request.path["namedDid"], request.context)
+        return Answer(204, headers=[NO_STORE])
+
+
+def _label(named: NamedDid) -> wire.Label:
+    return wire.Label(did=named.did, label=named.label, updated_at=printed(named.updated_at))
 
 
 def _item(row: TimelineRow) -> wire.TimelineItem:

@@ -1,4 +1,4 @@
-"""The tables of the records. A step of the kernel makes them."""
+"""The tables of the records. Steps of the kernel make them, but that of the nicknames."""
 
 from __future__ import annotations
 
@@ -83,3 +83,14 @@ class VerificationTable(StoreModel, table=True):
     attribute: str | None = Field(default=None, sa_type=Text)
     predicate_type: str | None = Field(default=None, sa_type=Text)
     codes: bytes = Field(sa_type=LargeBinary)
+
+
+class LabelTable(StoreModel, table=True):
+    """A nickname, sealed; see ``labels.py``."""
+
+    __tablename__ = "records_labels"
+
+    id: str = Field(sa_type=Name, primary_key=True)
+    holder: str = Field(sa_type=Name, index=True)
+    sealed: bytes = Field(sa_type=LargeBinary)
+    updated_at: int = Field(sa_type=BigInteger)

@@ -31,6 +31,14 @@ class GetVerificationStatsQuery(Struct, frozen=True, kw_only=True):
     holder_did: str | None = None
     issuer_did: str | None = None
 
+class Label(Struct, frozen=True, kw_only=True):
+    did: str
+    label: str
+    updated_at: str
+
+class LabelList(Struct, frozen=True, kw_only=True):
+    items: tuple[Label, ...]
+
 class ListAuditLinesQuery(Struct, frozen=True, kw_only=True):
     after: int = 0
     limit: int = 100
@@ -47,6 +55,9 @@ class ListVerificationHistoryQuery(Struct, frozen=True, kw_only=True):
 class ReasonCount(Struct, frozen=True, kw_only=True):
     code: str
     count: int
+
+class SetLabelRequest(Struct, frozen=True, kw_only=True):
+    label: str
 
 class Timeline(Struct, frozen=True, kw_only=True):
     items: tuple[TimelineItem, ...]

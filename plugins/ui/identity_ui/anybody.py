@@ -29,6 +29,7 @@ from identity_core.errors import (
 )
 from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery, VerifyProofRequest
 from identity_ui.history import difference, key_lives, path_to_root
+from identity_ui.names import Names
 from identity_ui.operations import ask
 from identity_ui.operator_session import OperatorSessions
 from identity_ui.render import page, to
@@ -55,6 +56,7 @@ class PublicPages:
     proofs: ProofHandlers
     sessions: Sessions
     operators: OperatorSessions
+    names: Names
     version: str
 
     async def root(self, request: Request) -> Answer:
@@ -160,9 +162,10 @@ class PublicPages:
 
     async def _who(self, request: Request) -> dict[str, Any]:
         """Return the viewer whose pages the navigation offers."""
-        operator = await self.operators.find(request)
+        operator, session = await self.operators.find(request), await self.sessions.find(request)
         return {
-            "signed_in": await self.sessions.did(request),
+            "signed_in": None if session is None else session.target,
+            "labels": await self.names.labels(request, session),
             "operator": None if operator is None else operator.key.name,
         }
 

@@ -19,6 +19,7 @@ from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.errors import AuthRequired, IdentityError, InvalidRequest
 from identity_core.wire import ListCredentialsQuery
+from identity_ui.names import Names, titles_of
 from identity_ui.operations import ask
 from identity_ui.render import page
 from identity_ui.session import Session, Sessions
@@ -35,6 +36,7 @@ class ConsentPages:
     credentials: CredentialHandlers
     sessions: Sessions
     consents: HolderConsents
+    names: Names
 
     async def form(self, request: Request, session: Session) -> Answer:
         return page("consent.html", request, signed_in=session.target, **NOTHING)
@@ -50,7 +52,10 @@ class ConsentPages:
         except IdentityError as error:
             shown = NOTHING | {"text": text, "refusal": error}
             return page("consent.html", request, status=422, signed_in=session.target, **shown)
-        shown = NOTHING | {"text": text, "found": found, "fitting": await self._fitting(request, session, found)}
+        fitting = await self._fitting(request, session, found)
+        titles = titles_of(request, await self.names.schemas(request, (one["schemaId"] for one in fitting)))
+        labels = await self.names.labels(request, session)
+        shown = NOTHING | {"text": text, "found": found, "fitting": fitting, "titles": titles, "labels": labels}
         return page("consent.html", request, signed_in=session.target, **shown)
 
     def _require_asked(self, found: AgentRequest, session: Session) -> None:

@@ -31,6 +31,7 @@ from identity_ui import pages
 from identity_ui.anybody import PublicPages
 from identity_ui.consent import ConsentPages
 from identity_ui.holder import HolderPages
+from identity_ui.names import Names
 from identity_ui.operator import OperatorHandlers, OperatorPages
 from identity_ui.operator_session import OperatorSessions
 from identity_ui.pages import ui_forms, ui_pages
@@ -66,8 +67,9 @@ async def open_ui(kernel: Kernel) -> AsyncIterator[Contribution]:
     sessions = Sessions(reader=kernel.dids, signatures=gate.signatures, **common)
     operators = OperatorSessions(api_keys=gate.api_keys, **common)
     dids, ledger, proofs = kernel.need(DidHandlers), kernel.find(LedgerHandlers), kernel.need(ProofHandlers)
-    public = PublicPages(dids, ledger, proofs, sessions, operators, __version__)
-    holder = _holder_pages(kernel, sessions)
+    names = Names(kernel.need(CredentialHandlers), kernel.need(RecordsHandlers))
+    public = PublicPages(dids, ledger, proofs, sessions, operators, names, __version__)
+    holder = _holder_pages(kernel, sessions, names)
 
     def render_metrics() -> bytes:
         # Without an extension that provides them there are none.
@@ -91,7 +93,7 @@ def _questions(kernel: Kernel, holder: HolderPages) -> dict[type[Any], Any]:
     return {HolderQuestions: HolderQuestions(holder.consent.consents, kernel.origin + CONSENT)}
 
 
-def _holder_pages(kernel: Kernel, sessions: Sessions) -> HolderPages:
+def _holder_pages(kernel: Kernel, sessions: Sessions, names: Names) -> HolderPages:
     credentials, consents = kernel.need(CredentialHandlers), kernel.find(HolderConsents)
     return HolderPages(
         kernel.need(DidHandlers),
@@ -99,8 +101,9 @@ def _holder_pages(kernel: Kernel, sessions: Sessions) -> HolderPages:
         credentials,
         kernel.need(ProofHandlers),
         kernel.need(RecordsHandlers),
-        None if consents is None else ConsentPages(credentials, sessions, consents),
+        None if consents is None else ConsentPages(credentials, sessions, consents, names),
         sessions,
+        names,
     )
 
 

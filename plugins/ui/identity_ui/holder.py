@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, Literal
 
 from identity_records.handlers import RecordsHandlers
@@ -21,6 +19,7 @@ from identity_core.api.request import Answer, Handler, Request
 from identity_core.errors import IdentityError, ProofNotFound
 from identity_core.wire import ListCredentialsQuery, ListDelegationsQuery, ResolveDidQuery
 from identity_ui.consent import ConsentPages
+from identity_ui.names import Names, title_of, titles_of
 from identity_ui.operations import ask
 from identity_ui.presentation import sentence
 from identity_ui.render import page, to
@@ -55,6 +54,7 @@ class HolderPages:
     records: RecordsHandlers
     consent: ConsentPages | None
     sessions: Sessions
+    names: Names
 
     def signed_in(self, show: Show) -> Handler:
         """``show`` for who is signed in; everybody else is asked to sign in."""
@@ -89,14 +89,14 @@ class HolderPages:
         own = await self._delegations(request, session, holder_did=session.target)
         last = next((row for row in rows if row["kind"] == "proof.generated"), None)
         counts = Counter(one["status"] for one in own["items"])
-        return page("home.html", request, signed_in=session.target, rows=rows, counts=counts, last=last)
+        return await self._page("home.html", request, session, rows=rows, counts=counts, last=last)
 
     async def activity(self, request: Request, session: Session) -> Answer:
         """Return the timeline, of one kind if the query names it."""
         kind = request.query.get("kind") or None
         query = GetDashboardTimelineQuery(kind=kind, limit=ROWS, cursor=request.query.get("cursor"))
         rows, cursor = await self._rows(request, session, query)
-        return page("activity.html", request, signed_in=session.target, rows=rows, cursor=cursor, kind=kind)
+        return await self._page("activity.html", request, session, rows=rows, cursor=cursor, kind=kind)
 
     async def proof(self, request: Request, session: Session) -> Answer:
         path = {"proofId": request.path["proof"]}
@@ -105,7 +105,7 @@ class HolderPages:
         found = await self._proof(request, session, path["proofId"])
         item = {"kind": "proof.generated", "outcome": "", "code": None, "actor": None, **found}
         said = sentence(item, session.target, facts_of(found))
-        return page("proof.html", request, signed_in=session.target, proof=found, said=said)
+        return await self._page("proof.html", request, session, [found["schemaId"]], proof=found, said=said)
 
     async def agents(self, request: Request, session: Session) -> Answer:
         """Return a card for each delegation: those of hers that can be used, that ended, or that others gave her."""
@@ -115,16 +115,19 @@ class HolderPages:
         shown = [one for one in found["items"] if state == "given" or (one["status"] in ENDED) is (state == "ended")]
         values = {"shown": shown, "cursor": found["nextCursor"], "state": state, "narrowed": narrowed}
         stoppable = [one for one in shown if one["status"] in STOPPABLE and state == "acting"]
-        return page("agents.html", request, signed_in=session.target, stoppable=stoppable, **values)
+        schemas = [schema for one in shown for schema in one["schemaIds"] or ()]
+        return await self._page("agents.html", request, session, schemas, stoppable=stoppable, **values)
 
     async def new_agent(self, request: Request, session: Session) -> Answer:
         """Return the form of a delegation, with the attributes of her credentials and their types."""
         found = await self._credentials(request, session, holder_did=session.target, status="active")
-        schemas = {one["schemaId"] for one in found["items"]}
-        handler, read = self.credentials.get_credential_schema, partial(ask, operation_id="getCredentialSchema")
-        read_all = (read(handler, request=request, path={"schemaId": one}, caller=session.caller) for one in schemas)
-        kinds = {each["name"]: each["type"] for one in await asyncio.gather(*read_all) for each in one["attributes"]}
-        return page("agent_new.html", request, signed_in=session.target, credentials=found["items"], kinds=kinds)
+        schemas = [one["schemaId"] for one in found["items"]]
+        read = (await self.names.schemas(request, schemas)).values()
+        attributes = {
+            each["name"]: each | {"title": title_of(request, each)} for one in read for each in one["attributes"]
+        }
+        values = {"credentials": found["items"], "attributes": attributes}
+        return await self._page("agent_new.html", request, session, schemas, **values)
 
     async def stop(self, request: Request, session: Session) -> Answer:
         """Suspend one delegation of hers, or all that are active or scheduled. A refusal of one does not keep the others from it."""
@@ -151,13 +154,13 @@ class HolderPages:
 
     async def credential_list(self, request: Request, session: Session) -> Answer:
         found = await self._credentials(request, session, holder_did=session.target)
-        return page("credentials.html", request, signed_in=session.target, found=found)
+        return await self._page("credentials.html", request, session, types_of(found), found=found)
 
     async def issued(self, request: Request, session: Session) -> Answer:
         """Return the credentials that she issued, of one status if the query names it."""
         status = request.query.get("status") if request.query.get("status") in STATUSES else None
         found = await self._credentials(request, session, issuer_did=session.target, status=status)
-        return page("issued.html", request, signed_in=session.target, found=found, chosen=status)
+        return await self._page("issued.html", request, session, types_of(found), found=found, chosen=status)
 
     async def results(self, request: Request, session: Session) -> Answer:
         """Return the verifications of hers."""
@@ -165,14 +168,22 @@ class HolderPages:
         found = await ask(
             handlers.list_verification_history, "listVerificationHistory", request, query=query, caller=session.caller
         )
-        return page("results.html", request, signed_in=session.target, found=found)
+        return await self._page("results.html", request, session, found=found)
 
     async def keys(self, request: Request, session: Session) -> Answer:
         """Her keys, as her document names them now."""
         path = {"did": session.target}
         found = await ask(self.dids.resolve_did, "resolveDid", request, path=path, query=ResolveDidQuery())
         document = found["didDocument"]
-        return page("keys.html", request, signed_in=session.target, document=document, session_key=session.key)
+        return await self._page("keys.html", request, session, document=document, session_key=session.key)
+
+    async def _page(
+        self, template: str, request: Request, session: Session, schemas: Iterable[str] = (), **values: Any
+    ) -> Answer:
+        """Return the page with her nicknames and the titles of these credential types."""
+        titles = titles_of(request, await self.names.schemas(request, schemas))
+        labels = await self.names.labels(request, session)
+        return page(template, request, signed_in=session.target, titles=titles, labels=labels, **values)
 
     async def _rows(
         self, request: Request, session: Session, query: GetDashboardTimelineQuery
@@ -200,6 +211,11 @@ class HolderPages:
     async def _delegations(self, request: Request, session: Session, **query: Any) -> Mapping[str, Any]:
         wanted, handler = ListDelegationsQuery(limit=STOPS, **query), self.delegations.list_delegations
         return await ask(handler, "listDelegations", request, query=wanted, caller=session.caller)
+
+
+def types_of(credentials: Mapping[str, Any]) -> list[str]:
+    """Return the schemas of a page of credentials."""
+    return [one["schemaId"] for one in credentials["items"]]
 
 
 def facts_of(proof: Mapping[str, Any]) -> dict[str, Any]:

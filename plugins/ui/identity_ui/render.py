@@ -16,12 +16,14 @@ from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 
 from identity_client.action import PREDICATE_NAMES, Grant, literal_of
 from identity_codec.strict_json import JsonValue
 from identity_core.api.request import NO_STORE, Answer, Handler, Request
 from identity_ui.catalogues import HERE, TEMPLATES, language_of, translations
+from identity_ui.names import DidName, name_of, short
 from identity_ui.presentation import check_text, parts_of
 
 CONSENT: Final = "/ui/consent"
@@ -66,11 +68,17 @@ def page(
     language, nonce = language_of(request.header("accept-language")), secrets.token_urlsafe(16)
     here = request.raw_path.decode("latin-1").partition("?")[0]
     loaded = {"nonce": nonce, "versions": static_versions(), "modules": MODULES, "here": here, "hidden": HIDDEN}
-    loaded |= {"host": request.header("host") or "", "request_id": request.request_id}
+    loaded |= {
+        "titles": {},
+        "labels": {},
+        "described": {},
+        "host": request.header("host") or "",
+        "request_id": request.request_id,
+    }
     text = (
         _environment(language)
         .get_template(template)
-        .render(language=language, signed_in=signed_in, operator=operator, **loaded, **values)
+        .render(loaded | values, language=language, signed_in=signed_in, operator=operator)
     )
     policy = ("content-security-policy", _POLICY.format(nonce=nonce))
     headers = [*_ALONE, policy, NO_STORE, ("vary", "Accept, Accept-Language, Cookie")]
@@ -97,7 +105,7 @@ def _environment(language: str) -> Environment:
     environment.policies["ext.i18n.trimmed"] = True
     environment.install_gettext_translations(translations(language), newstyle=True)  # type: ignore[attr-defined]
     environment.filters |= {"readable": readable, "granted": granted, "parts": parts_of, "check_text": check_text}
-    environment.filters |= {"short": short, "type_name": type_name}
+    environment.filters |= {"short": short, "named": named, "type_name": type_name}
     return environment
 
 
@@ -111,16 +119,19 @@ def readable(value: Mapping[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def short(did: str) -> str:
-    """Return a DID as people recognize it: method, first and last four characters."""
-    method, _, rest = did.rpartition(":")
-    return did if len(rest) < 14 else f"{method}:{rest[:4]}…{rest[-4:]}"
-
-
-def type_name(schema_id: str) -> str:
-    """Return the last word of the identifier of a credential type."""
+@pass_context
+def type_name(context: Context, schema_id: str) -> str:
+    """Return the title of a credential type where the page has it, else the last word of its identifier."""
+    if title := context["titles"].get(schema_id):
+        return str(title)
     words = [word for word in re.split("[/:#]", schema_id) if word and not word.isdigit()]
     return words[-1] if words else schema_id
+
+
+@pass_context
+def named(context: Context, did: str) -> DidName:
+    """Return the name of a DID for the reader of the page."""
+    return name_of(did, context["labels"], context["described"])
 
 
 def granted(action: str) -> Mapping[str, JsonValue] | None:

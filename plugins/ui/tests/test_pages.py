@@ -56,7 +56,11 @@ def test_a_file_is_packed_for_who_takes_that(accepted: str | None, packed: bool)
     assert ("vary", "Accept-Encoding") in answer.headers
 
 
-MACROS = _environment("en").get_template("macros.html").make_module({"versions": static_versions(), "signed_in": None})
+MACROS = (
+    _environment("en")
+    .get_template("macros.html")
+    .make_module({"versions": static_versions(), "signed_in": None, "labels": {}, "described": {}})
+)
 
 
 def words_of(markup: str) -> str:

@@ -238,11 +238,11 @@
   const signedIn = () => document.querySelector("#signed-in").textContent;
 
   // Each change has a challenge of its own, bound to its purpose and its body.
-  async function change(signer, url, purpose, body, scheme) {
+  async function change(signer, url, purpose, body, scheme, method = "POST") {
     const header = await authorization(signer, url, purpose, body === null ? null : await hashOf(body), scheme);
     const headers = { Authorization: header };
     if (body !== null) headers["Content-Type"] = "application/json";
-    return answered(url, { method: "POST", headers, body: body === null ? undefined : JSON.stringify(body) });
+    return answered(url, { method, headers, body: body === null ? undefined : JSON.stringify(body) });
   }
 
   const inSeconds = (milliseconds) => new Date(milliseconds).toISOString().replace(/\.\d+Z$/, "Z");
@@ -284,9 +284,24 @@
     }));
   }
 
+  // A nickname of a DID, which only the signer reads; an empty one is deleted.
+  const nickname = document.querySelector("#nickname");
+  if (nickname) {
+    nickname.addEventListener("submit", (event) => {
+      event.preventDefault();
+      doing(async () => {
+        const signer = await signerFor(signedIn()), label = nickname.elements.label.value.trim();
+        if (signer === null) return;
+        const url = `/api/v1/dashboard/labels/${encodeURIComponent(nickname.dataset.did)}`;
+        await (label ? change(signer, url, "label", { label }, undefined, "PUT") : change(signer, url, "erase", null, undefined, "DELETE"));
+        location.reload();
+      });
+    });
+  }
+
   // The value of a question as the type of its attribute has it; of an unknown attribute what looks like a whole number is one.
   function valueOf(form) {
-    const kind = JSON.parse(form.dataset.kinds)[form.elements.attribute.value.trim()];
+    const kind = (JSON.parse(form.dataset.attributes)[form.elements.attribute.value.trim()] || {}).type;
     const one = (text) => (kind === "boolean" ? text === "true" : kind === "integer" || (!kind && /^-?\d{1,15}$/.test(text)) ? Number(text) : text);
     const text = form.elements.value.value.trim();
     return form.elements.relation.value === "set_member" ? text.split(",").map((part) => one(part.trim())) : one(text);

@@ -60,6 +60,11 @@
       const parts = { agent: short(chosen("agent")) || words.agent, attribute: chosen("attribute") || words.attribute, relation: chosen("relation"), value: free ? words.free : field("value").value || "…", credential: chosen("credential"), verifier: one ? chosen("verifier") || words.verifier : words.anyone, uses: field("uses").value || words.unlimited, days: field("days").value, autonomy: form.querySelector("[name=autonomy]:checked + span b").textContent.toLowerCase() };
       for (const each of all("[data-say]", form)) each.textContent = parts[each.dataset.say];
       for (const each of all("[data-when]")) each.hidden = !({ free, pinned: !free, one, any: !one })[each.dataset.when];
+      const { type, minimum, maximum, allowedThresholds: allowed, unit } = JSON.parse(words.attributes)[field("attribute").value.trim()] || {};
+      const outside = (text) => Number(text) < minimum || Number(text) > maximum;
+      const range = minimum === undefined && maximum === undefined ? "" : `${minimum ?? "…"} – ${maximum ?? "…"}`;
+      document.querySelector("#value-hint").textContent = `${allowed ? allowed.join(", ") : range} ${unit || ""}`.trim();
+      field("value").setCustomValidity(!free && type === "integer" && field("value").value.split(",").some(outside) ? words.outside : "");
       field("value").required = !free && !field("actions").value.trim();
       field("attribute").required = !field("actions").value.trim();
       field("verifier").required = one && !field("actions").value.trim();

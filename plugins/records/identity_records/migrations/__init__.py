@@ -1,0 +1,1 @@
+"""The steps of the tables that this extension makes itself."""

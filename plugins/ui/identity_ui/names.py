@@ -1,0 +1,86 @@
+"""Names for people instead of identifiers: nicknames of DIDs, and titles of credential types and attributes in the reader's language."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from typing import Any, Final
+
+from identity_records.handlers import RecordsHandlers
+
+from identity_codec.values import value_class
+from identity_core.api.credentials import CredentialHandlers
+from identity_core.api.request import Request
+from identity_core.cache import BoundedCache
+from identity_core.errors import SchemaNotFound
+from identity_ui.catalogues import language_of
+from identity_ui.operations import ask
+from identity_ui.session import Session
+
+SCHEMAS_KEPT: Final = 256
+
+
+@value_class
+class Names:
+    """Schemas are read once: they do not change."""
+
+    credentials: CredentialHandlers
+    records: RecordsHandlers
+    known: BoundedCache[str, Mapping[str, Any]] = field(default_factory=lambda: BoundedCache(SCHEMAS_KEPT))
+
+    async def labels(self, request: Request, session: Session | None) -> dict[str, str]:
+        """Return the nicknames that the reader gave, by DID; none for who is not signed in."""
+        if session is None:
+            return {}
+        found = await ask(self.records.list_labels, "listLabels", request, caller=session.caller)
+        return {one["did"]: one["label"] for one in found["items"]}
+
+    async def schemas(self, request: Request, ids: Iterable[str]) -> dict[str, Mapping[str, Any]]:
+        """Return the schemas of ``ids`` as getCredentialSchema answers, without those that are not registered here."""
+        wanted = [*dict.fromkeys(ids)]
+        found = await asyncio.gather(*(self._schema(request, one) for one in wanted))
+        return {id: one for id, one in zip(wanted, found, strict=True) if one is not None}
+
+    async def _schema(self, request: Request, schema_id: str) -> Mapping[str, Any] | None:
+        known = self.known.get(schema_id)
+        if known is not None:
+            return known
+        handler, path = self.credentials.get_credential_schema, {"schemaId": schema_id}
+        try:
+            return self.known.put(schema_id, await ask(handler, "getCredentialSchema", request, path=path))
+        except SchemaNotFound:
+            return None
+
+
+@value_class
+class DidName:
+    """The name of a DID. ``kind``: ``label`` by the reader, ``domain`` proved by its website, ``claim`` of its own, or ``did``."""
+
+    text: str
+    kind: str
+
+
+def name_of(did: str, labels: Mapping[str, str], described: Mapping[str, Mapping[str, Any]]) -> DidName:
+    """Return the nickname, else the website that names the DID as its own, else what it calls itself, else the short DID."""
+    known = described.get(did, {})
+    domain = (known.get("domain") or {}).get("origin")
+    names = {"label": labels.get(did), "domain": domain, "claim": known.get("claim"), "did": short(did)}
+    return next(DidName(text, kind) for kind, text in names.items() if text)
+
+
+def short(did: str) -> str:
+    """Return a DID as people recognize it: method, first and last four characters."""
+    method, _, rest = did.rpartition(":")
+    return did if len(rest) < 14 else f"{method}:{rest[:4]}…{rest[-4:]}"
+
+
+def titles_of(request: Request, schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return the title of each schema that has one, by its id."""
+    return {id: title for id, one in schemas.items() if (title := title_of(request, one))}
+
+
+def title_of(request: Request, titled: Mapping[str, Any]) -> str:
+    """Return the title of a schema or an attribute in the language of the reader, else its only title; empty without any."""
+    language = language_of(request.header("accept-language"))
+    return str(titled.get("titles", {}).get(language) or titled.get("title", ""))

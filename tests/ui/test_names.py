@@ -1,0 +1,52 @@
+"""Names on the pages: nicknames stand where DIDs stood, and the builder knows the attributes."""
+
+from __future__ import annotations
+
+from identity_ui.render import short
+from playwright.sync_api import expect
+
+from identity_client import Client
+from tests.ui.visiting import Open, Site, arrives, examine, give_delegation, issue, sign_in
+
+
+def test_the_builder_shows_the_domain_of_an_attribute(site: Site, opened: Open) -> None:
+    issue(Client(site.url, api_key=site.api_key), site.did("hana"), age=37, income=1, country="Wakanda")
+    page, watched = opened(locale="de-DE")
+    sign_in(page, site, to="credentials")
+    watched.look(page)
+    page.goto(f"{site.url}/ui/agents/new")
+    page.fill("#attribute", "age")
+    page.fill("#value", "151")
+    expect(page.locator("#value-hint")).to_have_text("0 – 150")
+    assert page.locator("#value").evaluate("field => field.validationMessage") != ""
+    page.fill("#value", "18")
+    assert page.locator("#value").evaluate("field => field.validationMessage") == ""
+    watched.look(page)
+    examine(page)
+
+
+def test_a_nickname_stands_where_the_did_stood(site: Site, opened: Open) -> None:
+    aki = site.did("aki")
+    page, watched = opened()
+    sign_in(page, site, keep=True)
+    page.goto(f"{site.url}/ui/did/{aki}")
+    expect(page.locator("h1")).to_have_text(short(aki))
+    page.fill("#label", "My shopping helper")
+    page.click("#nickname button")
+    expect(page.locator("h1")).to_have_text("My shopping helper")
+    page.wait_for_load_state()
+    watched.look(page)
+    examine(page)
+    give_delegation(page, site, "nicknames")
+    arrives(page, f"{site.url}/ui/agents")
+    expect(page.locator(".cards h2").first).to_contain_text("My shopping helper")
+    assert page.locator(f".cards h2 [title='{aki}']").count() >= 1
+    # Another reader and an operator see the DID.
+    other, _ = opened()
+    sign_in(other, site, "vera")
+    other.goto(f"{site.url}/ui/did/{aki}")
+    expect(other.locator("h1")).to_have_text(short(aki))
+    page.goto(f"{site.url}/ui/did/{aki}")
+    page.fill("#label", "")
+    page.click("#nickname button")
+    expect(page.locator("h1")).to_have_text(short(aki))
