@@ -43,9 +43,9 @@ def new_key(type_: str = ED25519) -> KeyPair:
     return KeyPair(type_, base58btc(prefix + public), base58btc(secret_prefix + raw))
 
 
-def base58btc(octets: bytes) -> str:
+def base58btc(data: bytes) -> str:
     """As multibase."""
-    return "z" + base58.b58encode(octets).decode()
+    return "z" + base58.b58encode(data).decode()
 
 
 def raw_key(multikey: str) -> bytes:
@@ -64,9 +64,9 @@ def signed_by_specification(did: str, secret: str, challenge: str, scheme: str =
     return f"{scheme} " + base64.b64encode(did.encode() + b"." + signature).decode()
 
 
-def base64url(octets: bytes) -> str:
+def base64url(data: bytes) -> str:
     """Without padding."""
-    return base64.urlsafe_b64encode(octets).rstrip(b"=").decode()
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def from_base64url(text: str) -> bytes:

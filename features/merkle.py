@@ -38,16 +38,16 @@ class Checkpoint:
 def open_checkpoint(note: bytes, verifier_key: str) -> Checkpoint:
     """Of a signed note, by a key of the form ``name+hex id+base64``."""
     name, key_id, encoded = verifier_key.split("+", 2)
-    octets = base64.b64decode(encoded, validate=True)
-    assert octets[0] == 1, "a key of another kind"
-    assert key_id == hashlib.sha256(name.encode() + b"\n" + octets).hexdigest()[:8]
+    data = base64.b64decode(encoded, validate=True)
+    assert data[0] == 1, "a key of another kind"
+    assert key_id == hashlib.sha256(name.encode() + b"\n" + data).hexdigest()[:8]
     text, blank, lines = note.decode().partition("\n\n")
     assert blank
     signatures = [
         base64.b64decode(line.split(" ")[2]) for line in lines.splitlines() if line.startswith(f"\u2014 {name} ")
     ]
     (signature,) = (one[4:] for one in signatures if one[:4].hex() == key_id)
-    VerifyKey(octets[1:]).verify(f"{text}\n".encode(), signature)
+    VerifyKey(data[1:]).verify(f"{text}\n".encode(), signature)
     origin, size, root = text.split("\n")
     assert origin == name
     return Checkpoint(int(size), base64.b64decode(root, validate=True))
@@ -120,14 +120,14 @@ def last_tile(size: int) -> str:
     return "/".join(groups) + ("" if width + 1 == TILE_WIDTH else f".p/{width + 1}")
 
 
-def unbundled(octets: bytes) -> list[bytes]:
+def unbundled(data: bytes) -> list[bytes]:
     """The leaves of a bundle, each behind its length in two bytes."""
     leaves = []
-    while octets:
-        end = 2 + int.from_bytes(octets[:2], "big")
-        assert end <= len(octets)
-        leaves.append(octets[2:end])
-        octets = octets[end:]
+    while data:
+        end = 2 + int.from_bytes(data[:2], "big")
+        assert end <= len(data)
+        leaves.append(data[2:end])
+        data = data[end:]
     return leaves
 
 
@@ -141,8 +141,8 @@ class KeptProof:
     checkpoint: bytes
 
     @classmethod
-    def parse(cls, octets: bytes) -> KeptProof:
-        head, _, checkpoint = octets.partition(b"\n\n")
+    def parse(cls, data: bytes) -> KeptProof:
+        head, _, checkpoint = data.partition(b"\n\n")
         first, extra, index, *hashes = head.decode().split("\n")
         assert first == "c2sp.org/tlog-proof@v1"
         assert (extra[:6], index[:6]) == ("extra ", "index ")

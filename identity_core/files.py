@@ -46,10 +46,10 @@ def open_regular(path: Path) -> BinaryIO:
 def read_regular(path: Path) -> bytes:
     """The bytes of that file. Raises ``OSError``."""
     with open_regular(path) as file:
-        octets = file.read(MOST_OCTETS + 1)
-    if len(octets) > MOST_OCTETS:
+        data = file.read(MOST_OCTETS + 1)
+    if len(data) > MOST_OCTETS:
         raise too_large(path)
-    return octets
+    return data
 
 
 def require_own(path: Path, *, is_named: bool = True) -> None:
@@ -116,11 +116,11 @@ def new_draft(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
 
 
 @contextlib.contextmanager
-def durable_draft(path: Path, octets: bytes) -> Iterator[Path]:
+def durable_draft(path: Path, data: bytes) -> Iterator[Path]:
     """A file beside ``path`` (mode 0600) with these bytes on disk. The caller gives it its name, by ``replace`` or ``hardlink_to``, does
     so inside; the folder is on disk afterwards, and no draft is left."""
     with new_draft(path) as (draft, file):
-        file.write(octets)
+        file.write(data)
         settle(file)
         yield draft
 

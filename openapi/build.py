@@ -337,15 +337,15 @@ def _with_imports(stub: str, kernel: set[str]) -> str:
 
 def main(arguments: list[str]) -> int:
     """Writes, or with ``--check`` compares."""
-    stale = [path for path, octets in outputs().items() if not path.exists() or path.read_bytes() != octets]
+    stale = [path for path, data in outputs().items() if not path.exists() or path.read_bytes() != data]
     if "--check" in arguments:
         for path in stale:
             print(f"{path.name} is not fresh: run python -m openapi.build", file=sys.stderr)
         return 1 if stale else 0
-    for path, octets in outputs().items():
+    for path, data in outputs().items():
         if path in stale:
-            path.write_bytes(octets)
-            print(f"wrote {path.name}, {len(octets)} bytes")
+            path.write_bytes(data)
+            print(f"wrote {path.name}, {len(data)} bytes")
     return 0
 
 

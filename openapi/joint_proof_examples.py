@@ -87,10 +87,10 @@ class JointTelling:
         """The answer to the request that the token is for."""
         credentials = [shown.credential for shown, _, _ in self.held]
         question = self.question(credentials)
-        octets = Capability.parse(token, places=()).octets
+        data = Capability.parse(token, places=()).octets
         nonce = CHALLENGE.encode()
         ends = START + timedelta(hours=1)
-        context = Context(SHOP, nonce, START, ends, PROOF, capability_digest(nonce, octets), None)
+        context = Context(SHOP, nonce, START, ends, PROOF, capability_digest(nonce, data), None)
         terms = ConsentTerms.around(START, timedelta(hours=1))
         manifest, shards = gap_list(self.told.story.did, self.told.key, self.told.method)
         gaps = [self._gap(credential, manifest, shards) for credential in credentials]

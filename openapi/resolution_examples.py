@@ -58,8 +58,8 @@ def resolutions(current: IndexedVersion, before: IndexedVersion, stale_at: datet
     found = Resolution(elsewhere, False, None, 1, None, None)
 
     def body(result: Resolution, media: str) -> Any:
-        octets = caching.resolution(result, media, 1, ResolveDidQuery(), current.state.updated_at).answer.body
-        return orjson.loads(octets) if isinstance(octets, bytes) else octets
+        data = caching.resolution(result, media, 1, ResolveDidQuery(), current.state.updated_at).answer.body
+        return orjson.loads(data) if isinstance(data, bytes) else data
 
     forms = (caching.JSON, caching.LD_JSON, caching.BARE, caching.DID, caching.W3C, caching.LD)
     shown = {"keyInGrace": now, "anEarlierVersion": old, "publishedElsewhere": found}

@@ -36,10 +36,10 @@ def _one(connection: socket.socket, answer: Answer) -> None:
 
 
 def _request(connection: socket.socket) -> bytes:
-    octets = b""
-    while b"\r\n\r\n" not in octets:
-        octets += connection.recv(65536)
-    head, _, body = octets.partition(b"\r\n\r\n")
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += connection.recv(65536)
+    head, _, body = data.partition(b"\r\n\r\n")
     lengths = (line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
     length = int(next(lengths, b":0").split(b":")[1])
     while len(body) < length:

@@ -126,17 +126,17 @@ class Holder:
         header = issuer.header() if header is None else header
         particulars = particulars or about(self.did, handle=handle if header.status else 0)
         request = blind.IssueRequest(header.method, header.octets, self.did, nonce)
-        octets, own_blind = blind.commit(suite, self.secret, request, seeded(len(self.seed) + handle % 97))
+        data, own_blind = blind.commit(suite, self.secret, request, seeded(len(self.seed) + handle % 97))
         known = mixed_messages_to_scalars(header.known_messages(values, particulars))
-        signature = blind.blind_sign(suite, issuer.secret, issuer.public, header.octets, known, octets, request)
-        point = blind.check_commitment(suite, octets, request).point_octets
+        signature = blind.blind_sign(suite, issuer.secret, issuer.public, header.octets, known, data, request)
+        point = blind.check_commitment(suite, data, request).point_octets
         blind.verify_blind(suite, issuer.public, header.octets, known, point, signature)
         witness = BoundWitness(signature_to_octets(suite, signature), values, particulars)
-        return Held(header, witness, octets, own_blind)
+        return Held(header, witness, data, own_blind)
 
     def consents(self, question: Question, held, context: Context, terms: ConsentTerms, agent_key=None, seed=5):
         message = terms.message(question, context, agent_key)
-        octets, rhos = consent.consent(
+        data, rhos = consent.consent(
             ciphersuite(self.curve),
             self.secret,
             [one.blind for one in held],
@@ -144,7 +144,7 @@ class Holder:
             seeded(seed),
             question.pseudonym,
         )
-        return HolderConsent(octets, rhos)
+        return HolderConsent(data, rhos)
 
 
 def about(subject=HANA_DID, *, first=DAY - 100, last=DAY + 265, handle=HANDLE) -> Particulars:

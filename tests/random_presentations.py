@@ -59,14 +59,14 @@ class Case:
         """For the other verifier."""
         own = {name: self.expected.get(name, default) for name, default in _defaults(self.scene).items()}
         terms = {"statusMaxAge": self.expected.get("status_max_age", 3600), "cover": self.expected.get("cover", 7)}
-        octets = {"agentKey": own["agent_key"], "capability": own["capability"], "nonce": own["nonce"]}
+        data = {"agentKey": own["agent_key"], "capability": own["capability"], "nonce": own["nonce"]}
         return {
             "text": self.text,
             "question": own["question"].json,
             "keys": {method: key.hex() for method, key in own["keys"].items()},
             "audience": own["audience"],
             "now": int(self.now.timestamp()),
-            **{name: None if value is None else value.hex() for name, value in octets.items()},
+            **{name: None if value is None else value.hex() for name, value in data.items()},
             **terms,
         }
 
@@ -188,8 +188,8 @@ def _unb64(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
-def _b64(octets: bytes) -> str:
-    return base64.urlsafe_b64encode(octets).rstrip(b"=").decode()
+def _b64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def mutant(random: Random, case: Case, other: Case) -> tuple[str, Case]:
@@ -199,7 +199,7 @@ def mutant(random: Random, case: Case, other: Case) -> tuple[str, Case]:
 
 
 def _opened(case: Case) -> tuple[Any, list[tuple[Any, Any, int]]]:
-    """The envelope, and where it has octets: container, key, and after how many of them the scalars begin."""
+    """The envelope, and where it has bytes: container, key, and after how many of them the scalars begin."""
     value = unpacked(case.text)
     places = [(part, "proof", 144) for part in (*value["parts"], *value["status"])]
     places += [(value["sets"], n, 48) for n in range(len(value["sets"]))]
@@ -217,19 +217,19 @@ def _bit(random: Random, case: Case, other: Case) -> Case:
         places.append((value["agent"], "signature", 0))
     places += [(one, 2, 0) for one in value["disclosed"]] + [(part, "header", 0) for part in value["parts"]]
     within, key, _ = random.choice(places)
-    octets = bytearray(_unb64(within[key]))
-    octets[random.randrange(len(octets))] ^= 1 << random.randrange(8)
-    within[key] = _b64(bytes(octets))
+    data = bytearray(_unb64(within[key]))
+    data[random.randrange(len(data))] ^= 1 << random.randrange(8)
+    within[key] = _b64(bytes(data))
     return replace(case, text=packed(value))
 
 
 def _scalar(random: Random, case: Case, other: Case) -> Case:
     value, places = _opened(case)
     within, key, start = random.choice(places)
-    octets = _unb64(within[key])
-    at = start + 32 * random.randrange(max(1, (len(octets) - start) // 32))
+    data = _unb64(within[key])
+    at = start + 32 * random.randrange(max(1, (len(data) - start) // 32))
     hostile = random.choice((0, 1, ORDER - 1, ORDER, (1 << 256) - 1)).to_bytes(32, "big")
-    within[key] = _b64(octets[:at] + hostile + octets[at + 32 :])
+    within[key] = _b64(data[:at] + hostile + data[at + 32 :])
     return replace(case, text=packed(value))
 
 
@@ -237,24 +237,24 @@ def _point(random: Random, case: Case, other: Case) -> Case:
     """Another of the proof's own, one out of order, the identity, minus it, one that is not on the curve."""
     value, places = _opened(case)
     within, key, start = random.choice(places)
-    octets = _unb64(within[key])
+    data = _unb64(within[key])
     at = 48 * random.randrange(max(1, start // 48))
-    own = octets[at : at + 48]
+    own = data[at : at + 48]
     points = (
-        octets[:48],
+        data[:48],
         bytes([0xC0]) + bytes(47),
         bytes([own[0] ^ 0x20]) + own[1:],
         bytes([0x80]) + bytes(46) + b"\x04",
     )
-    within[key] = _b64(octets[:at] + random.choice(points) + octets[at + 48 :])
+    within[key] = _b64(data[:at] + random.choice(points) + data[at + 48 :])
     return replace(case, text=packed(value))
 
 
 def _length(random: Random, case: Case, other: Case) -> Case:
     value, places = _opened(case)
     within, key, _ = random.choice(places)
-    octets, size = _unb64(within[key]), random.choice((1, 32, 48))
-    within[key] = _b64(random.choice((octets[:-size], octets + octets[:size], b"")))
+    data, size = _unb64(within[key]), random.choice((1, 32, 48))
+    within[key] = _b64(random.choice((data[:-size], data + data[:size], b"")))
     return replace(case, text=packed(value))
 
 
@@ -294,18 +294,18 @@ def _member(random: Random, case: Case, other: Case) -> Case:
 
 
 def _spelling(random: Random, case: Case, other: Case) -> Case:
-    octets = _unb64(case.text)
+    data = _unb64(case.text)
     spellings = (
         case.text + "=",
         case.text + "\n",
-        _b64(octets + b" "),
-        _b64(b"\xef\xbb\xbf" + octets),
-        _b64(octets.replace(b'"version":2', b'"version":2.0')),
-        _b64(octets.replace(b'"version":2', b'"version":2,"version":2')),
-        _b64(octets.replace(b'"proofId":"', b'"proofId":"\\u0020')),
-        _b64(octets.replace(b'"proofId":"', b'"proofId":"\\ud800')),
-        _b64(octets.replace(b'"proofId":"', b'"proofId":"\xff')),
-        _b64(octets.replace(b'"audience":"h', b'"audience":"\\u0068')),
+        _b64(data + b" "),
+        _b64(b"\xef\xbb\xbf" + data),
+        _b64(data.replace(b'"version":2', b'"version":2.0')),
+        _b64(data.replace(b'"version":2', b'"version":2,"version":2')),
+        _b64(data.replace(b'"proofId":"', b'"proofId":"\\u0020')),
+        _b64(data.replace(b'"proofId":"', b'"proofId":"\\ud800')),
+        _b64(data.replace(b'"proofId":"', b'"proofId":"\xff')),
+        _b64(data.replace(b'"audience":"h', b'"audience":"\\u0068')),
         case.text.translate(str.maketrans("-_", "+/")),
         case.text[:-1],
         case.text,

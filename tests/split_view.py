@@ -199,12 +199,12 @@ def served(log: ShownLog) -> Iterator[str]:
         def do_GET(self) -> None:
             parts = urlsplit(self.path.removeprefix("/api/v1/"))
             body = log.answer(parts.path, dict(parse_qsl(parts.query)))
-            octets = body if isinstance(body, bytes) else json.dumps(body).encode()
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(200)
             self.send_header("Content-Type", "text/plain" if isinstance(body, bytes) else "application/json")
-            self.send_header("Content-Length", str(len(octets)))
+            self.send_header("Content-Length", str(len(data)))
             self.end_headers()
-            self.wfile.write(octets)
+            self.wfile.write(data)
 
         def log_message(self, *_: object) -> None:
             """Print nothing."""

@@ -80,12 +80,12 @@ class HomeWallet:
         assert key.secret is not None
         secret = multikey.decode_secret(key.secret)[1]
         request = blind.IssueRequest(key_id, header.octets, holder, os.urandom(32))
-        octets, own_blind = blind.commit(suite, self.secret, request, os.urandom)
+        data, own_blind = blind.commit(suite, self.secret, request, os.urandom)
         canonical = canonical_values(definition.schema, values)
         known = mixed_messages_to_scalars(header.known_messages(canonical, about))
         public = keys.public_key(secret)
-        signature = blind.blind_sign(suite, secret, public, header.octets, known, octets, request)
-        point = blind.check_commitment(suite, octets, request).point_octets
+        signature = blind.blind_sign(suite, secret, public, header.octets, known, data, request)
+        point = blind.check_commitment(suite, data, request).point_octets
         body = {
             "issuerDid": issuer,
             "holderDid": holder,
@@ -98,7 +98,7 @@ class HomeWallet:
                 "id": about.id,
                 "header": base64url_encode(header.octets),
                 "commitment": base64url_encode(point),
-                "holderTag": base64url_encode(octets[48:96]),
+                "holderTag": base64url_encode(data[48:96]),
                 "handle": about.handle,
             },
         }
@@ -133,5 +133,5 @@ class HomeWallet:
         """The consent to ``message`` for these credentials."""
         blinds = [one.blind for one in held]
         suite = ciphersuite(select())
-        octets, rhos = consent.consent(suite, self.secret, blinds, message, os.urandom, pseudonym)
-        return HolderConsent(octets, rhos)
+        data, rhos = consent.consent(suite, self.secret, blinds, message, os.urandom, pseudonym)
+        return HolderConsent(data, rhos)

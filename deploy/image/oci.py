@@ -92,10 +92,10 @@ def write(
     blobs = folder / "blobs" / "sha256"
     blobs.mkdir(parents=True)
 
-    def blob(octets: bytes, kind: str) -> dict[str, Any]:
-        digest = hashlib.sha256(octets).hexdigest()
-        (blobs / digest).write_bytes(octets)
-        return {"mediaType": kind, "digest": f"sha256:{digest}", "size": len(octets)}
+    def blob(data: bytes, kind: str) -> dict[str, Any]:
+        digest = hashlib.sha256(data).hexdigest()
+        (blobs / digest).write_bytes(data)
+        return {"mediaType": kind, "digest": f"sha256:{digest}", "size": len(data)}
 
     described = {
         "created": created,

@@ -121,8 +121,8 @@ def leads(world: World) -> None:
     shown = body_of(world.answer)
     details, proof = shown["anchorDetails"], shown["proof"]
     made = {name: proof[name] for name in ("proof", "publicSignals", "predicateType", "proofId")}
-    octets = from_base64url(details["salt"]) + sha256(canonical(made)).digest()
-    commitment = sha256(b"identity-anchor-proof v1\0" + octets).digest()
+    data = from_base64url(details["salt"]) + sha256(canonical(made)).digest()
+    commitment = sha256(b"identity-anchor-proof v1\0" + data).digest()
     assert from_base64url(details["commitment"]) == commitment
     path = [from_base64url(one) for one in details["path"]]
     verify_inclusion(leaf_hash(commitment), details["index"], details["size"], path, from_base64url(details["root"]))

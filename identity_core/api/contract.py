@@ -32,7 +32,7 @@ class ContractError(StartError):
 
 @value_class
 class OpenApiDocument:
-    """The OpenAPI document: ``value`` as JSON, ``octets`` as the file has it."""
+    """The OpenAPI document: ``value`` as JSON, ``data`` as the file has it."""
 
     value: Mapping[str, Any]
     octets: bytes
@@ -43,13 +43,13 @@ def load_document(parts: Mapping[str, bytes] | None = None) -> OpenApiDocument:
     kernel = parse_document(resources.files("identity_core.api").joinpath("identity.json").read_bytes())
     if not parts:
         return kernel
-    value = compose(kernel.value, {name: orjson.loads(octets) for name, octets in parts.items()})
+    value = compose(kernel.value, {name: orjson.loads(data) for name, data in parts.items()})
     return OpenApiDocument(value, orjson.dumps(value))
 
 
-def parse_document(octets: bytes) -> OpenApiDocument:
+def parse_document(data: bytes) -> OpenApiDocument:
     """A document from its file."""
-    return OpenApiDocument(orjson.loads(octets), octets)
+    return OpenApiDocument(orjson.loads(data), data)
 
 
 def dereference(document: Mapping[str, Any], part: Any) -> Any:
@@ -126,14 +126,14 @@ _BROKEN_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
-def percent_decode(octets: bytes) -> str:
+def percent_decode(data: bytes) -> str:
     """UTF-8 text of a percent-encoded segment. Raises ValueError for a broken escape, broken UTF-8 or a control
     character, NUL among them."""
-    if b"%" in octets:
-        if _BROKEN_PERCENT.search(octets):
+    if b"%" in data:
+        if _BROKEN_PERCENT.search(data):
             raise ValueError("broken percent-encoding")
-        octets = unquote_to_bytes(octets)
-    text = octets.decode("utf-8")
+        data = unquote_to_bytes(data)
+    text = data.decode("utf-8")
     # No control character is printable, and to ask for that costs a fifth of the search.
     if not text.isprintable() and _CONTROL.search(text):
         raise ValueError("control character")

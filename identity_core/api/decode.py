@@ -89,12 +89,12 @@ class Query:
         self._make = make or (lambda: NOTHING)
         self._empty = None if self._required else self._make()
 
-    def parse(self, octets: bytes) -> Any:
+    def parse(self, data: bytes) -> Any:
         """The values as what ``make`` makes of them. Raises ``InvalidRequest``."""
-        if not octets and not self._required:
+        if not data and not self._required:
             return self._empty
         values: dict[str, Any] = {}
-        for pair in octets.split(b"&") if octets else ():
+        for pair in data.split(b"&") if data else ():
             name_octets, _, value_octets = pair.partition(b"=")
             try:
                 name = percent_decode(name_octets)

@@ -133,8 +133,8 @@ async def _log(method: PublishingDidMethod, log: GetDidLog, approvals: WitnessAp
 async def _witness_file(
     method: PublishingDidMethod, log: GetDidLog, approvals: WitnessApprovals, request: Request
 ) -> Answer:
-    octets = await approvals.witness_file(log, _named(method, request))
-    return log_answer(request, octets, octets, "application/json")
+    data = await approvals.witness_file(log, _named(method, request))
+    return log_answer(request, data, data, "application/json")
 
 
 def _named(method: PublishingDidMethod, request: Request) -> Did:
@@ -171,9 +171,9 @@ def guide_pages(folder: Path | None) -> dict[str, Handler]:
 
     @cache
     def read(name: str) -> Handler:
-        octets, suffix = files[name].read_bytes(), files[name].suffix
-        policy = [("content-security-policy", _policy(octets))] if suffix == ".html" else []
-        return static_page(octets, MEDIA_TYPES[suffix], [("referrer-policy", "no-referrer"), *policy])
+        data, suffix = files[name].read_bytes(), files[name].suffix
+        policy = [("content-security-policy", _policy(data))] if suffix == ".html" else []
+        return static_page(data, MEDIA_TYPES[suffix], [("referrer-policy", "no-referrer"), *policy])
 
     async def page(request: Request) -> Answer:
         """A file, read at its first request."""
@@ -238,19 +238,17 @@ def form_run(form: PageForm, gate: Gate, max_body: int) -> Run:
     return run
 
 
-def _fields(octets: bytes) -> dict[str, str]:
+def _fields(data: bytes) -> dict[str, str]:
     """Names and values of a form, or of the query of a page; of a name that comes twice the last counts."""
     try:
-        return dict(
-            parse_qsl(octets.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
-        )
+        return dict(parse_qsl(data.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS))
     except ValueError:
         raise InvalidRequest("The form is not percent-encoded UTF-8, or has too many fields.") from None
 
 
-def form_members(octets: bytes) -> Mapping[str, str]:
+def form_members(data: bytes) -> Mapping[str, str]:
     """Return names and values of a form, each name once (RFC 6749 §3.2). A member without a value counts as absent."""
-    pairs = parse_qsl(octets.decode("ascii"), keep_blank_values=True, errors="strict")
+    pairs = parse_qsl(data.decode("ascii"), keep_blank_values=True, errors="strict")
     found = dict(pairs)
     if len(found) != len(pairs):
         raise InvalidRequest("A parameter is repeated.")

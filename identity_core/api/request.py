@@ -100,7 +100,7 @@ class Operation:
 
 @value_class
 class Parts:
-    """A body of ``octets`` that is sent as fast as its client reads it. The parts are made one at a time and hold nothing open."""
+    """A body of ``data`` that is sent as fast as its client reads it. The parts are made one at a time and hold nothing open."""
 
     octets: int
     parts: AsyncIterator[bytes]

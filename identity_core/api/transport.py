@@ -76,9 +76,9 @@ def admit_headers(request: Request, scope: Scope, identify: Callable[[], str]) -
     fields: dict[str, str] = {}
     size = 0
     not_ascii = None
-    for octets, value in raw:
-        size += len(octets) + len(value)
-        name = READ.get(octets)
+    for data, value in raw:
+        size += len(data) + len(value)
+        name = READ.get(data)
         if name is None:
             continue
         if not value.isascii():
@@ -116,8 +116,8 @@ def admit_headers(request: Request, scope: Scope, identify: Callable[[], str]) -
 def admit_page_headers(request: Request, scope: Scope) -> None:
     """Adds the fields of ``READ_BY_PAGES``. A value outside of ASCII is left out: cookies of others on the same host are no fault."""
     fields = dict(request.headers)
-    for octets, value in scope["headers"]:
-        name = READ_BY_PAGES.get(octets)
+    for data, value in scope["headers"]:
+        name = READ_BY_PAGES.get(data)
         if name is None or not value.isascii():
             continue
         text = value.decode("ascii")

@@ -96,13 +96,13 @@ class Quotas:
             raise QuotaExceeded(details={**error.details, "retryAfter": ceil(seconds)}) from error
 
     def _of_a_day(self, operation: Operation, request: Request, account: str) -> Iterator[Charge]:
-        octets, more, today = _octets(request), _factor(operation), self._today()
+        data, more, today = _octets(request), _factor(operation), self._today()
         most = _times(self.limits.day_records, more), _times(self.limits.day_octets, more)
-        yield Charge("did in a day", account, today, octets, *most)
+        yield Charge("did in a day", account, today, data, *most)
         # What ends something, or changes the caller's own DID, never depends on what others do at the same address.
         if more == 1 and "{did}" not in operation.path:
             address = client_address(request.client_address, request.header("x-forwarded-for"), self.trusted_proxies)
-            yield Charge("address in a day", f"address:{bucket_address(address)}", today, octets, *most)
+            yield Charge("address in a day", f"address:{bucket_address(address)}", today, data, *most)
 
     def _today(self) -> int:
         return self._since_1970() // _DAY
@@ -113,8 +113,8 @@ class Quotas:
 
 def _octets(request: Request) -> int:
     """Return the bytes that a request costs; twice if the answer is stored for its Idempotency-Key."""
-    octets = RECORD_OCTETS + len(request.body_octets)
-    return octets if request.header("idempotency-key") is None else 2 * octets
+    data = RECORD_OCTETS + len(request.body_octets)
+    return data if request.header("idempotency-key") is None else 2 * data
 
 
 def _factor(operation: Operation) -> int:

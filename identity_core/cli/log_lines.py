@@ -136,14 +136,14 @@ class Stderr(logging.StreamHandler[TextIO], RequestHandler):
 def _pieces(lines: Sequence[str]) -> Iterator[str]:
     """The lines, as many at once as ``OCTETS_AT_ONCE`` has room for."""
     piece: list[str] = []
-    octets = 0
+    data = 0
     for line in lines:
         # All of it is ASCII but what a plugin wrote.
-        if piece and octets + len(line) + 1 > OCTETS_AT_ONCE:
+        if piece and data + len(line) + 1 > OCTETS_AT_ONCE:
             yield "\n".join([*piece, ""])
-            piece, octets = [], 0
+            piece, data = [], 0
         piece.append(line)
-        octets += len(line) + 1
+        data += len(line) + 1
     yield "\n".join([*piece, ""])
 
 

@@ -1,7 +1,7 @@
 """The port of a database, its errors, and the drivers that distributions register as entry points by the scheme of a URL.
 
 SQL is written by hand, with ``:name`` parameters, once for both dialects: times are integers (microseconds since 1970,
-UTC), octets are BLOB or BYTEA, conflicts are ``ON CONFLICT``, what was written comes back by ``RETURNING``.
+UTC), bytes are BLOB or BYTEA, conflicts are ``ON CONFLICT``, what was written comes back by ``RETURNING``.
 
 What a client may be told of an error is a refusal of the service at the same time. ``reason`` is for the operator: it may name a path or
 a server. What the client sees never does.

@@ -57,13 +57,14 @@ class Step:
         return [part for part in (part.strip() for part in re.split(r";[ \t]*(?:\n|\Z)", bare)) if part]
 
 
-def migrate(
-    database: Database, package: str, prefix: str, *, adopt: Callable[[Transaction], int] | None = None
-) -> None:
+Adopt = Callable[[Transaction], int]
+"""Returns how many steps another runner of migrations has made, and removes what that one remembers of them."""
+
+
+def migrate(database: Database, package: str, prefix: str, *, adopt: Adopt | None = None) -> None:
     """Runs what is new among the SQL files of ``package`` (a dotted name), in one transaction.
 
-    ``prefix`` is what the package's tables begin with, such as ``ledger_``. ``adopt`` returns how many steps another runner of
-    migrations has made, and removes what that one remembers of them. Several processes may call it at once. A database
+    ``prefix`` is what the package's tables begin with, such as ``ledger_``. Several processes may call it at once. A database
     that is read-only is compared with the files and not changed: ``DatabaseAbsent`` where there are no such tables,
     ``MigrationPending`` where some files have yet to run, as after ``refuse_upgrades``. Raises ``MigrationFailed``,
     ``DatabaseUnavailable``.
@@ -85,9 +86,8 @@ def _steps(package: str, dialect: str) -> list[Step]:
             found.append(Step(int(match[1]), file.name, file.read_text("utf-8")))
     steps = sorted(found, key=lambda step: step.number)
     if [step.number for step in steps] != list(range(1, len(steps) + 1)):
-        raise MigrationFailed(
-            f"{package}: the files for {dialect} are not numbered 0001, 0002, … without gap or double"
-        )
+        what = f"{package}: the files for {dialect} are not numbered 0001, 0002, … without gap or double"
+        raise MigrationFailed(what)
     return steps
 
 
@@ -114,24 +114,19 @@ def _missing(transaction: Transaction, table: str, steps: list[Step]) -> list[St
     return [step for step in steps if step.number not in done]
 
 
-def _run(
-    transaction: Transaction, dialect: str, prefix: str, steps: list[Step], adopt: Callable[[Transaction], int] | None
-) -> None:
+def _run(transaction: Transaction, dialect: str, prefix: str, steps: list[Step], adopt: Adopt | None) -> None:
     table = f"{prefix}migrations"
     if dialect == "postgresql":
         # CREATE TABLE IF NOT EXISTS races with itself there, so that the lock has to come first.
         transaction.execute("SELECT pg_advisory_xact_lock(hashtext(:name))", {"name": f"identity {table}"})
     adopted = 0 if adopt is None else adopt(transaction)
-    transaction.execute(
-        f"CREATE TABLE IF NOT EXISTS {table} (number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL)"
-    )
+    columns = "number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL"
+    transaction.execute(f"CREATE TABLE IF NOT EXISTS {table} ({columns})")
     missing = _missing(transaction, table, steps)
     if missing and (adopted or len(missing) < len(steps)) and not _MAY_UPGRADE.get():
         raise MigrationPending(f"{table}: {missing[0].name} has yet to run")
     for step in missing:
         for statement in step.statements() if step.number > adopted else ():
             transaction.execute(statement)
-        transaction.execute(
-            f"INSERT INTO {table} (number, name, digest) VALUES (:number, :name, :digest)",  # noqa: S608
-            {"number": step.number, "name": step.name, "digest": step.digest},
-        )
+        values = {"number": step.number, "name": step.name, "digest": step.digest}
+        transaction.execute(f"INSERT INTO {table} (number, name, digest) VALUES (:number, :name, :digest)", values)  # noqa: S608

@@ -45,7 +45,7 @@ class CredentialSchemas(Protocol):
         """Stores it; False when the id is taken, and nothing changed."""
 
     async def list(self, *, after: str | None, limit: int, octets: int) -> SchemaPage:
-        """In order of id, those after ``after`` first; no more than ``limit``, and than fit into ``octets``, but one."""
+        """In order of id, those after ``after`` first; no more than ``limit``, and than fit into ``data``, but one."""
 
 
 @value_class

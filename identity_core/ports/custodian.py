@@ -98,7 +98,7 @@ class KeepingCustodian(Custodian, Protocol):
     """
 
     async def commit_holder(self, secret: str, credential: str, request: IssueRequest) -> bytes:
-        """The 192-octet commitment to the secret and to the blind of the credential. Raises ``KeyRefused`` for names that it cannot
+        """The 192-byte commitment to the secret and to the blind of the credential. Raises ``KeyRefused`` for names that it cannot
         take."""
 
     async def consent(
@@ -126,7 +126,7 @@ class HolderCustodian(KeepingCustodian, Protocol):
     async def sign_bbs_blind(
         self, name: str, messages: Sequence[bytes | int], commitment: bytes, request: IssueRequest
     ) -> bytes:
-        """The 80-octet signature under the key ``name`` on the commitment and the messages of the slots from 2 on, as for ``sign_bbs``.
+        """The 80-byte signature under the key ``name`` on the commitment and the messages of the slots from 2 on, as for ``sign_bbs``.
         Raises ``KeyRefused`` also for a commitment that was not made for this request, and for the header of another kind of credential."""
 
 

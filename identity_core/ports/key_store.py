@@ -97,7 +97,7 @@ KEPT: int = 0
 
 @value_class
 class Charge:
-    """One record of ``octets`` bytes against one counter. ``owner`` is a DID or an address; ``day`` counts UTC days from 1970, or is
+    """One record of ``data`` bytes against one counter. ``owner`` is a DID or an address; ``day`` counts UTC days from 1970, or is
     ``KEPT``. ``name`` is what a refusal calls the counter; ``most_records`` and ``most_octets`` None for no limit."""
 
     name: str

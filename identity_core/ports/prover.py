@@ -71,7 +71,7 @@ class ProverCall(Protocol):
     def ask(self, prover: Any) -> Any:
         """Call the prover, in the worker."""
 
-    def read(self, octets: bytes) -> Any:
+    def read(self, data: bytes) -> Any:
         """Read the answer, in the server. Raises ``Fault``: when it is not one."""
 
 

@@ -57,9 +57,7 @@ def _form(annotation: Any) -> Form:
 
 
 def _in_json(inside: Form) -> Form:
-    return Form(
-        lambda value: orjson.dumps(inside.write(value)), lambda octets: inside.read(orjson.loads(bytes(octets)))
-    )
+    return Form(lambda value: orjson.dumps(inside.write(value)), lambda data: inside.read(orjson.loads(bytes(data))))
 
 
 def _text_form(annotation: Any) -> Form | None:
@@ -203,7 +201,7 @@ def _fields(record: Any) -> tuple[Field[Any], ...]:
 def _remembered(read: Convert) -> Convert:
     """``read``, which remembers what it made of the bytes that it was given last: a delegation is read at each of its uses."""
     known = lru_cache(maxsize=DOCUMENTS_KEPT)(read)
-    return lambda octets: (known if len(octets) <= MOST_KEPT_OCTETS else read)(bytes(octets))
+    return lambda data: (known if len(data) <= MOST_KEPT_OCTETS else read)(bytes(data))
 
 
 class _Spread:

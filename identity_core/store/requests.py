@@ -235,8 +235,8 @@ class StoredUsage(Repository):
 
 def _at_one_time(charge: Charge) -> int:
     """For how many requests of this size the counter is moved."""
-    records, octets = _most(charge)
-    return max(1, min(COUNTED_AHEAD, records // SHARE_AHEAD, octets // SHARE_AHEAD // max(1, charge.octets)))
+    records, data = _most(charge)
+    return max(1, min(COUNTED_AHEAD, records // SHARE_AHEAD, data // SHARE_AHEAD // max(1, charge.octets)))
 
 
 def _most(charge: Charge) -> tuple[int, int]:

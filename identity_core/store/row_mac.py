@@ -34,15 +34,15 @@ class RowMac:
     def __init__(self, secret: bytes, info: bytes) -> None:
         self._keyed = hashlib.blake2b(key=derive_key(secret, info=info), digest_size=TAG_BYTES)
 
-    def tag(self, octets: bytes) -> bytes:
+    def tag(self, data: bytes) -> bytes:
         """32 bytes for an unambiguous encoding of a row."""
         keyed = self._keyed.copy()
-        keyed.update(octets)
+        keyed.update(data)
         return keyed.digest()
 
-    def holds(self, octets: bytes, tag: object) -> bool:
+    def holds(self, data: bytes, tag: object) -> bool:
         """Whether ``tag`` was made here for the same bytes."""
-        return isinstance(tag, bytes | memoryview) and hmac.compare_digest(self.tag(octets), bytes(tag))
+        return isinstance(tag, bytes | memoryview) and hmac.compare_digest(self.tag(data), bytes(tag))
 
 
 def version_octets(row: Sequence[Any]) -> bytes:
@@ -62,8 +62,8 @@ def _optional(text: Any) -> tuple[int, bytes]:
     """The length and bytes of a text that may be absent, which is another length than that of an empty one."""
     if text is None:
         return _ABSENT, b""
-    octets: bytes = text.encode()
-    return len(octets), octets
+    data: bytes = text.encode()
+    return len(data), data
 
 
 _NUMBER_BYTES: Final = 16
@@ -93,11 +93,11 @@ class ApiKeyTags(Repository):
 
     async def holds(self, key: ApiKey) -> bool:
         try:
-            octets = key_octets(key)
+            data = key_octets(key)
         except (TypeError, ValueError, AttributeError, OverflowError):
             # Of other types than any that is written: who edits a key store leaves whatever there.
             return False
-        return any(self._mac.holds(octets, row[0]) for row in await self._rows(_TAGS, {"key_id": key.id}))
+        return any(self._mac.holds(data, row[0]) for row in await self._rows(_TAGS, {"key_id": key.id}))
 
     async def announce(self, key: ApiKey, now: datetime) -> PendingTag:
         pending = PendingTag(key.id, self._random(_NUMBER_BYTES))

@@ -54,14 +54,14 @@ def read_to_the_end(connection: socket.socket) -> bytes:
     return bytes(received)
 
 
-def statuses(octets: bytes) -> list[int]:
-    """The statuses of the answers in ``octets``, in order."""
-    return [int(each) for each in re.findall(rb"HTTP/1\.1 (\d{3}) ", octets)]
+def statuses(data: bytes) -> list[int]:
+    """The statuses of the answers in ``data``, in order."""
+    return [int(each) for each in re.findall(rb"HTTP/1\.1 (\d{3}) ", data)]
 
 
-def code_of(octets: bytes) -> str:
+def code_of(data: bytes) -> str:
     """The code of the last answer, which has the one error shape and the id of its header."""
-    head, _, body = octets.rpartition(b"\r\n\r\n")
+    head, _, body = data.rpartition(b"\r\n\r\n")
     error = orjson.loads(body)["error"]
     assert set(error) == {"code", "message", "details"}
     assert f"x-request-id: {error['details']['requestId']}\r\n".encode() in head + b"\r\n"

@@ -25,8 +25,8 @@ def jcs(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def multihash(octets: bytes) -> str:
-    return base58(b"\x12\x20" + hashlib.sha256(octets).digest())
+def multihash(data: bytes) -> str:
+    return base58(b"\x12\x20" + hashlib.sha256(data).digest())
 
 
 def sealed(item: dict[str, Any], log_key: SigningKey, before: str) -> bytes:

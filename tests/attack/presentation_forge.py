@@ -23,10 +23,10 @@ from tests.attack.prover_forge import interpolated
 from tests.presenting import Scene, seeded
 
 
-def points_of(suite, octets, count):
+def points_of(suite, data, count):
     """K' of ``count`` credentials in a consent, unchecked."""
     starts = range(0, count * G1_OCTETS, G1_OCTETS)
-    return tuple(suite.curve.octets_to_g1(octets[start : start + G1_OCTETS]) for start in starts)
+    return tuple(suite.curve.octets_to_g1(data[start : start + G1_OCTETS]) for start in starts)
 
 
 def _top(digits):

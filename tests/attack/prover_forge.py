@@ -152,9 +152,9 @@ class Forger:
         header = self.asked.schema.header
         init = core.proof_init(self.suite, key, signature, header, self.messages, sorted(relation.disclosed), dice)
         arguments = self.arguments() if arguments is None else arguments
-        commitments = [octets for argument in arguments for octets in argument.first()]
+        commitments = [data for argument in arguments for data in argument.first()]
         transcript = relation.first_challenge(self.context, init.points_octets, init.domain, commitments)
-        coefficients = [octets for argument in arguments for octets in argument.second(transcript.y)]
+        coefficients = [data for argument in arguments for data in argument.second(transcript.y)]
         c = calculate_challenge(init, relation.disclosed, transcript.presentation_header(coefficients))
         hidden = [self.messages[slot] for slot in relation.hidden]
         proof = core.proof_finalize(init, c, signature.e, dice, hidden)
@@ -205,8 +205,8 @@ def relabelled(proof, asked, bound):
     return wrap(asked, bound, bbs_proof, sub_proofs)
 
 
-def b64(octets):
-    return base64.urlsafe_b64encode(octets).rstrip(b"=").decode()
+def b64(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def unb64(text):

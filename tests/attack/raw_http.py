@@ -33,12 +33,12 @@ class Response:
         return str(error["code"])
 
 
-def exchange(address: tuple[str, int], octets: bytes, *, head: bool = False) -> Response:
-    """Sends ``octets`` on a fresh connection and reads one answer. Raises ConnectionError when there is none."""
+def exchange(address: tuple[str, int], data: bytes, *, head: bool = False) -> Response:
+    """Sends ``data`` on a fresh connection and reads one answer. Raises ConnectionError when there is none."""
     with socket.create_connection(address, timeout=SECONDS) as connection:
         # The server may answer and close before it has read everything.
         with contextlib.suppress(ConnectionError):
-            connection.sendall(octets)
+            connection.sendall(data)
         return _read(connection, head=head)
 
 
@@ -76,10 +76,10 @@ def _next(connection: socket.socket, received: bytes, *, head: bool) -> tuple[Re
 
 
 def _more(connection: socket.socket) -> bytes:
-    octets = connection.recv(65536)
-    if not octets:
+    data = connection.recv(65536)
+    if not data:
         raise ConnectionError("the server closed the connection without an answer")
-    return octets
+    return data
 
 
 def request(method: str, target: str | bytes, *headers: bytes, host: bytes = b"localhost", body: bytes = b"") -> bytes:
@@ -122,12 +122,12 @@ def corpus(api_key: str, did: str, valid_body: bytes) -> list[Case]:
     key = b"X-API-Key: " + api_key.encode()
     cases: list[Case] = []
 
-    def add(name: str, octets: bytes, expected: tuple[int, str]) -> None:
-        cases.append(Case(name, octets, *expected))
+    def add(name: str, data: bytes, expected: tuple[int, str]) -> None:
+        cases.append(Case(name, data, *expected))
 
-    for name, octets, expected in [*_bodies(valid_body), *_media(valid_body)]:
-        media = octets[0] if isinstance(octets, tuple) else JSON
-        body = octets[1] if isinstance(octets, tuple) else octets
+    for name, data, expected in [*_bodies(valid_body), *_media(valid_body)]:
+        media = data[0] if isinstance(data, tuple) else JSON
+        body = data[1] if isinstance(data, tuple) else data
         add(f"body: {name}", request("POST", DIDS, key, *([media] if media else []), body=body), expected)
     for name, query, expected in QUERIES:
         add(f"query: {name}", request("GET", f"{DIDS}/{did}?".encode() + query), expected)
@@ -135,8 +135,8 @@ def corpus(api_key: str, did: str, valid_body: bytes) -> list[Case]:
         add(f"path: {name}", request("GET", path.replace(b"{did}", did.encode())), expected)
     for name, lines, expected in _headers(key):
         add(f"headers: {name}", request("POST", DIDS, JSON, *lines, body=valid_body), expected)
-    for name, octets, expected in _messages(key, did, valid_body):
-        add(f"message: {name}", octets, expected)
+    for name, data, expected in _messages(key, did, valid_body):
+        add(f"message: {name}", data, expected)
     return cases
 
 

@@ -42,24 +42,24 @@ def rounds(few: int) -> int:
     return int(os.environ.get("IDENTITY_ROUNDS") or few)
 
 
-def base58(octets: bytes) -> str:
-    number, text = int.from_bytes(octets, "big"), ""
+def base58(data: bytes) -> str:
+    number, text = int.from_bytes(data, "big"), ""
     while number:
         number, digit = divmod(number, 58)
         text = ALPHABET[digit] + text
-    return "1" * (len(octets) - len(octets.lstrip(b"\0"))) + text
+    return "1" * (len(data) - len(data.lstrip(b"\0"))) + text
 
 
 def from_base58(text: str) -> bytes:
     number = 0
     for character in text:
         number = number * 58 + ALPHABET.index(character)
-    octets = number.to_bytes((number.bit_length() + 7) // 8, "big")
-    return bytes(len(text) - len(text.lstrip("1"))) + octets
+    data = number.to_bytes((number.bit_length() + 7) // 8, "big")
+    return bytes(len(text) - len(text.lstrip("1"))) + data
 
 
-def base64url(octets: bytes) -> str:
-    return base64.urlsafe_b64encode(octets).rstrip(b"=").decode()
+def base64url(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def multikey(raw: bytes, prefix: bytes = b"\xed\x01") -> str:
@@ -71,7 +71,7 @@ def public(key: SigningKey) -> str:
 
 
 def signing_key(private: str) -> SigningKey:
-    """The key of a ``privateKey`` that the service gave out: multibase of a two-octet prefix and the seed."""
+    """The key of a ``privateKey`` that the service gave out: multibase of a two-byte prefix and the seed."""
     return SigningKey(from_base58(private[1:])[2:])
 
 
@@ -138,13 +138,13 @@ class Wire:
     ) -> Answer:
         """``body``: bytes go out as they are, anything else as JSON; None sends none. ``fresh`` takes a new connection,
         which with several workers may be another process."""
-        octets = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        sent = ({"Content-Type": "application/json"} if octets is not None else {}) | dict(headers or {})
+        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        sent = ({"Content-Type": "application/json"} if data is not None else {}) | dict(headers or {})
         if fresh:
             self.close()
         connection = self.connect()
         try:
-            connection.request(method, path, octets, sent)
+            connection.request(method, path, data, sent)
             answer = connection.getresponse()
             return Answer(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
         except BaseException:
@@ -334,6 +334,6 @@ def witness_proof(version_id: str, key: SigningKey, **changes: Any) -> dict[str,
     config = {"type": "DataIntegrityProof", "cryptosuite": "eddsa-jcs-2022", "proofPurpose": "assertionMethod"}
     config |= {"verificationMethod": f"did:key:{name}#{name}", "created": "2026-11-01T00:00:00Z"} | changes
     parts = (config, {"versionId": version_id})
-    octets = [json.dumps(part, sort_keys=True, separators=(",", ":")).encode() for part in parts]
-    signature = key.sign(b"".join(hashlib.sha256(part).digest() for part in octets)).signature
+    data = [json.dumps(part, sort_keys=True, separators=(",", ":")).encode() for part in parts]
+    signature = key.sign(b"".join(hashlib.sha256(part).digest() for part in data)).signature
     return config | {"proofValue": "z" + base58(signature)}

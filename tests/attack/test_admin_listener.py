@@ -48,10 +48,10 @@ def exchanged(port: int, request: bytes) -> tuple[int, bytes]:
     """Status and the whole answer."""
     with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as connection:
         connection.sendall(request)
-        octets = b""
+        data = b""
         while part := connection.recv(65536):
-            octets += part
-    return int(octets.split(b" ", 2)[1]), octets
+            data += part
+    return int(data.split(b" ", 2)[1]), data
 
 
 def asked(port: int, target: str, method: str = "GET", *more: str, host: str | None = None) -> tuple[int, bytes]:
@@ -115,8 +115,8 @@ def test_no_header_reaches_it(public: int, apart: int, method: str) -> None:
 def test_a_second_request_of_a_connection_is_asked_as_the_first(public: int) -> None:
     first = "GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
     second = f"GET /metrics HTTP/1.1\r\nHost: a\r\nX-API-Key: {API_KEY}\r\nConnection: close\r\n\r\n"
-    _, octets = exchanged(public, (first + second).encode())
-    assert re.findall(rb"HTTP/1.1 ([0-9]+)", octets) == [b"200", b"404"]
+    _, data = exchanged(public, (first + second).encode())
+    assert re.findall(rb"HTTP/1.1 ([0-9]+)", data) == [b"200", b"404"]
 
 
 @pytest.mark.parametrize(

@@ -81,11 +81,11 @@ def is_busy() -> bool:
     return os.getloadavg()[0] > (os.cpu_count() or 1)
 
 
-def dear(target: Target, octets: bytes, seen: list[Response], *, refused_only: bool = True) -> float | None:
+def dear(target: Target, data: bytes, seen: list[Response], *, refused_only: bool = True) -> float | None:
     """What the request costs when that is too much (and it was refused); None otherwise."""
 
     def ask() -> None:
-        seen.append(exchange(target.address, octets))
+        seen.append(exchange(target.address, data))
 
     least = 1.0
     for times in (1, 1, 5, 5, 5, 15):
@@ -285,13 +285,11 @@ def test_no_request_with_a_long_header_is_dear(target: Target) -> None:
     )
     for method, place in places:
         for name, line in headers():
-            octets = request(
-                method, place, line, b"Connection: close", *((JSON,) if method in ("POST", "PATCH") else ())
-            )
+            data = request(method, place, line, b"Connection: close", *((JSON,) if method in ("POST", "PATCH") else ()))
             if method in ("POST", "PATCH"):
-                octets = octets[:-2] + b"Content-Length: 2\r\n\r\n{}"
+                data = data[:-2] + b"Content-Length: 2\r\n\r\n{}"
             seen: list[Response] = []
-            seconds = dear(target, octets, seen, refused_only=False)
+            seconds = dear(target, data, seen, refused_only=False)
             assert seen[0].status < 500, f"{name}: {seen[0].status}"
             if seconds is not None:
                 found[f"{method} {name}"] = f"{seconds * 1000:.1f} ms, {seen[0].status}"

@@ -169,9 +169,9 @@ def test_who_does_not_end_his_head_is_told_and_cut_off(hasty: LocalServer, sent:
     assert b"did not arrive in time" in answer
 
 
-def dribble(octets: Iterable[bytes]) -> Iterator[bytes]:
+def dribble(data: Iterable[bytes]) -> Iterator[bytes]:
     """One after the other, each before a deadline that began anew with every byte would have passed."""
-    for octet in octets:
+    for octet in data:
         yield octet
         time.sleep(0.1)
 
@@ -317,7 +317,7 @@ REFUSED = [
 def test_every_refusal_names_its_request_and_so_does_the_log(server: LocalServer, door: Address) -> None:
     """The parser, the HTTP server or the operation may refuse. The sent status is logged with the request's id."""
     malformed = [case.octets for case in corpus(server.api_key, DID, b'{"method":"ids","keyType":"Ed25519"}')]
-    answers = [exchange(door, octets) for octets in (*REFUSED, *malformed)]
+    answers = [exchange(door, data) for data in (*REFUSED, *malformed)]
     assert all(answer.code for answer in answers if answer.status >= 400)
     refused = {answer.headers["x-request-id"]: answer.status for answer in answers if answer.status >= 400}
     assert {400, 401, 404, 405, 406, 413, 415, 431} <= set(refused.values())

@@ -45,11 +45,11 @@ def narrow() -> Iterator[LocalServer]:
         yield server
 
 
-def ask(server: LocalServer, source: str, octets: bytes = HEALTH) -> bytes:
-    """One answer to ``octets`` on a connection of its own."""
+def ask(server: LocalServer, source: str, data: bytes = HEALTH) -> bytes:
+    """One answer to ``data`` on a connection of its own."""
     with connected(address_of(server.url), source) as connection:
         with contextlib.suppress(ConnectionError):
-            connection.sendall(octets)
+            connection.sendall(data)
         received = b""
         with contextlib.suppress(ConnectionError):
             while b"\r\n\r\n" not in received and (more := connection.recv(65536)):
@@ -137,9 +137,9 @@ FREE_BEFORE = [
 
 @pytest.mark.parametrize(("number", "row"), list(enumerate(FREE_BEFORE)), ids=[row[0] for row in FREE_BEFORE])
 def test_nothing_is_free_of_charge(poor: LocalServer, number: int, row: tuple[str, bytes, int]) -> None:
-    _, octets, status = row
+    _, data, status = row
     source = f"127.0.1.{number + 1}"
-    seen = [statuses(ask(poor, source, octets)) for _ in range(6)]
+    seen = [statuses(ask(poor, source, data)) for _ in range(6)]
     assert seen == [[status]] * 5 + [[429]]
 
 

@@ -229,8 +229,8 @@ def test_no_action_but_those_of_the_grammar(target: Target, action: str) -> None
 def test_no_value_but_one_that_has_a_pin(target: Target, value: str) -> None:
     hana, aki = target.stranger.holder(), target.stranger.holder()
     body = json.dumps(terms(hana, aki, predicates=[{"attributeName": "age", "type": "gte", "values": ["@"]}]))
-    octets = body.replace('"@"', value).encode()
-    answer = target.wire.call("POST", f"{PREFIX}/delegations", octets, {"X-API-Key": target.stranger.api_key})
+    data = body.replace('"@"', value).encode()
+    answer = target.wire.call("POST", f"{PREFIX}/delegations", data, {"X-API-Key": target.stranger.api_key})
     assert answer.outcome == (400, "INVALID_REQUEST")
 
 
@@ -258,8 +258,8 @@ def test_a_member_that_comes_twice_is_refused(target: Target) -> None:
     hana, aki = target.stranger.holder(), target.stranger.holder()
     body = json.dumps(terms(hana, aki))
     for twice in (', "autonomyLevel": 0}', ', "autonomy\\u004cevel": 0}'):
-        octets = (body[:-1] + twice).encode()
-        answer = target.wire.call("POST", f"{PREFIX}/delegations", octets, {"X-API-Key": target.stranger.api_key})
+        data = (body[:-1] + twice).encode()
+        answer = target.wire.call("POST", f"{PREFIX}/delegations", data, {"X-API-Key": target.stranger.api_key})
         assert answer.outcome == (400, "INVALID_REQUEST")
 
 

@@ -272,7 +272,7 @@ def test_only_the_did_is_the_did(target: Target, name: str) -> None:
     signed = b"Authorization: " + unbound(hana).encode()
     body = json.dumps(service()).encode()
     media = b"Content-Type: application/json"
-    octets = [
+    data = [
         request("GET", f"{PREFIX}/dids/{spelled}"),
         request("GET", f"{PREFIX}/dids/{spelled}/history"),
         request("GET", f"{PREFIX}/dids/{spelled}/log"),
@@ -281,7 +281,7 @@ def test_only_the_did_is_the_did(target: Target, name: str) -> None:
         request("PATCH", f"{PREFIX}/dids/{spelled}", media, signed, body=body),
         request("POST", f"{PREFIX}/dids/{spelled}/recover", media, signed, body=body),
     ]
-    for each in octets:
+    for each in data:
         answer = exchange(target.wire.address, each)
         assert answer.status in (400, 404), (each, answer.body)
         assert answer.code in ("INVALID_DID", "DID_NOT_FOUND", "INVALID_REQUEST"), (each, answer.code)

@@ -501,8 +501,8 @@ BOUND_SHAPES: list[bytes] = [
 def test_a_binding_of_another_shape_is_none(office: Office, shape: bytes) -> None:
     body = at_home(office).body
     rest = {name: text for name, text in body["bound"].items() if name != "handle"}
-    octets = shape.replace(b"REST", json.dumps(rest)[1:-1].encode())
-    sent = json.dumps(body | {"bound": "HERE"}).encode().replace(b'"HERE"', octets)
+    data = shape.replace(b"REST", json.dumps(rest)[1:-1].encode())
+    sent = json.dumps(body | {"bound": "HERE"}).encode().replace(b'"HERE"', data)
     answer = office.operate("POST", "/credentials/import", sent)
     assert (answer.status, answer.json["error"]["code"]) == (400, "INVALID_REQUEST")
 

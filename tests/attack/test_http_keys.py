@@ -120,7 +120,7 @@ def confusions() -> dict[str, str]:
     key = SigningKey.generate()
     raw = bytes(key.verify_key)
     good = public(key)
-    octets = ED_PREFIX + raw
+    data = ED_PREFIX + raw
     return {
         "ed25519_under_the_x25519_prefix": multikey(raw, X_PREFIX),
         "a_private_key": multikey(bytes(key), b"\x80\x26"),
@@ -129,17 +129,17 @@ def confusions() -> dict[str, str]:
         "p256": multikey(b"\x02" + raw, b"\x80\x24"),
         "no_prefix": "z" + base58(raw),
         "overlong_varint": "z" + base58(b"\xed\x81\x00" + raw),
-        "the_prefix_twice": "z" + base58(ED_PREFIX + octets),
+        "the_prefix_twice": "z" + base58(ED_PREFIX + data),
         "31_octets": multikey(raw[:31]),
         "33_octets": multikey(raw + b"\0"),
         "64_octets": multikey(raw + raw),
         "nothing_in_it": multikey(b""),
-        "hex": "f" + octets.hex(),
-        "base64url": "u" + base64.urlsafe_b64encode(octets).decode().rstrip("="),
-        "base64": "M" + base64.b64encode(octets).decode(),
-        "base32": "b" + base64.b32encode(octets).decode().lower().rstrip("="),
-        "base58flickr": "Z" + base58(octets).swapcase(),
-        "no_multibase": base58(octets),
+        "hex": "f" + data.hex(),
+        "base64url": "u" + base64.urlsafe_b64encode(data).decode().rstrip("="),
+        "base64": "M" + base64.b64encode(data).decode(),
+        "base32": "b" + base64.b32encode(data).decode().lower().rstrip("="),
+        "base58flickr": "Z" + base58(data).swapcase(),
+        "no_multibase": base58(data),
         "a_letter_of_no_alphabet": good[:-1] + "0",
         "leading_ones": "z1" + good[1:],
         "a_blank_before": " " + good,
@@ -256,8 +256,8 @@ def _root(square: Any, modulus: int, field: Any) -> Any:
 
 def test_bls_keys_outside_the_group(target: Target, hana: Holder) -> None:
     points = bls_points()
-    for name, octets in points.items():
-        answer = hana.act("update", add_key(multikey(octets, BLS_PREFIX), "assertionMethod", kind=BLS))
+    for name, data in points.items():
+        answer = hana.act("update", add_key(multikey(data, BLS_PREFIX), "assertionMethod", kind=BLS))
         assert answer.outcome == INVALID, name
     own = _own(
         (ED25519, public(SigningKey.generate()), "authentication"),

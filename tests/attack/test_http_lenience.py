@@ -17,8 +17,8 @@ KEYED = "X-API-Key: "
 
 def got(target: Target, path: str, *headers: bytes, method: str = "GET", body: bytes | None = None) -> Response:
     fields = headers if body is None else (*headers, b"Content-Length: %d" % len(body))
-    octets = request(method, path, *fields)
-    return exchange(target.wire.address, octets + (body or b""), head=method == "HEAD")
+    data = request(method, path, *fields)
+    return exchange(target.wire.address, data + (body or b""), head=method == "HEAD")
 
 
 def key(target: Target) -> bytes:
@@ -154,8 +154,8 @@ def test_early_refusals_of_identifiers_have_their_form(target: Target, name: str
 @pytest.mark.parametrize("place", ["create", "update", "deactivate"])
 def test_early_refusals_of_the_registrar_have_their_form(target: Target, place: str) -> None:
     for prefix in ("/1.0/", f"{PREFIX}/registrar/"):
-        octets = request("POST", f"{prefix}{place}", b"Accept: \xe4", b"Content-Type: application/json", body=b"{}")
-        answer = exchange(target.wire.address, octets)
+        data = request("POST", f"{prefix}{place}", b"Accept: \xe4", b"Content-Type: application/json", body=b"{}")
+        answer = exchange(target.wire.address, data)
         assert answer.status == 400
         told = json.loads(answer.body)
         assert told["didState"]["state"] == "failed"
@@ -243,8 +243,8 @@ def test_registrar_changes_with_null_members(target: Target, place: str) -> None
         assert first.status == 200, first.body
     state = json.loads(first.body)
     signing = state["didState"]["signingRequest"]["signingRequest0"]
-    octets = base64.b64decode(signing["serializedPayload"])
-    signature = base64.b64encode(holder.key.sign(octets).signature).decode()
+    data = base64.b64decode(signing["serializedPayload"])
+    signature = base64.b64encode(holder.key.sign(data).signature).decode()
     secret = {"signingResponse": {"signingRequest0": {"signature": signature}}}
     repeated = dict.fromkeys(documents)
     answer = registrar(target, place, {**body, **repeated, "jobId": state["jobId"], "secret": secret})

@@ -174,8 +174,8 @@ def test_a_padded_body_hash_binds_the_same_body(target: Target) -> None:
 
 def spellings(token: str) -> list[str]:
     """Texts that lenient decoders take for ``token``."""
-    octets = base64.b64decode(token)
-    text = octets.decode()
+    data = base64.b64decode(token)
+    text = data.decode()
     did, _, signature = text.rpartition(".")
     found = [
         token + "=",
@@ -186,7 +186,7 @@ def spellings(token: str) -> list[str]:
         token[:8] + "-" + token[8:],
         token.rstrip("=") if token.endswith("=") else token + "====",
         token + "AAAA",
-        base64.urlsafe_b64encode(octets + b"??>").decode(),
+        base64.urlsafe_b64encode(data + b"??>").decode(),
         text,
         base64.b64encode(f"{did}.{signature}=".encode()).decode(),
         base64.b64encode(f"{did}.{signature[:-1]}{next_letter(signature[-1])}".encode()).decode(),

@@ -95,18 +95,18 @@ def test_a_flipped_byte_of_an_entry(folder: Path, seed: int) -> None:
 def test_a_flipped_byte_of_any_file(folder: Path, seed: int) -> None:
     chance = random.Random(seed)
     path = chance.choice(sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "checkpoint"))
-    octets = bytearray(path.read_bytes())
-    octets[chance.randrange(len(octets))] ^= 1 << chance.randrange(8)
-    path.write_bytes(octets)
+    data = bytearray(path.read_bytes())
+    data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    path.write_bytes(data)
     assert not audit("--dir", folder)["sound"]
 
 
 @pytest.mark.parametrize("tile", [Tile(0, 0), Tile(0, 2, 188), Tile(1, 0, 2)])
 def test_a_flipped_byte_of_a_tile(folder: Path, tile: Tile) -> None:
     path = folder / "tile" / tile.path
-    octets = bytearray(path.read_bytes())
-    octets[40] ^= 1
-    path.write_bytes(octets)
+    data = bytearray(path.read_bytes())
+    data[40] ^= 1
+    path.write_bytes(data)
     found = kinds(audit("--dir", folder))
     place = f"tile {tile.path}" if tile.level else f"entry {tile.number * 256 + 2}"
     assert found == {"tile": [place]}

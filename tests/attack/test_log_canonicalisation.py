@@ -44,10 +44,10 @@ REWRITTEN = {
 
 
 @pytest.mark.parametrize("octets", REWRITTEN.values(), ids=REWRITTEN)
-def test_the_same_entry_in_another_form(octets: bytes) -> None:
-    assert octets != FIRST
+def test_the_same_entry_in_another_form(data: bytes) -> None:
+    assert data != FIRST
     with pytest.raises(LogInvalid):
-        METHOD.apply(None, octets)
+        METHOD.apply(None, data)
 
 
 @pytest.mark.parametrize("place", range(len(LIFE.entries)))

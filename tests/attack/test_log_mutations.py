@@ -65,7 +65,7 @@ def test_a_flipped_bit(data: st.DataObject) -> None:
 def test_a_cut_or_an_inserted_byte(data: st.DataObject) -> None:
     line = data.draw(st.integers(0, len(LINES) - 1))
     place = data.draw(st.integers(0, len(LINES[line]) - 1))
-    extra = data.draw(st.binary(max_size=3).filter(lambda octets: b"\n" not in octets))
+    extra = data.draw(st.binary(max_size=3).filter(lambda raw: b"\n" not in raw))
     text = LINES[line]
     for spoilt in (text[:place] + text[place + 1 :], text[:place] + (extra or b" ") + text[place:]):
         if spoilt != text:
@@ -126,9 +126,9 @@ def test_resealing_what_was_written_changes_nothing(place: int) -> None:
      b"\xef\xbb\xbf" + WHOLE, WHOLE.decode().encode("utf-16"), b"\x00", WHOLE + b"\x00", b"x" * 100_000],
     ids=range(13),
 )  # fmt: skip
-def test_what_is_no_log(octets: bytes) -> None:
+def test_what_is_no_log(data: bytes) -> None:
     with pytest.raises(LogInvalid):
-        verify(octets)
+        verify(data)
 
 
 def test_number_of_first_entry_is_1() -> None:

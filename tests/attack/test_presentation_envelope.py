@@ -50,8 +50,8 @@ def unb64(text):
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
-def b64(octets):
-    return base64.urlsafe_b64encode(octets).rstrip(b"=").decode()
+def b64(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def packed(value, **options):
@@ -107,14 +107,14 @@ def test_members_that_are_too_many():
 
 
 def test_other_spellings_of_one_value():
-    octets = unb64(proved())
+    data = unb64(proved())
     spellings = [
         packed(opened(), sort_keys=False, separators=(", ", ": ")),
-        b64(b" " + octets),
-        b64(octets + b"\n"),
-        b64(octets.replace(b'"version":2', b'"version":2.0')),
-        b64(octets.replace(b'"version":2', b'"version":2,"version":2')),
-        b64(octets.replace(b'"score"', b'"\\u0073core"')),
+        b64(b" " + data),
+        b64(data + b"\n"),
+        b64(data.replace(b'"version":2', b'"version":2.0')),
+        b64(data.replace(b'"version":2', b'"version":2,"version":2')),
+        b64(data.replace(b'"score"', b'"\\u0073core"')),
         proved() + "=",
         proved() + "\n",
     ]

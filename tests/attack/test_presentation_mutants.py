@@ -72,8 +72,8 @@ def passes_only(monkeypatch, mutant: Mutant, asked: Scene, text: str, **accepted
 def test_without_the_consents_signature(monkeypatch):
     """One for another request passes."""
 
-    def trusting(suite, octets, count, message, pseudonym=None):
-        return consent.CheckedConsent(points_of(suite, octets, count), None)
+    def trusting(suite, data, count, message, pseudonym=None):
+        return consent.CheckedConsent(points_of(suite, data, count), None)
 
     asked, other = consented(), consented()
     other.context = context(nonce=b"another nonce of the verifier")
@@ -189,8 +189,8 @@ def test_without_weights(monkeypatch):
 
 def core_part(made, asked, honest, number, x):
     """A received part whose Bbar is wrong by X or -X."""
-    octets = (*honest.credential_proofs, *honest.gap_proofs)[number]
-    proof = made._satellite(octets)
+    data = (*honest.credential_proofs, *honest.gap_proofs)[number]
+    proof = made._satellite(data)
     error = x if number == 0 else CURVE.g1_neg(x)
     signed = relation.PresentationRelation.of(asked.statement).parts[number]
     key = verifier.octets_to_public_key(made._suite, signed.key)

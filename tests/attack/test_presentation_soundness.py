@@ -526,12 +526,12 @@ def test_every_scalar_and_point():
     tried = 0
     for name, start in {"credential_proofs": 144, "gap_proofs": 144, "argument": 192, "consent": 96}.items():
         value = getattr(envelope, name)
-        octets = value[0] if isinstance(value, tuple) else value
-        bits = range(8 * len(octets)) if ROUNDS > 1 else range(3, 8 * len(octets), 331)
-        changed = [octets[: at // 8] + bytes([octets[at // 8] ^ 1 << at % 8]) + octets[at // 8 + 1 :] for at in bits]
-        for number, at in enumerate(range(start, len(octets), 32)):
+        data = value[0] if isinstance(value, tuple) else value
+        bits = range(8 * len(data)) if ROUNDS > 1 else range(3, 8 * len(data), 331)
+        changed = [data[: at // 8] + bytes([data[at // 8] ^ 1 << at % 8]) + data[at // 8 + 1 :] for at in bits]
+        for number, at in enumerate(range(start, len(data), 32)):
             for scalar in HOSTILE if ROUNDS > 1 else HOSTILE[number % 5 :][:1]:
-                changed.append(octets[:at] + scalar.to_bytes(32, "big") + octets[at + 32 :])
+                changed.append(data[:at] + scalar.to_bytes(32, "big") + data[at + 32 :])
         for hostile in changed:
             put = (hostile,) if isinstance(value, tuple) else hostile
             assert asked.verdict(replace(envelope, **{name: put}).encode()) != True, (name, tried)  # noqa: E712

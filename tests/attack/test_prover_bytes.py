@@ -25,41 +25,41 @@ def octets():
     return bbs_proof, *subs
 
 
-def judged(octets, curve=CURVE):
-    return verdict(ASKED, wrap(ASKED, CONTEXT, octets[0], tuple(octets[1:])), curve=curve)
+def judged(data, curve=CURVE):
+    return verdict(ASKED, wrap(ASKED, CONTEXT, data[0], tuple(data[1:])), curve=curve)
 
 
-def changed(octets, part, start, new):
-    made = list(octets)
+def changed(data, part, start, new):
+    made = list(data)
     made[part] = made[part][:start] + new + made[part][start + len(new) :]
     return made
 
 
-def points(octets):
+def points(data):
     """(part, start) of every point, by what it is."""
     yield from (("Abar", 0, 0), ("Bbar", 0, 48), ("D", 0, 96))
     for part, count in ((1, 4), (2, 2)):
         yield from ((f"sub-proof {part} point {n}", part, 48 * n) for n in range(count))
 
 
-def scalars(octets):
+def scalars(data):
     """(part, start) of every scalar."""
     for part, first in ((0, 144), (1, 192), (2, 96)):
-        yield from ((part, start) for start in range(first, len(octets[part]), 32))
+        yield from ((part, start) for start in range(first, len(data[part]), 32))
 
 
-def test_the_proof_is_accepted_everywhere(octets):
-    assert {judged(octets, curve) for curve in every_curve()} == {True}
+def test_the_proof_is_accepted_everywhere(data):
+    assert {judged(data, curve) for curve in every_curve()} == {True}
 
 
-def test_no_single_bit_can_change(octets):
+def test_no_single_bit_can_change(data):
     source = random.Random(1)
-    sizes = [8 * len(part) for part in octets]
+    sizes = [8 * len(part) for part in data]
     places = [(part, bit) for part, size in enumerate(sizes) for bit in range(size)]
     chosen = places if len(places) <= ROUNDS else source.sample(places, ROUNDS)
     accepted = []
     for part, bit in chosen:
-        made = [bytearray(one) for one in octets]
+        made = [bytearray(one) for one in data]
         made[part][bit // 8] ^= 1 << bit % 8
         if judged([bytes(one) for one in made]) is True:
             accepted.append((part, bit))
@@ -83,9 +83,9 @@ def bad_points():
     yield "ones", b"\xff" * 48
 
 
-def _fails(octets, curve):
+def _fails(data, curve):
     try:
-        curve.octets_to_g1(bytes(octets))
+        curve.octets_to_g1(bytes(data))
     except InvalidPoint:
         return True
     return False
@@ -99,51 +99,51 @@ def test_every_backend_knows_a_bad_point(bad):
 
 
 @pytest.mark.parametrize("bad", list(bad_points()), ids=lambda bad: bad[0])
-def test_bad_points_in_every_place(octets, bad):
-    for _, part, start in points(octets):
-        reasons = {judged(changed(octets, part, start, bad[1]), curve) for curve in every_curve()}
+def test_bad_points_in_every_place(data, bad):
+    for _, part, start in points(data):
+        reasons = {judged(changed(data, part, start, bad[1]), curve) for curve in every_curve()}
         assert len(reasons) == 1, "the backends disagree"
         assert True not in reasons
 
 
-def test_good_points_in_the_wrong_place(octets):
+def test_good_points_in_the_wrong_place(data):
     """The generator, another point of the same proof, and the negative of each point."""
-    found = {name: octets[part][start : start + 48] for name, part, start in points(octets)}
-    for name, part, start in points(octets):
+    found = {name: data[part][start : start + 48] for name, part, start in points(data)}
+    for name, part, start in points(data):
         negative = bytearray(found[name])
         negative[0] ^= 0x20
         others = [G1_GENERATOR, bytes(negative), *(point for other, point in found.items() if other != name)]
         for other in others:
-            assert judged(changed(octets, part, start, other)) == "the proof does not match"
+            assert judged(changed(data, part, start, other)) == "the proof does not match"
 
 
-def test_bad_scalars_in_every_place(octets):
-    for part, start in scalars(octets):
-        value = int.from_bytes(octets[part][start : start + 32], "big")
+def test_bad_scalars_in_every_place(data):
+    for part, start in scalars(data):
+        value = int.from_bytes(data[part][start : start + 32], "big")
         for bad in (0, ORDER, ORDER + 1, 2**256 - 1, ORDER - value, value + 1, value - 1):
-            assert judged(changed(octets, part, start, (bad % 2**256).to_bytes(32, "big"))) is not True
+            assert judged(changed(data, part, start, (bad % 2**256).to_bytes(32, "big"))) is not True
         if value + ORDER < 2**256:
-            assert judged(changed(octets, part, start, (value + ORDER).to_bytes(32, "big"))) is not True
+            assert judged(changed(data, part, start, (value + ORDER).to_bytes(32, "big"))) is not True
 
 
-def test_backends_agree_on_bad_scalars(octets):
-    for part, start in list(scalars(octets))[::9]:
+def test_backends_agree_on_bad_scalars(data):
+    for part, start in list(scalars(data))[::9]:
         for bad in (0, ORDER, 2**256 - 1):
-            made = changed(octets, part, start, bad.to_bytes(32, "big"))
+            made = changed(data, part, start, bad.to_bytes(32, "big"))
             reasons = {judged(made, curve) for curve in every_curve()}
             assert len(reasons) == 1, "the backends disagree"
             assert True not in reasons
 
 
-def test_lengths(octets):
+def test_lengths(data):
     for part in range(3):
-        for cut in (1, 31, 32, 48, 64, len(octets[part])):
-            assert judged([one[:-cut] if n == part else one for n, one in enumerate(octets)]) is not True
-            assert judged([one[cut:] if n == part else one for n, one in enumerate(octets)]) is not True
-        for more in (b"\x00", bytes(32), octets[part][-32:], octets[part]):
-            assert judged([one + more if n == part else one for n, one in enumerate(octets)]) is not True
+        for cut in (1, 31, 32, 48, 64, len(data[part])):
+            assert judged([one[:-cut] if n == part else one for n, one in enumerate(data)]) is not True
+            assert judged([one[cut:] if n == part else one for n, one in enumerate(data)]) is not True
+        for more in (b"\x00", bytes(32), data[part][-32:], data[part]):
+            assert judged([one + more if n == part else one for n, one in enumerate(data)]) is not True
     # One response of the range moves into the set's proof.
-    assert judged([octets[0], octets[1][:-32], octets[2] + octets[1][-32:]]) is not True
+    assert judged([data[0], data[1][:-32], data[2] + data[1][-32:]]) is not True
 
 
 def test_sizes_are_those_of_the_protocol():

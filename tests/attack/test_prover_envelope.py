@@ -133,12 +133,12 @@ def test_every_edit_is_refused_before_the_curve(cheap, proof):
         if name in ("a stripped sub-proof", "an added sub-proof"):
             assert "sub-proofs" in refused_by_verifier(cheap, proof, b64(other.encode()))
             continue
-        octets = other.encode("utf-8", "surrogateescape")
-        assert octets != text.encode(), f"{name} changes nothing"
+        data = other.encode("utf-8", "surrogateescape")
+        assert data != text.encode(), f"{name} changes nothing"
         if name in ACCEPTED_BY_READ:
-            refused_by_verifier(cheap, proof, b64(octets))
+            refused_by_verifier(cheap, proof, b64(data))
         else:
-            refused(cheap, proof, b64(octets))
+            refused(cheap, proof, b64(data))
         names.append(name)
     assert len(names) > 80
 
@@ -189,9 +189,9 @@ def test_the_longest_envelope_that_is_made_and_read(cheap, proof):
     longer = 131_072 * 3 // 4 - len(unb64(proof.proof))
     # Bytes of the proof are base64url within the text that is base64url itself.
     texts = {}
-    for octets in range(longer * 3 // 4 - 8, longer * 3 // 4 + 2_000):
+    for data in range(longer * 3 // 4 - 8, longer * 3 // 4 + 2_000):
         try:
-            text = replace(envelope, bbs_proof=bytes(octets)).encode()
+            text = replace(envelope, bbs_proof=bytes(data)).encode()
         except PredicateUnsupported:
             break
         texts[len(text)] = text

@@ -100,9 +100,9 @@ def test_the_memory_of_a_prover_holds_no_secret(pids: Pids) -> None:
             if rights.startswith("rw") and "[v" not in line:
                 with open(f"/proc/{pid}/mem", "rb") as memory:
                     memory.seek(first)
-                    octets = memory.read(last - first)
-                assert CANARY not in octets, line
-                searched += len(octets)
+                    data = memory.read(last - first)
+                assert CANARY not in data, line
+                searched += len(data)
     assert searched > 10_000_000 or os.geteuid() != 0
 
 

@@ -38,10 +38,10 @@ class Target:
     api_key: str
     did: str
 
-    def fill(self, octets: bytes) -> bytes:
-        """Return ``octets`` with the real key and DID instead of the placeholders, which are in no body."""
+    def fill(self, data: bytes) -> bytes:
+        """Return ``data`` with the real key and DID instead of the placeholders, which are in no body."""
         return (
-            octets.replace(KEY.encode(), self.api_key.encode())
+            data.replace(KEY.encode(), self.api_key.encode())
             .replace(KEY.swapcase().encode(), self.api_key.swapcase().encode())
             .replace(DID.encode(), self.did.encode())
             .replace(escaped(DID).encode(), escaped(self.did).encode())
@@ -104,8 +104,8 @@ def accepted() -> list[tuple[str, bytes, int]]:
 
 
 @pytest.mark.parametrize(("name", "octets", "status"), accepted(), ids=[name for name, _, _ in accepted()])
-def test_odd_but_right_requests_are_taken(target: Target, name: str, octets: bytes, status: int) -> None:
-    response = exchange(target.address, target.fill(octets))
+def test_odd_but_right_requests_are_taken(target: Target, name: str, data: bytes, status: int) -> None:
+    response = exchange(target.address, target.fill(data))
     assert response.status == status, response.body[:500]
 
 
@@ -233,9 +233,9 @@ def test_refusal_is_same_whether_its_body_comes_at_once_or_later(
     target: Target, method: str, path: str, media: bytes, fields: list[bytes]
 ) -> None:
     """Who is refused for a credential is answered when all of the request is there, without the layers that wait for the rest of it."""
-    octets = request(method, path.replace(DID, target.did), media, *fields, body=b'{"confirm":true}')
-    head, _, body = octets.partition(b"\r\n\r\n")
-    whole = answers(target, [octets], 1)
+    data = request(method, path.replace(DID, target.did), media, *fields, body=b'{"confirm":true}')
+    head, _, body = data.partition(b"\r\n\r\n")
+    whole = answers(target, [data], 1)
     # A client that asked whether to go on is told so before its answer.
     parts = answers(target, [head + b"\r\n\r\n" + body[:3], body[3:]], 1)
     assert [told(each) for each in whole] == [told(each) for each in parts]
@@ -258,13 +258,13 @@ def test_however_requests_are_cut_their_answers_are_the_same(target: Target) -> 
         request("DELETE", path, JSON, b"Connection: close", body=body),
         request("GET", path),
     ]
-    octets, number = b"".join(asked), len(asked) - 1
-    whole = [told(each) for each in answers(target, [octets], number)]
+    data, number = b"".join(asked), len(asked) - 1
+    whole = [told(each) for each in answers(target, [data], number)]
     assert [each[0] for each in whole] == [200, 401, 200, 401, 401, 401, 200, 415, 304, 401]
     generator = random.Random(18)
     for _ in range(12):
-        cuts = sorted(generator.sample(range(1, len(octets)), 4))
-        pieces = [octets[a:b] for a, b in zip([0, *cuts], [*cuts, len(octets)], strict=True)]
+        cuts = sorted(generator.sample(range(1, len(data)), 4))
+        pieces = [data[a:b] for a, b in zip([0, *cuts], [*cuts, len(data)], strict=True)]
         assert [told(each) for each in answers(target, pieces, number)] == whole, cuts
 
 

@@ -27,12 +27,12 @@ def relay(target: Target) -> Iterator[tuple[str, list[str]]]:
             sent = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or None
             request = urllib.request.Request(target.wire.url + self.path, sent, method=self.command)
             with urllib.request.urlopen(request, timeout=60) as answer:
-                octets = answer.read()
+                data = answer.read()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(octets)))
+            self.send_header("Content-Length", str(len(data)))
             self.end_headers()
-            self.wfile.write(octets)
+            self.wfile.write(data)
 
         do_GET = do_POST = _pass_on
 

@@ -29,10 +29,10 @@ def lines(running: Running) -> list[dict[str, Any]]:
     return found
 
 
-def raw(running: Running, octets: bytes) -> bytes:
+def raw(running: Running, data: bytes) -> bytes:
     host = urlsplit(running.wire.url)
     with socket.create_connection((host.hostname, host.port), 30) as connection:
-        connection.sendall(octets)
+        connection.sendall(data)
         connection.shutdown(socket.SHUT_WR)
         answer = b""
         while part := connection.recv(65536):
@@ -75,8 +75,8 @@ def test_ids_of_refusals_are_in_log_and_no_word_of_client(tmp_path: Path, form: 
         read = running.wire.call("GET", f"{PREFIX}/dids/{hana.did}", headers={"X-API-Key": API_KEY})
         assert read.status == 200
         ids = []
-        for octets in HOSTILE:
-            answer = raw(running, octets)
+        for data in HOSTILE:
+            answer = raw(running, data)
             (found,) = re.findall(rb"\r\nx-request-id: ([A-Za-z0-9_.-]+)\r\n", answer)
             ids.append(found.decode())
         asked = [running.wire.call("PATCH", f"{PREFIX}/dids/{hana.did}", {"services": []}) for _ in range(2)]

@@ -66,7 +66,7 @@ def signed_around(handles: list[int], *near: int) -> tuple[tuple[int, ...], list
 def files(published: tuple[Manifest, list[bytes]]) -> Files:
     manifest, shards = published
     named = zip(manifest.digests, shards, strict=True)
-    return {ROOT: manifest.octets, **{f"{SHARDS}/{base64url_encode(digest)}": octets for digest, octets in named}}
+    return {ROOT: manifest.octets, **{f"{SHARDS}/{base64url_encode(digest)}": data for digest, data in named}}
 
 
 def ok(body: bytes, *more: bytes) -> bytes:
@@ -200,17 +200,17 @@ def lies() -> Iterator[tuple[str, Files]]:
     good = [sign(gap) for gap in pairwise(ends)]
     yield "a gap over the revoked handle", files(gap_shards.publish(EPOCH, 1, (0, LAST_END), [good[0]]))
     yield "two gaps in the wrong order", files(gap_shards.publish(EPOCH, 1, ends, good[::-1]))
-    manifest, (octets,) = published([1, 2])
+    manifest, (data,) = published([1, 2])
     yield (
         "a shard that is cut off",
-        {ROOT: manifest.octets, f"{SHARDS}/{base64url_encode(manifest.digests[0])}": octets[:-84]},
+        {ROOT: manifest.octets, f"{SHARDS}/{base64url_encode(manifest.digests[0])}": data[:-84]},
     )
-    fewer = hashlib.sha256(octets[:-84]).digest()
+    fewer = hashlib.sha256(data[:-84]).digest()
     yield (
         "a manifest of a shard that is cut off",
         {
             ROOT: replace(manifest, gaps=2, digests=(fewer,)).octets,
-            f"{SHARDS}/{base64url_encode(fewer)}": octets[:-84],
+            f"{SHARDS}/{base64url_encode(fewer)}": data[:-84],
         },
     )
     yield "nothing", {ROOT: b""}
@@ -418,12 +418,12 @@ def test_what_is_not_there_and_who_does_not_answer() -> None:
     assert refused.value.status == 404
     for answer in (b"", b"\x16\x03\x01", b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nx"):
         with pytest.raises(ServiceUnreachable):
-            fetch(lambda path, octets=answer: octets)  # type: ignore[misc]
+            fetch(lambda path, data=answer: data)  # type: ignore[misc]
 
 
 def test_a_gap_that_overlaps_its_neighbour_cannot_be_written() -> None:
-    octets = Shard((0, 10, 20), (bytes(80), bytes(80))).octets
-    assert Shard.from_octets(octets).ends == (0, 10, 20)
+    data = Shard((0, 10, 20), (bytes(80), bytes(80))).octets
+    assert Shard.from_octets(data).ends == (0, 10, 20)
     for ends in ((0, 20, 10), (0, 10, 10), (10, 10, 20), (20, 10, 30)):
         with pytest.raises(StatusListRefused):
             Shard.from_octets(Shard(ends, (bytes(80), bytes(80))).octets)

@@ -215,7 +215,7 @@ def test_acknowledged_write_is_read_by_all_processes(tmp_path: Path) -> None:
     with running_service(tmp_path / "data", "--workers", "2", environment=GENEROUS) as running:
         running.wire.await_processes(2)
         hana = running.stranger.holder()
-        octets = request("GET", did_path(hana.did))
+        data = request("GET", did_path(hana.did))
         with contextlib.ExitStack() as stack:
             asking = [
                 stack.enter_context(socket.create_connection(running.wire.address, timeout=60)) for _ in range(48)
@@ -223,20 +223,20 @@ def test_acknowledged_write_is_read_by_all_processes(tmp_path: Path) -> None:
             processes = set()
             for number in range(2, rounds(12) + 2):
                 for _ in range(2):
-                    for _, headers in asked_together(asking, octets):
+                    for _, headers in asked_together(asking, data):
                         processes.add(headers["x-request-id"].rpartition("-")[0])
                 # Another connection may lead to the other process.
                 running.wire.close()
                 assert hana.act("update", service(f"s{number}")).status == 200
-                found = Counter(headers["etag"] for _, headers in asked_together(asking, octets))
+                found = Counter(headers["etag"] for _, headers in asked_together(asking, data))
                 assert found == {f'"{number}.did+ld+json"': len(asking)}
         assert len(processes) == 2
 
 
-def asked_together(asking: list[socket.socket], octets: bytes) -> list[tuple[int, dict[str, str]]]:
+def asked_together(asking: list[socket.socket], data: bytes) -> list[tuple[int, dict[str, str]]]:
     """The status and the header of each answer, when all have been asked before one is read."""
     for one in asking:
-        one.sendall(octets)
+        one.sendall(data)
     found = []
     for one in asking:
         with http.client.HTTPResponse(one, method="GET") as answer:

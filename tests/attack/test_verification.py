@@ -96,9 +96,9 @@ def test_octets_flipped_anywhere(tell: Callable[[Story], None]) -> None:
         text = (await rooms.made()).proof.proof
         dice = random.Random(20260105)
         for _ in range(rounds(40)):
-            octets = bytearray(base64url_decode(text))
-            octets[dice.randrange(len(octets))] ^= 1 << dice.randrange(8)
-            verdict = await bare(rooms, base64url_encode(bytes(octets)))
+            data = bytearray(base64url_decode(text))
+            data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
+            verdict = await bare(rooms, base64url_encode(bytes(data)))
             assert not verdict.verified
             assert set(verdict.errors) <= set(CheckCode)
 

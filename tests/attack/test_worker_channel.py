@@ -88,9 +88,9 @@ def test_a_message_that_is_too_long_is_refused_before_it_arrives() -> None:
 
 def test_messages_arrive_in_any_pieces() -> None:
     bodies = [b'{"type":"Failed","text":"a"}', b'{"type":"Line","text":"b","level":"INFO"}']
-    octets = b"".join(struct.pack(">I", len(body)) + body for body in bodies)
+    data = b"".join(struct.pack(">I", len(body)) + body for body in bodies)
     reader = FrameReader()
-    seen = [message for octet in octets for message in reader.feed(bytes([octet]))]
+    seen = [message for octet in data for message in reader.feed(bytes([octet]))]
     assert seen == received(bodies[0]) + received(bodies[1])
 
 

@@ -73,9 +73,9 @@ def token(wire: Wire, holder: Holder, key: Any) -> Answer:
     return wire.call("POST", "/api/v1/auth/token", grant, {"Authorization": header(holder.did, signature)})
 
 
-def edited(octets: bytes, **members: Any) -> bytes:
+def edited(data: bytes, **members: Any) -> bytes:
     """A JSON object with other members."""
-    return json.dumps(json.loads(octets) | members, separators=(",", ":")).encode()
+    return json.dumps(json.loads(data) | members, separators=(",", ":")).encode()
 
 
 def operator(running: Running) -> Stranger:

@@ -151,12 +151,12 @@ def bodies(operation: Json) -> Iterator[tuple[str, bytes]]:
     (content,) = resolved(operation["requestBody"])["content"].values()
     whole = resolved(content["schema"])
     for path, schema in members(whole, ()):
-        for name, octets in at(schema, cap - 8_192):
-            body = put(whole, path, octets)
+        for name, data in at(schema, cap - 8_192):
+            body = put(whole, path, data)
             if len(body) <= cap:
                 yield f"{'.'.join(path)}: {name}", body
-    for item, octets in HOSTILE.items():
-        yield f"unknown members, {item}", put(whole, ("zzz",), repeated(b"[", octets, b"]", cap - 8_192))
+    for item, data in HOSTILE.items():
+        yield f"unknown members, {item}", put(whole, ("zzz",), repeated(b"[", data, b"]", cap - 8_192))
     yield "unknown names", put(whole, ("zzz",), b"0," + numbered(b"", b'"%x":0', b"", 900))
 
 
@@ -170,7 +170,7 @@ def at(schema: Json, room: int) -> Iterator[tuple[str, bytes]]:
         yield "longest", fullest(schema, b"", room)
         for character in (b"1", b"z", "é".encode(), b"%41", b":", b"\\u0001", b"9"):
             yield f"of {character!r}", b'"' + character * ((room - 2) // len(character)) + b'"'
-        yield from ((name, octets) for name, octets in HOSTILE.items() if octets.startswith(b'"'))
+        yield from ((name, data) for name, data in HOSTILE.items() if data.startswith(b'"'))
         return
     for name, item in HOSTILE.items():
         yield f"full of {name}", fullest(schema, item, room)
@@ -193,16 +193,16 @@ def members(schema: Json, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ..
             yield from members(inner, (*path, name))
 
 
-def put(schema: Json, path: tuple[str, ...], octets: bytes) -> bytes:
-    """A body that fits but for ``octets``, which stand at ``path``."""
+def put(schema: Json, path: tuple[str, ...], data: bytes) -> bytes:
+    """A body that fits but for ``data``, which stand at ``path``."""
     if not path:
-        return octets
+        return data
     name, *rest = path
     schema = resolved(schema)
     if name == "[]":
-        return b"[" + put(schema["items"], tuple(rest), octets) + b"]"
+        return b"[" + put(schema["items"], tuple(rest), data) + b"]"
     beside = {other: value for other, value in fitting(schema).items() if other != name}
-    inner = put(schema.get("properties", {}).get(name, {}), tuple(rest), octets)
+    inner = put(schema.get("properties", {}).get(name, {}), tuple(rest), data)
     return (
         json.dumps(beside).encode()[:-1] + (b"," if beside else b"") + json.dumps(name).encode() + b":" + inner + b"}"
     )

@@ -60,8 +60,8 @@ def contents(document: Json) -> Iterator[tuple[str, str, Json]]:
 
 
 def test_the_generated_files_are_fresh() -> None:
-    for path, octets in build.outputs().items():
-        assert path.read_bytes() == octets, f"{path.name} is not fresh: run python -m openapi.build"
+    for path, data in build.outputs().items():
+        assert path.read_bytes() == data, f"{path.name} is not fresh: run python -m openapi.build"
 
 
 def test_building_twice_gives_the_same_octets() -> None:

@@ -62,8 +62,8 @@ def answering(operation_id: str, declared: Mapping[str, Any]) -> Any:
                 read_query[name] = schema.get("default")
         body = None if request.body is None else plain(request.body)
         seen = {"path": dict(request.path), "query": read_query, "body": body}
-        octets = orjson.dumps({"operation": operation_id, "example": example, "seen": seen})
-        return Answer(int(status), octets, media, [("cache-control", "no-store")])
+        data = orjson.dumps({"operation": operation_id, "example": example, "seen": seen})
+        return Answer(int(status), data, media, [("cache-control", "no-store")])
 
     return handler
 
@@ -138,6 +138,6 @@ def test_refusals_have_the_same_status(
         tried[400] += [(target, [AUTHENTIC, JSON], b"[]"), (target, [AUTHENTIC, JSON], b"{")]
         tried[415] = [(target, [AUTHENTIC, ("content-type", "text/plain")], body)]
     for status, each in tried.items():
-        for at, headers, octets in each:
-            ours, theirs = applications.ask(method, at, headers, octets)
-            assert (ours.status, theirs.status) == (status, status), (at, octets)
+        for at, headers, data in each:
+            ours, theirs = applications.ask(method, at, headers, data)
+            assert (ours.status, theirs.status) == (status, status), (at, data)

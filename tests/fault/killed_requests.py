@@ -100,13 +100,13 @@ class Requester:
     headers: dict[str, str] = field(default_factory=dict)
 
     async def send(self, method: str, path: str, body: Any, headers: Mapping[str, str] | None = None) -> httpx.Response:
-        octets = b"" if body is None else json.dumps(body).encode()
+        data = b"" if body is None else json.dumps(body).encode()
         given = (
             ({} if body is None else {"Content-Type": "application/json"})
             | dict(headers or {"X-API-Key": self.world.key})
             | self.headers
         )
-        return await self.client.request(method, path, content=octets, headers=given)
+        return await self.client.request(method, path, content=data, headers=given)
 
     async def signed(self, act: str, body: Any, *secrets: SigningKey) -> httpx.Response:
         """Signs with the first key, and where that is not in force any more with the next."""

@@ -79,8 +79,8 @@ def token_signer(running: Running) -> str:
     shown = running.wire.call("GET", f"{PREFIX}/dids", None, header)
     assert shown.status == 200, shown.body
     jwk = running.wire.call("GET", "/.well-known/jwks.json").json["keys"][0]
-    octets: bytes = base64.urlsafe_b64decode(jwk["x"] + "=")
-    return multikey.encode_public(multikey.ED25519, octets)
+    data: bytes = base64.urlsafe_b64decode(jwk["x"] + "=")
+    return multikey.encode_public(multikey.ED25519, data)
 
 
 @dataclass(frozen=True)

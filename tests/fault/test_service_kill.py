@@ -199,5 +199,5 @@ def test_assertion_of_client_is_spent_for_processes_after_kill(tmp_path: Path) -
 
 
 def token(running: Running, text: str) -> Answer:
-    octets, headers = urlencode(oauth.form(text)).encode(), {"Content-Type": oauth.FORM}
-    return running.wire.call("POST", "/oauth/token", octets, headers)
+    data, headers = urlencode(oauth.form(text)).encode(), {"Content-Type": oauth.FORM}
+    return running.wire.call("POST", "/oauth/token", data, headers)

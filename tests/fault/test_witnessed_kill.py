@@ -35,8 +35,8 @@ class Seen:
     roots: dict[tuple[str, int], set[bytes]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def note(self, octets: bytes) -> Checkpoint:
-        found = Checkpoint.parse(Note.parse(octets).text)
+    def note(self, data: bytes) -> Checkpoint:
+        found = Checkpoint.parse(Note.parse(data).text)
         with self.lock:
             self.roots.setdefault((found.origin, found.size), set()).add(found.root)
         return found

@@ -85,11 +85,11 @@ def of_text(
 ) -> Parser:
     """A parser of text: it gets bytes as Latin-1, the way header fields and paths come, or as UTF-8 where they are that."""
 
-    def decoded(octets: bytes) -> Any:
+    def decoded(data: bytes) -> Any:
         try:
-            return call(octets.decode())
+            return call(data.decode())
         except UnicodeDecodeError:
-            return call(octets.decode("latin-1"))
+            return call(data.decode("latin-1"))
 
     again = None if write is None else lambda value: write(value).encode()
     return Parser(decoded, raises, tuple(seed.encode() for seed in seeds), again)
@@ -98,8 +98,8 @@ def of_text(
 def of_json(call: Callable[[Any], Any], raises: Refusals, *seeds: Any, shape: type = dict) -> Parser:
     """A parser of what the edge has read as JSON, and found to be of this shape."""
 
-    def loaded(octets: bytes) -> Any:
-        value = strict_json.loads(octets)
+    def loaded(data: bytes) -> Any:
+        value = strict_json.loads(data)
         return call(value) if isinstance(value, shape) else None
 
     return Parser(loaded, (*raises, strict_json.JsonRefused), tuple(json.dumps(seed).encode() for seed in seeds))
@@ -161,7 +161,7 @@ PARSERS: dict[str, Parser] = {
     "status_list_id": of_text(status_list.parse_public_id, (ValueError, IdentityError), f"{'A' * 22}-revocation"),
     "log_entry": Parser(entry.parse, (IdentityError,), (json.dumps(ENTRY, separators=(",", ":")).encode(),)),
     "log": Parser(
-        lambda octets: verifier.verify(octets, now=datetime(2026, 11, 22, tzinfo=UTC)),
+        lambda data: verifier.verify(data, now=datetime(2026, 11, 22, tzinfo=UTC)),
         (IdentityError,),
         (json.dumps(ENTRY).encode() + b"\n",),
     ),
@@ -201,10 +201,10 @@ PARSERS: dict[str, Parser] = {
         write=lambda found: found.encode(),
     ),
     "bbs_proof": Parser(
-        lambda octets: octets_to_proof(SUITE, octets), (BbsProofInvalid,), (bytes(272), b"\xc0" + bytes(271))
+        lambda data: octets_to_proof(SUITE, data), (BbsProofInvalid,), (bytes(272), b"\xc0" + bytes(271))
     ),
-    "bbs_signature": Parser(lambda octets: octets_to_signature(SUITE, octets), (BbsSignatureInvalid,), (bytes(80),)),
-    "bbs_public_key": Parser(lambda octets: octets_to_public_key(SUITE, octets), (ValueError,), (b"\xc0" + bytes(95),)),
+    "bbs_signature": Parser(lambda data: octets_to_signature(SUITE, data), (BbsSignatureInvalid,), (bytes(80),)),
+    "bbs_public_key": Parser(lambda data: octets_to_public_key(SUITE, data), (ValueError,), (b"\xc0" + bytes(95),)),
     "accept": of_text(
         lambda text: negotiate(text, ("application/json", "application/did+json")),
         (NotAcceptable,),

@@ -167,16 +167,16 @@ ENDS = st.sampled_from([b"\r\n"] * 6 + [b"\n", b"\r", b"\r\r\n", b""])
 @st.composite
 def requests(draw: st.DrawFn) -> bytes:
     """Up to three requests; most pieces are good ones, so that the broken ones reach further in."""
-    octets = b""
+    data = b""
     for _ in range(draw(st.integers(1, 3))):
         start = b" ".join((draw(METHODS), draw(TARGETS), draw(VERSIONS)))
         if draw(st.booleans()):
             start = draw(st.sampled_from([b"GET /health HTTP/1.1", b"POST /api/v1/dids HTTP/1.1"]))
         lines = [start, *draw(st.lists(HEADERS, max_size=5))]
-        octets += b"".join(line + draw(ENDS) for line in lines) + draw(ENDS) + draw(BODIES)
+        data += b"".join(line + draw(ENDS) for line in lines) + draw(ENDS) + draw(BODIES)
     if draw(st.booleans()):
-        octets = octets[: draw(st.integers(0, len(octets)))]
-    return octets
+        data = data[: draw(st.integers(0, len(data)))]
+    return data
 
 
 @pytest.fixture(scope="module")
@@ -189,13 +189,13 @@ def address(service: LocalServer) -> Iterator[tuple[str, int]]:
     assert "Traceback" not in told, told[-4000:]
 
 
-def answers(address: tuple[str, int], octets: bytes, cuts: list[int]) -> bytes:
+def answers(address: tuple[str, int], data: bytes, cuts: list[int]) -> bytes:
     """What comes back until the service closes or says no more; never waits for more than the service may need."""
     received = b""
     with socket.create_connection(address, timeout=10) as connection:
         try:
-            for begin, end in zip([0, *cuts], [*cuts, len(octets)], strict=True):
-                connection.sendall(octets[begin:end])
+            for begin, end in zip([0, *cuts], [*cuts, len(data)], strict=True):
+                connection.sendall(data[begin:end])
             connection.shutdown(socket.SHUT_WR)
             connection.settimeout(SECONDS)
             while len(received) < LONGEST and (more := connection.recv(65_536)):
@@ -232,7 +232,7 @@ def test_pieces_in_any_order(address: tuple[str, int]) -> None:
         suppress_health_check=list(HealthCheck),
     )
     @given(requests(), st.lists(st.integers(0, 3000), max_size=4))
-    def run(octets: bytes, cuts: list[int]) -> None:
-        check(answers(address, octets, sorted(cut % (len(octets) + 1) for cut in cuts)))
+    def run(data: bytes, cuts: list[int]) -> None:
+        check(answers(address, data, sorted(cut % (len(data) + 1) for cut in cuts)))
 
     run()

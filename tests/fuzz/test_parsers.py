@@ -87,41 +87,41 @@ PIECES: Final = (
 @st.composite
 def edited(draw: st.DrawFn, seeds: tuple[bytes, ...]) -> bytes:
     """A valid input with up to six edits: cuts, repeats, flips, inserted pieces, and parts of another input."""
-    octets = bytearray(draw(st.sampled_from(seeds)))
+    data = bytearray(draw(st.sampled_from(seeds)))
     for _ in range(draw(st.integers(0, 6))):
-        at = draw(st.integers(0, len(octets)))
-        end = min(len(octets), at + draw(st.integers(0, 24)))
+        at = draw(st.integers(0, len(data)))
+        end = min(len(data), at + draw(st.integers(0, 24)))
         match draw(st.integers(0, 5)):
             case 0:
-                del octets[at:end]
+                del data[at:end]
             case 1:
-                octets[at:at] = draw(st.sampled_from(PIECES))
+                data[at:at] = draw(st.sampled_from(PIECES))
             case 2:
-                octets[at:end] = draw(st.binary(max_size=24))
+                data[at:end] = draw(st.binary(max_size=24))
             case 3:
-                octets[at:at] = octets[at:end] * draw(st.integers(1, 50))
+                data[at:at] = data[at:end] * draw(st.integers(1, 50))
             case 4:
-                octets[at:] = draw(st.sampled_from(seeds))[draw(st.integers(0, 60)) :]
+                data[at:] = draw(st.sampled_from(seeds))[draw(st.integers(0, 60)) :]
             case _:
-                if octets:
-                    octets[at % len(octets)] ^= 1 << draw(st.integers(0, 7))
-    return bytes(octets)
+                if data:
+                    data[at % len(data)] ^= 1 << draw(st.integers(0, 7))
+    return bytes(data)
 
 
-def check(parser: Parser, octets: bytes) -> None:
+def check(parser: Parser, data: bytes) -> None:
     # A collection of the garbage of earlier examples takes up to a second, and is not a parser's.
     gc.disable()
     began = time.thread_time()
     try:
-        value = parser.call(octets)
+        value = parser.call(data)
     except parser.raises:
         return
     finally:
         seconds = time.thread_time() - began
         gc.enable()
-        assert seconds < CPU_SECONDS, f"{len(octets)} bytes took too long"
+        assert seconds < CPU_SECONDS, f"{len(data)} bytes took too long"
     if parser.write is not None and value is not None:
-        assert parser.write(value) == octets, "another text means the same"
+        assert parser.write(value) == data, "another text means the same"
 
 
 def burn(seconds: float) -> None:
@@ -151,8 +151,8 @@ def test_slow_parser_is_an_error() -> None:
 def test_what_once_failed_and_what_is_valid(name: str) -> None:
     parser = PARSERS[name]
     kept = sorted((SEEDS / name).glob("*")) if (SEEDS / name).is_dir() else []
-    for octets in (*parser.seeds, *(path.read_bytes() for path in kept), b""):
-        check(parser, octets)
+    for data in (*parser.seeds, *(path.read_bytes() for path in kept), b""):
+        check(parser, data)
 
 
 @pytest.mark.parametrize("name", PARSERS)
@@ -167,8 +167,8 @@ def test_edited_octets(name: str) -> None:
         suppress_health_check=list(HealthCheck),
     )
     @given(edited(parser.seeds) | st.binary(max_size=200))
-    def run(octets: bytes) -> None:
-        check(parser, octets)
+    def run(data: bytes) -> None:
+        check(parser, data)
 
     run()
 

@@ -20,12 +20,12 @@ from mcp.shared.exceptions import MCPError
 from starlette.types import ASGIApp
 
 
-def _chunk(kind: bytes, octets: bytes) -> bytes:
-    return struct.pack(">I", len(octets)) + kind + octets + struct.pack(">I", zlib.crc32(kind + octets))
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def _base64(octets: bytes) -> str:
-    return base64.b64encode(octets).decode()
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
 
 
 # One red dot, and one sample of silence.

@@ -113,14 +113,14 @@ class Handing(BaseHTTPRequestHandler):
         with contextlib.closing(http.client.HTTPConnection(*self.front.behind, timeout=60)) as behind:
             behind.request(self.command, self.path, body, headers)
             answer = behind.getresponse()
-            octets = answer.read()
+            data = answer.read()
         self.send_response_only(answer.status)
         for name, value in answer.getheaders():
             if name.lower() not in NOT_OURS:
                 self.send_header(name, value)
-        self.send_header("Content-Length", str(len(octets)))
+        self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        self.wfile.write(octets)
+        self.wfile.write(data)
 
     do_GET = do_POST = do_DELETE = do_OPTIONS = do_PUT = do_PATCH = hand_on
 

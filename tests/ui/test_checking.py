@@ -66,8 +66,8 @@ def changed(place: int, change: Callable[[Entry], object], *, signer: str | None
         body["versionId"] = entry["versionId"]
         config = {name: value for name, value in entry["proof"][0].items() if name != "proofValue"}
         config["verificationMethod"] = f"did:key:{signer}#{signer}"
-        octets = b"".join(hashlib.sha256(jcs.canonicalize(part)).digest() for part in (config, body))
-        entry["proof"] = [config | {"proofValue": multibase.base58btc_encode(MALLORY.sign(octets).signature)}]
+        data = b"".join(hashlib.sha256(jcs.canonicalize(part)).digest() for part in (config, body))
+        entry["proof"] = [config | {"proofValue": multibase.base58btc_encode(MALLORY.sign(data).signature)}]
     return written(entries)
 
 

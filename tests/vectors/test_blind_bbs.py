@@ -56,24 +56,24 @@ class Lists:
 
     def domain(self, key: bytes, header: bytes) -> int:
         points = [*self.signer, *self.prover]
-        octets = key + number(len(points) - 1) + b"".join(points) + API_ID + number(len(header)) + header
-        return to_scalar(octets)
+        data = key + number(len(points) - 1) + b"".join(points) + API_ID + number(len(header)) + header
+        return to_scalar(data)
 
     def sum(self, terms: list[tuple[bytes, int]]) -> Any:
-        points = [self.curve.octets_to_g1(octets) for octets, _ in terms]
+        points = [self.curve.octets_to_g1(data) for data, _ in terms]
         return self.curve.g1_msm(points, [factor for _, factor in terms])
 
 
-def to_scalar(octets: bytes) -> int:
-    return hash_to_scalar(octets, API_ID + b"H2S_")
+def to_scalar(data: bytes) -> int:
+    return hash_to_scalar(data, API_ID + b"H2S_")
 
 
 def mapped(messages: list[str]) -> list[int]:
     return [hash_to_scalar(bytes.fromhex(one), API_ID + b"MAP_MSG_TO_SCALAR_AS_HASH_") for one in messages]
 
 
-def split(octets: bytes) -> list[int]:
-    return [int.from_bytes(octets[at : at + 32], "big") for at in range(0, len(octets), 32)]
+def split(data: bytes) -> list[int]:
+    return [int.from_bytes(data[at : at + 32], "big") for at in range(0, len(data), 32)]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -89,7 +89,7 @@ def test_both_lists_of_generators(backend):
 def test_a_commitment_and_its_proof(path):
     """C = blind·Q_2 + the messages in J, and the responses to a challenge over generators, C and its masked twin."""
     given = vector_json(path)
-    curve, octets = select(), bytes.fromhex(given["commitmentWithProof"])
+    curve, data = select(), bytes.fromhex(given["commitmentWithProof"])
     lists = Lists.of(curve, 0, len(given["committedMessages"]))
     secrets = [int(given["proverBlind"], 16), *mapped(given["committedMessages"])]
     trace = given["trace"]["random_scalars"]
@@ -99,9 +99,9 @@ def test_a_commitment_and_its_proof(path):
     )
     c = to_scalar(number(len(secrets) - 1) + b"".join(lists.prover) + point + masked)
     responses = [(mask + c * secret) % ORDER for mask, secret in zip(masks, secrets, strict=True)]
-    assert point + b"".join(map(scalar, (*responses, c))) == octets
-    *sent, challenge = split(octets[48:])
-    again = lists.sum([*zip(lists.prover, sent, strict=True), (octets[:48], -challenge)])
+    assert point + b"".join(map(scalar, (*responses, c))) == data
+    *sent, challenge = split(data[48:])
+    again = lists.sum([*zip(lists.prover, sent, strict=True), (data[:48], -challenge)])
     assert curve.g1_to_octets(again) == masked
 
 
@@ -182,6 +182,6 @@ def test_a_proof_over_both_lists(path):
 
 def challenge(init: core.InitResult, disclosed: dict[int, int], header: bytes) -> int:
     """ProofChallengeCalculate under the interface of the vectors."""
-    octets = number(len(disclosed)) + b"".join(number(at) + scalar(disclosed[at]) for at in sorted(disclosed))
-    octets += init.points_octets + scalar(init.domain) + number(len(header)) + header
-    return to_scalar(octets)
+    data = number(len(disclosed)) + b"".join(number(at) + scalar(disclosed[at]) for at in sorted(disclosed))
+    data += init.points_octets + scalar(init.domain) + number(len(header)) + header
+    return to_scalar(data)

@@ -27,10 +27,10 @@ def test_the_signed_bytes_and_the_signature() -> None:
     proof = signed.pop("proof")
     _, seed = multikey.decode_secret(pair.get("secretKeyMultibase") or pair["privateKeyMultibase"])
     config = {name: value for name, value in proof.items() if name != "proofValue"}
-    octets = data_integrity.proof_input(config, signed)
-    assert octets.hex() == text("combinedHashJCS.txt")
-    assert octets[:32] == hashlib.sha256(text("proofCanonJCS.txt").encode()).digest()
-    signature = ed25519.sign(seed, octets)
+    data = data_integrity.proof_input(config, signed)
+    assert data.hex() == text("combinedHashJCS.txt")
+    assert data[:32] == hashlib.sha256(text("proofCanonJCS.txt").encode()).digest()
+    signature = ed25519.sign(seed, data)
     assert signature.hex() == text("sigHexJCS.txt")
     assert multibase.base58btc_encode(signature) == proof["proofValue"]
 

@@ -37,10 +37,10 @@ def measure(target: Target, method: str, path: str, operation: Json, times: int,
     """Prints the three dearest bodies of an operation."""
     rows = []
     for name, body in bodies(operation):
-        octets = target.request(method, path, operation, body)
-        answer = exchange(target.address, octets)
+        data = target.request(method, path, operation, body)
+        answer = exchange(target.address, data)
         if answer.status >= 400 or not refused_only:
-            seconds = cost(target.pid, lambda octets=octets: exchange(target.address, octets), times)  # type: ignore[misc]
+            seconds = cost(target.pid, lambda data=data: exchange(target.address, data), times)  # type: ignore[misc]
             rows.append((seconds * 1000, name, answer.status, len(body)))
     rows.sort(reverse=True)
     print(f"{operation['operationId']}: {len(rows)} bodies, median {rows[len(rows) // 2][0]:.2f} ms", flush=True)

@@ -35,9 +35,9 @@ def milliseconds(server: Server, path: str, headers: dict[str, str], body: bytes
     for _ in range(requests):
         connection.request("POST", path, body, headers)
         answer = connection.getresponse()
-        octets = answer.read()
-        if answer.status != 200 or b'"isError":true' in octets:
-            raise SystemExit(f"{path}: {answer.status} {octets!r}")
+        data = answer.read()
+        if answer.status != 200 or b'"isError":true' in data:
+            raise SystemExit(f"{path}: {answer.status} {data!r}")
     connection.close()
     return (cpu_seconds(server) - before) / requests * 1e3
 

@@ -7,7 +7,7 @@ base64. The time of a proof holds everything from the statement to the text; the
 anoncreds 0.2.3 installed (the extra ``bench``) its figures for an age bound over six attributes follow, in the same run.
 
 Targets (prove / verify, ms): 64-bit interval 3.5 / 3.5 on pyblst, 140 / 340 on py_ecc; date bound 2.2 / 2.6; set of
-16, 256, 1024: 2.5, 3.5, 5 to prove. Octets: 1,744, 1,072, 944 (age interval), 1,328 (set of 1024). Set-up 0.5 s and 64 MiB. 250 proofs
+16, 256, 1024: 2.5, 3.5, 5 to prove. Bytes: 1,744, 1,072, 944 (age interval), 1,328 (set of 1024). Set-up 0.5 s and 64 MiB. 250 proofs
 and verifications a second and core; a second process adds 70 %.
 """
 
@@ -144,9 +144,9 @@ def backend_figures(name: str, runs: int) -> None:
     )
     print(f"{'statement':34}{'prove ms':>10}{'verify ms':>11}{'octets':>9}{'envelope':>10}")
     for case in CASES:
-        proving, verifying, octets, envelope = bench.case(case, runs)
-        note(f"{name}, {case}", prove_ms=proving, verify_ms=verifying, octets=octets)
-        print(f"{case:34}{proving:10.2f}{verifying:11.2f}{octets:9,}{envelope:10,}", flush=True)
+        proving, verifying, data, envelope = bench.case(case, runs)
+        note(f"{name}, {case}", prove_ms=proving, verify_ms=verifying, octets=data)
+        print(f"{case:34}{proving:10.2f}{verifying:11.2f}{data:9,}{envelope:10,}", flush=True)
 
 
 def worker(backend: str, seconds: float, what: str) -> None:
@@ -251,8 +251,8 @@ def anoncreds_figures(runs: int) -> None:
         made = make()
         check = partial(made.verify, asked, schemas, definitions, [], [], None)
         assert check()
-        octets = len(jcs.canonicalize(made.to_dict()))
-        print(f"{title:34}{median(make, runs):10.2f}{median(check, runs):11.2f}{octets:9,} bytes of JSON")
+        data = len(jcs.canonicalize(made.to_dict()))
+        print(f"{title:34}{median(make, runs):10.2f}{median(check, runs):11.2f}{data:9,} bytes of JSON")
 
 
 def main() -> None:

@@ -140,11 +140,11 @@ def presented(credentials: list[Any]) -> dict[str, Any]:
 
 
 def requests(body: dict[str, Any]) -> list[bytes]:
-    octets = json.dumps(body, separators=(",", ":")).encode()
+    data = json.dumps(body, separators=(",", ":")).encode()
     head = "POST /vcalm/presentations/verify HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
-    head += f"Content-Length: {len(octets)}\r\n\r\n"
-    print(f"a presentation of {len(octets):,} bytes")
-    return [head.encode() + octets]
+    head += f"Content-Length: {len(data)}\r\n\r\n"
+    print(f"a presentation of {len(data):,} bytes")
+    return [head.encode() + data]
 
 
 async def measured(flood: Flood, ask: Callable[[], object]) -> list[float]:

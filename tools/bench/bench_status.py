@@ -69,10 +69,10 @@ def main() -> None:
     manifest, shards = made(5_000, secret, public)
     largest = max(map(len, shards))
     print(f"5,000 gaps: {len(shards)} shards, {largest} bytes the largest, manifest {len(manifest.octets)} bytes")
-    octets = manifest.octets
+    data = manifest.octets
 
     def used() -> None:
-        read = Manifest.from_octets(octets)
+        read = Manifest.from_octets(data)
         handle = 1 + secrets.randbelow(LAST_END - 1)
         number = read.shard_of(handle)
         read.find(handle, number, shards[number]).check(public, handle)
@@ -87,7 +87,7 @@ def main() -> None:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            body = named.get(self.path.rpartition("/")[2], octets)
+            body = named.get(self.path.rpartition("/")[2], data)
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

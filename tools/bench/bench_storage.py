@@ -125,9 +125,9 @@ class Dialect(NamedTuple):
 def inserts_alone(connection: Any, dialect: Dialect, seconds: float) -> None:
     """Rows of entries without a port, a chain or a reader: 64 a durable transaction, from one connection of the DB-API."""
     cursor = connection.cursor()
-    octets = dialect.octets
+    data = dialect.octets
     cursor.execute(
-        f"CREATE TABLE entries (place {dialect.place} PRIMARY KEY, did TEXT, version INTEGER, entry {octets}, hash {octets})"
+        f"CREATE TABLE entries (place {dialect.place} PRIMARY KEY, did TEXT, version INTEGER, entry {data}, hash {data})"
     )
     connection.commit()
     insert = f"INSERT INTO entries (did, version, entry, hash) VALUES ({', '.join([dialect.mark] * 4)})"

@@ -111,10 +111,10 @@ def disk(folder: Path, count: int) -> None:
 
     with sqlite3.connect(folder / "identity.sqlite") as connection:
         for table in ("transparency_tiles", "transparency_places"):
-            (octets,) = connection.execute(
+            (data,) = connection.execute(
                 "SELECT sum(pgsize) FROM dbstat WHERE name LIKE ?", (f"%{table}%",)
             ).fetchone() or (0,)
-            print(f"{table:36} {octets / count:10.1f} MB a million entries")
+            print(f"{table:36} {data / count:10.1f} MB a million entries")
     connection.close()
 
 

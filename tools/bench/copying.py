@@ -63,8 +63,8 @@ def _field(value: Any) -> bytes:
         return _LENGTH.pack(-1)
     if isinstance(value, int):
         return _NUMBER.pack(8, value)
-    octets: bytes = value.encode() if isinstance(value, str) else value
-    return _LENGTH.pack(len(octets)) + octets
+    data: bytes = value.encode() if isinstance(value, str) else value
+    return _LENGTH.pack(len(data)) + data
 
 
 def batch_of(first: int, count: int, versions: int, log_seed: bytes, now: datetime, secret: bytes) -> Batch:

@@ -1,6 +1,6 @@
 """What a benchmark measured, as data beside what it prints: a line of JSON each, in the file that ``BENCH_FIGURES`` names.
 
-Without the variable nothing is kept. Units are in the names of the values: ``per_second``, ``cpu_us``, ``p99_ms``, ``octets``; a name
+Without the variable nothing is kept. Units are in the names of the values: ``per_second``, ``cpu_us``, ``p99_ms``, ``data``; a name
 without one is a ratio or a number. ``spread`` counts latencies by quarter octaves: place n holds those from 2^(n/4) to 2^((n+1)/4)
 microseconds.
 """

@@ -88,10 +88,10 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def blob(layout: Path, descriptor: dict[str, Any]) -> bytes:
     """What a descriptor names, held to it."""
-    octets = (layout / "blobs" / descriptor["digest"].replace(":", "/")).read_bytes()
-    assert len(octets) == descriptor["size"]
-    assert hashlib.sha256(octets).hexdigest() == descriptor["digest"].removeprefix("sha256:")
-    return octets
+    data = (layout / "blobs" / descriptor["digest"].replace(":", "/")).read_bytes()
+    assert len(data) == descriptor["size"]
+    assert hashlib.sha256(data).hexdigest() == descriptor["digest"].removeprefix("sha256:")
+    return data
 
 
 @pytest.fixture(scope="module")
@@ -103,9 +103,9 @@ def unpacked(image: Path) -> tuple[Path, dict[str, Any]]:
     root = image.with_name("root")
     root.mkdir(mode=0o755)
     for descriptor, expected in zip(manifest["layers"], config["rootfs"]["diff_ids"], strict=True):
-        octets = gzip.decompress(blob(image, descriptor))
-        assert f"sha256:{hashlib.sha256(octets).hexdigest()}" == expected
-        with tarfile.open(fileobj=io.BytesIO(octets)) as archive:
+        data = gzip.decompress(blob(image, descriptor))
+        assert f"sha256:{hashlib.sha256(data).hexdigest()}" == expected
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
             archive.extractall(root, numeric_owner=True, filter="fully_trusted")
     return root, config["config"]
 

@@ -40,12 +40,12 @@ class Replica(http.server.BaseHTTPRequestHandler):
             self._answer(200, {"items": [{"did": did} for did in self.created.values()], "nextCursor": None})
 
     def _answer(self, status: int, body: dict[str, Any]) -> None:
-        octets = json.dumps(body).encode()
+        data = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(octets)))
+        self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        self.wfile.write(octets)
+        self.wfile.write(data)
 
     def log_message(self, *_: Any) -> None:
         """Nothing."""

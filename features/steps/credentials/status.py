@@ -148,8 +148,8 @@ def copy_has_status(world: World, value: int) -> None:
     answer = world.http().get(urlsplit(named["uri"]).path, headers={"Accept": "application/statuslist+jwt"})
     assert answer.headers["content-type"] == "application/statuslist+jwt"
     said = json.loads(from_base64url(answer.text.split(".")[1]))["status_list"]
-    octets = zlib.decompress(from_base64url(said["lst"]))
-    assert octets[named["idx"] // 4] >> named["idx"] % 4 * 2 & 3 == value
+    data = zlib.decompress(from_base64url(said["lst"]))
+    assert data[named["idx"] // 4] >> named["idx"] % 4 * 2 & 3 == value
 
 
 @then("it is told that the credential is not revoked")
@@ -183,8 +183,8 @@ def gaps_are_signed(world: World) -> None:
 
 @then("its bytes have the digest that the list says, and never change")
 def shard_is_named(world: World) -> None:
-    octets = world.answer.content
-    assert hashlib.sha256(octets).digest() == from_base64url(world.notes["digest"])
+    data = world.answer.content
+    assert hashlib.sha256(data).digest() == from_base64url(world.notes["digest"])
     assert "immutable" in world.answer.headers["cache-control"]
 
 
@@ -197,9 +197,9 @@ def has_status(world: World, status: str) -> None:
 @then(parsers.parse("{count:d} bit of the list is set, that of the credential"))
 def bits(world: World, count: int) -> None:
     encoded = body_of(world.answer)["credentialSubject"]["encodedList"]
-    octets = gzip.decompress(from_base64url(encoded.removeprefix("u")))
-    assert (encoded[0], len(octets)) == ("u", 131_072 // 8)
-    places = [place for place in range(131_072) if octets[place // 8] & 0x80 >> place % 8]
+    data = gzip.decompress(from_base64url(encoded.removeprefix("u")))
+    assert (encoded[0], len(data)) == ("u", 131_072 // 8)
+    places = [place for place in range(131_072) if data[place // 8] & 0x80 >> place % 8]
     place = int(world.notes["credential"]["credential"]["credentialStatus"][0]["statusListIndex"])
     assert len(places) == count
     assert count == 0 or place in places

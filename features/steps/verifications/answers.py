@@ -12,9 +12,9 @@ from features.steps.answers import body_of
 from features.world import World
 
 
-def no_value_in(octets: bytes) -> bool:
+def no_value_in(data: bytes) -> bool:
     """Whether the holder's country is not in it; her age is too short a text to look for."""
-    return f'"{VALUES["country"]}"'.encode() not in octets
+    return f'"{VALUES["country"]}"'.encode() not in data
 
 
 def read_pages(world: World, name: str, operation_id: str) -> None:

@@ -30,9 +30,9 @@ MALFORMED: dict[str, dict[str, Any]] = {
 
 def edited(text: str) -> str:
     """The envelope with another age in it, in the form that it must have."""
-    octets = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    changed = octets.replace(b'"value":18', b'"value":10')
-    assert changed != octets
+    data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    changed = data.replace(b'"value":18', b'"value":10')
+    assert changed != data
     return base64.urlsafe_b64encode(changed).rstrip(b"=").decode()
 
 

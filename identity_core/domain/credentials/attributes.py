@@ -238,10 +238,10 @@ def _read_string(value: JsonValue, scale: int) -> TypedValue:
         raise ValueRefused(f"a string is at most {MAX_STRING_OCTETS} bytes of UTF-8")
     text = unicodedata.normalize("NFC", value)
     try:
-        octets = text.encode()
+        data = text.encode()
     except UnicodeEncodeError:
         raise ValueRefused("the string is not Unicode text") from None
-    if len(octets) > MAX_STRING_OCTETS:
+    if len(data) > MAX_STRING_OCTETS:
         raise ValueRefused(f"a string is at most {MAX_STRING_OCTETS} bytes of UTF-8")
     return TypedValue(AttributeType.STRING, text, None)
 

@@ -159,12 +159,12 @@ def canonical_values(schema: Schema, values: Mapping[str, Any]) -> dict[str, Jso
 def parse_signature(text: str) -> bytes:
     """The 80 bytes of ``signature``: base64url, bare or as multibase ``u…``. Raises ``InvalidCredential``."""
     try:
-        octets = multibase.base64url_decode(text.removeprefix("u") if len(text) == 108 else text)
+        data = multibase.base64url_decode(text.removeprefix("u") if len(text) == 108 else text)
     except ValueError:
-        octets = b""
-    if len(octets) != SIGNATURE_OCTETS:
+        data = b""
+    if len(data) != SIGNATURE_OCTETS:
         raise InvalidCredential(details={"reason": "the signature is not 80 bytes in base64url"})
-    return octets
+    return data
 
 
 def check_signature(public_key: bytes, signature: bytes, schema: Schema, canonical: Mapping[str, JsonValue]) -> None:

@@ -79,9 +79,9 @@ class Schema:
         return _header(self)
 
     @classmethod
-    def from_header(cls, octets: bytes) -> Schema:
+    def from_header(cls, data: bytes) -> Schema:
         """The schema of a signed header. Raises ``ValueRefused`` for what no schema is written as."""
-        return _from_header(octets)
+        return _from_header(data)
 
     def messages(self, values: Mapping[str, JsonValue]) -> tuple[Message, ...]:
         """The messages of all slots, from JSON values; a missing name is refused, null must be said.
@@ -135,22 +135,22 @@ def read_schema(value: Mapping[str, Any]) -> Schema:
 
 @lru_cache(maxsize=256)
 def _header(schema: Schema) -> bytes:
-    octets = HEADER_TAG + jcs.canonicalize({"attributes": attribute_members(schema), "schema": schema.id})
-    if len(octets) > MAX_HEADER_OCTETS:
+    data = HEADER_TAG + jcs.canonicalize({"attributes": attribute_members(schema), "schema": schema.id})
+    if len(data) > MAX_HEADER_OCTETS:
         raise ValueRefused(f"the header is longer than {MAX_HEADER_OCTETS} bytes")
-    return octets
+    return data
 
 
 @lru_cache(maxsize=256)
-def _from_header(octets: bytes) -> Schema:
-    if len(octets) > MAX_HEADER_OCTETS or not octets.startswith(HEADER_TAG):
+def _from_header(data: bytes) -> Schema:
+    if len(data) > MAX_HEADER_OCTETS or not data.startswith(HEADER_TAG):
         raise ValueRefused("not the header of a credential of this kind")
     try:
-        schema = read_schema(strict_json.loads(octets[len(HEADER_TAG) :]))
+        schema = read_schema(strict_json.loads(data[len(HEADER_TAG) :]))
         canonical = schema.header
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ValueRefused("not the header of a credential of this kind") from None
-    if canonical != octets:
+    if canonical != data:
         raise ValueRefused("the header is not in its canonical form")
     return schema
 

@@ -54,11 +54,11 @@ def parse_header(value: str) -> SignedHeader:
     reason = f"the value is not base64 of at most {MAX_HEADER} characters"
     try:
         bare = strip_padding(value)
-        octets = base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
-        if len(value) > MAX_HEADER or base64.b64encode(octets).decode("ascii").rstrip("=") != bare:
+        data = base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
+        if len(value) > MAX_HEADER or base64.b64encode(data).decode("ascii").rstrip("=") != bare:
             raise ValueError(reason)
         reason = "the decoded value does not begin with a DID or a challenge of this service, and a dot"
-        text, _, encoded = octets.decode("ascii").rpartition(".")
+        text, _, encoded = data.decode("ascii").rpartition(".")
         named = Challenge.parse(text) if text.startswith(f"{LABEL} ") else None
         did = Did.parse(text if named is None else named.did)
         reason = "the signature is not base64url"

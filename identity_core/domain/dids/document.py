@@ -63,7 +63,7 @@ class DidDocument:
     """A DID document. ``relationships`` maps a relationship to absolute key ids, in document order; empty ones are absent.
     ``contexts`` are those of its services that it lists: of the ones that are given, what it uses.
 
-    ``octets`` are the document as JSON, members in the order in which people read them: what is stored and what is answered. They are
+    ``data`` are the document as JSON, members in the order in which people read them: what is stored and what is answered. They are
     made of the fields, but where they are there already: ``written`` by a store of ours, or found as somebody else wrote them. A document
     that is ``load``ed is read when one of its fields is asked for, because most answers need its bytes alone.
     """
@@ -169,10 +169,10 @@ class DidDocument:
         return document
 
     @classmethod
-    def load(cls, octets: bytes) -> DidDocument:
-        """The document of which these are the ``octets``. For those from a store of ours: nothing is checked again."""
+    def load(cls, data: bytes) -> DidDocument:
+        """The document of which these are the ``data``. For those from a store of ours: nothing is checked again."""
         document: Any = object.__new__(cls)
-        document.octets = octets
+        document.octets = data
         loaded: DidDocument = document
         return loaded
 

@@ -38,9 +38,9 @@ class LogKeys:
         return {UPDATE_KEYS: [*self.update_keys], NEXT_KEY_HASHES: [*self.next_key_hashes]}
 
 
-def multihash(octets: bytes) -> str:
-    """Base58btc of the multihash of the SHA-256 of ``octets``: 46 characters."""
-    return multibase.base58_encode(_SHA256 + hashlib.sha256(octets).digest())
+def multihash(data: bytes) -> str:
+    """Base58btc of the multihash of the SHA-256 of ``data``: 46 characters."""
+    return multibase.base58_encode(_SHA256 + hashlib.sha256(data).digest())
 
 
 # Of the few keys of the service, for every entry again.
@@ -50,10 +50,10 @@ def key_hash(multikey: str) -> str:
     return multihash(multikey.encode())
 
 
-def signer_of(octets: bytes) -> str | None:
+def signer_of(data: bytes) -> str | None:
     """The multikey that the proof of an entry names, checked or not; None where the bytes are no entry of a log."""
     try:
-        value: Any = orjson.loads(octets)
+        value: Any = orjson.loads(data)
         return signer_of_proof(value["proof"][0])
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return None

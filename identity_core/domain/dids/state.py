@@ -210,7 +210,7 @@ _ADDED: Final = {"proven", "next", "evidence", "window", "witness", "form", "unb
 
 
 def state_to_json(state: DidState) -> bytes:
-    """Everything but the document, for an index that keeps the document's own ``octets`` beside it."""
+    """Everything but the document, for an index that keeps the document's own ``data`` beside it."""
     # Left out for logs that hold no evidence, and for those in which every change must be bound and so far was.
     count = state.unbound_changes
     unbound = {} if count is None or (count == 0 and state.strict_evidence) else {"unbound": count}

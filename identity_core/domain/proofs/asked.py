@@ -34,8 +34,8 @@ class NotEqual:
     def holds(self, value: TypedValue | None) -> bool:
         """As ``Predicate.holds``: for null (None) it does not."""
         if self.operand.number is None:
-            octets = NULL_OCTETS if value is None else value.octets
-            return not (compare_digest(octets, self.operand.octets) | compare_digest(octets, NULL_OCTETS))
+            data = NULL_OCTETS if value is None else value.octets
+            return not (compare_digest(data, self.operand.octets) | compare_digest(data, NULL_OCTETS))
         scalar = NULL_SCALAR if value is None else value.scalar
         return (scalar != self.operand.scalar) & (scalar != NULL_SCALAR)
 

@@ -93,8 +93,8 @@ class Predicate:
         """Whether it holds for a value of its attribute; for null (None) it never does. Every operand is looked at, and texts to their
         end: where a value stands among them is a secret."""
         if self.operands[0].number is None:
-            octets = NULL_OCTETS if value is None else value.octets
-            return sum([compare_digest(octets, each.octets) for each in self.operands]) > 0
+            data = NULL_OCTETS if value is None else value.octets
+            return sum([compare_digest(data, each.octets) for each in self.operands]) > 0
         scalar, compare = NULL_SCALAR if value is None else value.scalar, _COMPARISONS[self.type]
         return (sum([compare(scalar, each.scalar) for each in self.operands]) > 0) & (scalar != NULL_SCALAR)
 

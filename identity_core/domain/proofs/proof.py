@@ -63,7 +63,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Witness(Hidden):
-    """The credential: its 80-octet BBS signature and all its attribute values as JSON (null for one without a value)."""
+    """The credential: its 80-byte BBS signature and all its attribute values as JSON (null for one without a value)."""
 
     signature: bytes
     attributes: Mapping[str, JsonValue]

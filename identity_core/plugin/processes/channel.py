@@ -47,11 +47,11 @@ class Prove(Struct, tag=True):
         return prover.prove(self.statement, Witness(self.signature, self.attributes), context=self.context)
 
     @staticmethod
-    def read(octets: bytes) -> ZkProof:
+    def read(data: bytes) -> ZkProof:
         """The answer. Raises ``Fault``, like those of the others."""
         # Texts alone: no depth and no number is left to bound, so that nothing else has to look at them.
         try:
-            return _PROOFS.decode(octets)
+            return _PROOFS.decode(data)
         except (ValueError, RecursionError) as error:
             raise something_else(error) from None
 
@@ -66,9 +66,9 @@ class Read(Struct, tag=True):
         return Presented.of(prover.read(self.proof))
 
     @staticmethod
-    def read(octets: bytes) -> PresentedProof:
+    def read(data: bytes) -> PresentedProof:
         """The answer, which is what the domain's parsers say that it is."""
-        presented = read(octets, Presented)
+        presented = read(data, Presented)
         try:
             return presented.parse()
         except (ValueError, TypeError, KeyError, AttributeError, PredicateUnsupported) as error:
@@ -88,9 +88,9 @@ class Verify(Struct, tag=True):
         return prover.verify(self.statement, self.proof, context=self.context, now=self.now)
 
     @staticmethod
-    def read(octets: bytes) -> None:
+    def read(data: bytes) -> None:
         """The answer. False is no verdict."""
-        return read(octets, type(None))
+        return read(data, type(None))
 
     @classmethod
     def refusals(cls, prover: BatchVerifier, calls: Sequence[Verify]) -> Sequence[ProofInvalid | None]:
@@ -239,9 +239,9 @@ class FrameReader:
     def __init__(self) -> None:
         self._seen = bytearray()
 
-    def feed(self, octets: bytes) -> Iterator[Message]:
+    def feed(self, data: bytes) -> Iterator[Message]:
         """The messages that are complete with these bytes. Raises ``Unreadable``."""
-        self._seen += octets
+        self._seen += data
         while len(self._seen) >= _HEAD.size:
             (length,) = _HEAD.unpack_from(self._seen)
             if length > MAX_MESSAGE_OCTETS:
@@ -290,11 +290,11 @@ def receive(channel: socket.socket) -> bytes:
 
 
 def _exactly(channel: socket.socket, length: int) -> bytes:
-    octets = bytearray(length)
-    view, at = memoryview(octets), 0
+    data = bytearray(length)
+    view, at = memoryview(data), 0
     while at < length:
         count = channel.recv_into(view[at:])
         if count == 0:
             raise EOFError
         at += count
-    return bytes(octets)
+    return bytes(data)

@@ -56,9 +56,9 @@ class Extended(Struct, tag=True):
         """Run the call in the worker, and return its result."""
         return self.parse().ask(prover)
 
-    def read(self, octets: bytes) -> Any:
+    def read(self, data: bytes) -> Any:
         """The answer, in the server."""
-        return self.call.read(octets)
+        return self.call.read(data)
 
 
 T = TypeVar("T")
@@ -77,15 +77,15 @@ class AskFormat(Struct, tag=True):
             return asyncio.run(securing.read(self.secured))
         return asyncio.run(securing.verify(self.secured, self.public_key, binding=self.binding))
 
-    def read(self, octets: bytes) -> SecuredHead | Disclosed:
+    def read(self, data: bytes) -> SecuredHead | Disclosed:
         """The answer. Raises ``Fault``."""
-        return read(octets, SecuredHead) if self.public_key is None else read(octets, Disclosed)
+        return read(data, SecuredHead) if self.public_key is None else read(data, Disclosed)
 
 
-def read(octets: bytes, kind: type[T]) -> T:
+def read(data: bytes, kind: type[T]) -> T:
     """Read the value that a worker answered, like the request of an unauthenticated client. Raises ``Fault``."""
     try:
-        return msgspec.convert(strict_json.loads(octets), kind)
+        return msgspec.convert(strict_json.loads(data), kind)
     except ValueError as error:
         raise something_else(error) from None
 

@@ -62,10 +62,10 @@ class Processes:
     async def _ask(self, call: Single) -> Any:
         match await self.pool.call(call):
             case Returned(value):
-                octets = bytes(value)
-                if len(octets) > LONG_ANSWER_OCTETS:
-                    return await asyncio.to_thread(call.read, octets)
-                return call.read(octets)
+                data = bytes(value)
+                if len(data) > LONG_ANSWER_OCTETS:
+                    return await asyncio.to_thread(call.read, data)
+                return call.read(data)
             case Raised() as refusal:
                 raise refusal.read(self._bulkhead.contract.errors)
             case Failed(reason):

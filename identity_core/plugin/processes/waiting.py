@@ -2,7 +2,7 @@
 
 A call that waits alone goes alone. Of those that wait at one time each worker gets its share: proofs to read, because one of them costs
 less than a journey; those to verify, as far as the prover is a ``BatchVerifier``; and those to make. Of these each journey costs more than
-its octets: it wakes the server, which takes the processor from a prover, and either goes on with cold caches.
+its bytes: it wakes the server, which takes the processor from a prover, and either goes on with cold caches.
 """
 
 from __future__ import annotations
@@ -76,10 +76,10 @@ def message_of(jobs: Sequence[Job]) -> bytes:
     if len(jobs) > 1 and together is not None:
         return frame(encode_several(together, [job.call for job in jobs]))
     (job,) = jobs
-    octets = frame(job.call)
+    data = frame(job.call)
     # The witness is in it, and its way is done. Of several each may have to be asked anew.
     job.call = b""
-    return octets
+    return data
 
 
 class WaitingJobs:

@@ -81,21 +81,21 @@ class WorkerProcess:
         """Return whether the process has ended."""
         return self._ended.is_set()
 
-    def send(self, octets: bytes) -> None:
+    def send(self, data: bytes) -> None:
         """Sends a message. The one before must have been answered."""
         try:
             # Its buffer is empty, and nearly every call fits: without a task of the loop.
-            sent = self._channel.send(octets)
+            sent = self._channel.send(data)
         except OSError:
             # There is no room, or the process is ending: the task finds out.
             sent = 0
-        if sent < len(octets):
-            self._sending = self._loop.create_task(self._send(octets[sent:]))
+        if sent < len(data):
+            self._sending = self._loop.create_task(self._send(data[sent:]))
 
-    async def _send(self, octets: bytes) -> None:
+    async def _send(self, data: bytes) -> None:
         # Where it has closed the channel it is ending; what remains has no reader.
         with contextlib.suppress(OSError):
-            await self._loop.sock_sendall(self._channel, octets)
+            await self._loop.sock_sendall(self._channel, data)
 
     async def run(self, hear: Callable[[Message], None]) -> None:
         """Sends the order, and has ``hear`` take what comes up until the process has ended. What comes after its verdict is left unread.
@@ -120,21 +120,21 @@ class WorkerProcess:
         if closed.done():
             return
         try:
-            octets = self._channel.recv(_PIECE)
-            for message in reader.feed(octets):
+            data = self._channel.recv(_PIECE)
+            for message in reader.feed(data):
                 if not self.verdict:
                     hear(message)
         except BlockingIOError:
             return
         except Unreadable as unreadable:
             self.kill(str(unreadable))
-            octets = b""
+            data = b""
         except OSError:
-            octets = b""  # It has closed the channel.
+            data = b""  # It has closed the channel.
         except Exception as error:  # noqa: BLE001  (for who waits)
             closed.set_exception(error)
             return
-        if not octets:
+        if not data:
             closed.set_result(None)
 
     def leave(self) -> None:

@@ -47,7 +47,7 @@ class LogKey:
 
 @value_class
 class SignedEntry:
-    """An entry and the 64-octet signature that it waited for."""
+    """An entry and the 64-byte signature that it waited for."""
 
     entry: UnsignedEntry
     signature: bytes

@@ -262,7 +262,7 @@ class GetDidLog:
         return (whole, lines[-1]) if len(lines) <= ENTRIES_AT_ONCE and len(whole) <= OCTETS_AT_ONCE else None
 
     def beginning(self, did: Did, versions: int, octets: int) -> DidLog:
-        """The first ``versions`` of a log, which are ``octets`` long without the ends of their lines."""
+        """The first ``versions`` of a log, which are ``data`` long without the ends of their lines."""
         return DidLog(octets + versions, self._pages(str(did), versions), versions)
 
     async def first(self, did: Did) -> bytes:

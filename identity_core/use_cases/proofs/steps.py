@@ -237,7 +237,7 @@ def _disclosure(credential_id: str, asked: AskedOfAttribute, most: int, since: d
     predicate = jcs.canonicalize_plain(asked.json)
     # The JCS of an array of both.
     of_credential = b"[%b,%b]" % (jcs.canonicalize_plain(credential_id), predicate)
-    digests = [hashlib.sha256(octets).digest() for octets in (predicate, of_credential)]
+    digests = [hashlib.sha256(data).digest() for data in (predicate, of_credential)]
     return Disclosure(credential_id, asked.attribute, digests[0], most, since, digests[1])
 
 

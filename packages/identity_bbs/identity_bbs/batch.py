@@ -40,7 +40,7 @@ def wrong_groups(suite: Ciphersuite, groups: Sequence[Sequence[Claim]], random: 
 
 
 def _weight(random: Callable[[int], bytes]) -> int:
-    octets = random(_WEIGHT_OCTETS)
-    if len(octets) != _WEIGHT_OCTETS:
-        raise ValueError(f"the source of randomness gave {len(octets)} of {_WEIGHT_OCTETS} bytes")
-    return int.from_bytes(octets, "big")
+    data = random(_WEIGHT_OCTETS)
+    if len(data) != _WEIGHT_OCTETS:
+        raise ValueError(f"the source of randomness gave {len(data)} of {_WEIGHT_OCTETS} bytes")
+    return int.from_bytes(data, "big")

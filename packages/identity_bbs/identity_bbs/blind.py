@@ -79,7 +79,7 @@ class Commitment(NamedTuple):
 
     @property
     def holder_tag(self) -> bytes:
-        """T, 48 octets: one for each holder at this issuer."""
+        """T, 48 bytes: one for each holder at this issuer."""
         return self.octets[G1_OCTETS : 2 * G1_OCTETS]
 
 
@@ -133,14 +133,14 @@ def _committed(
     return open_points(suite, secret, [blind], base, _commitment_challenge(request), masks)
 
 
-def check_commitment(suite: Ciphersuite, octets: bytes, request: IssueRequest) -> Commitment:
+def check_commitment(suite: Ciphersuite, data: bytes, request: IssueRequest) -> Commitment:
     """Raises ``CommitmentInvalid`` unless who made these bytes can open K, and T belongs to it."""
     base = suite.curve.hash_to_g1(issuer_pseudonym_message(request.issuer), PSEUDONYM_DST)
     try:
-        points = check_points(suite, octets, 1, base, _commitment_challenge(request))
+        points = check_points(suite, data, 1, base, _commitment_challenge(request))
     except ValueError as fault:
         raise CommitmentInvalid(str(fault)) from None
-    return Commitment(octets, points[0])
+    return Commitment(data, points[0])
 
 
 def blind_sign(

@@ -51,8 +51,8 @@ def consent(
     masks = HedgedScalars(TAG + b"masks", random, about)
     fresh = masks.scalars(len(blinds))
     base = None if pseudonym is None else suite.curve.hash_to_g1(pseudonym_message(pseudonym), PSEUDONYM_DST)
-    octets = open_points(suite, secret, fresh, base, _consent_challenge(message), masks)
-    return octets, tuple((blind - shown) % ORDER for blind, shown in zip(blinds, fresh, strict=True))
+    data = open_points(suite, secret, fresh, base, _consent_challenge(message), masks)
+    return data, tuple((blind - shown) % ORDER for blind, shown in zip(blinds, fresh, strict=True))
 
 
 class CheckedConsent(NamedTuple):
@@ -63,21 +63,21 @@ class CheckedConsent(NamedTuple):
 
 
 def check_consent(
-    suite: Ciphersuite, octets: bytes, count: int, message: bytes, pseudonym: str | None = None
+    suite: Ciphersuite, data: bytes, count: int, message: bytes, pseudonym: str | None = None
 ) -> CheckedConsent:
     """Raises ``ConsentInvalid`` unless one holder agrees to ``message`` with ``count`` points, and with P in the context ``pseudonym``."""
     base = None if pseudonym is None else suite.curve.hash_to_g1(pseudonym_message(pseudonym), PSEUDONYM_DST)
     try:
-        points = check_points(suite, octets, count, base, _consent_challenge(message))
+        points = check_points(suite, data, count, base, _consent_challenge(message))
     except ValueError as fault:
         raise ConsentInvalid(str(fault)) from None
-    shown = None if base is None else octets[count * G1_OCTETS : (count + 1) * G1_OCTETS]
+    shown = None if base is None else data[count * G1_OCTETS : (count + 1) * G1_OCTETS]
     return CheckedConsent(tuple(points[:count]), shown)
 
 
 def check_agreed(
     suite: Ciphersuite,
-    octets: bytes,
+    data: bytes,
     rhos: Sequence[int],
     commitments: Sequence[bytes],
     message: bytes,
@@ -88,7 +88,7 @@ def check_agreed(
     Each commitment has 48 bytes, and K = K' + ρ·H_1. Raises ``ConsentInvalid``.
     """
     curve = suite.curve
-    points = check_consent(suite, octets, len(commitments), message, pseudonym).points
+    points = check_consent(suite, data, len(commitments), message, pseudonym).points
     if len(rhos) != len(points):
         raise ConsentInvalid("there is not one difference of blinds for each credential")
     for point, rho, commitment in zip(points, rhos, commitments, strict=True):

@@ -133,8 +133,8 @@ def proof_init(
         t2 = _multiple_of_b(suite, masks.r2 * masks.r3_tilde % ORDER, domain, messages, masked)
     else:
         t2 = suite.combine(0, 0, hidden, masks.m_tildes, also=[(d, masks.r3_tilde)])
-    octets = b"".join(curve.g1s_to_octets([a_bar, b_bar, d, t1, t2]))
-    return InitResult(a_bar, b_bar, d, t1, t2, domain, octets)
+    data = b"".join(curve.g1s_to_octets([a_bar, b_bar, d, t1, t2]))
+    return InitResult(a_bar, b_bar, d, t1, t2, domain, data)
 
 
 def proof_finalize(
@@ -190,8 +190,8 @@ def proof_verify_init(
     t2 = curve.g1_add(tabled, curve.g1_public_msm(*zip(*untabled, strict=True)))
     if curve.g1_is_identity(t1) or curve.g1_is_identity(t2):
         raise BbsProofInvalid("the proof does not match")
-    octets = b"".join([proof.points_octets, *curve.g1s_to_octets([t1, t2])])
-    return InitResult(proof.a_bar, proof.b_bar, proof.d, t1, t2, domain, octets)
+    data = b"".join([proof.points_octets, *curve.g1s_to_octets([t1, t2])])
+    return InitResult(proof.a_bar, proof.b_bar, proof.d, t1, t2, domain, data)
 
 
 def check_challenge(init: InitResult, proof: Proof, disclosed: Mapping[int, int], presentation_header: bytes) -> None:

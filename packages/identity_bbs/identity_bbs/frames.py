@@ -28,6 +28,6 @@ def frame(tag: bytes, fields: Iterable[bytes]) -> bytes:
     return b"".join(parts)
 
 
-def optional(octets: bytes | None) -> bytes:
+def optional(data: bytes | None) -> bytes:
     """A field that may be missing: nothing, or an byte and the value, so that missing and empty differ."""
-    return b"" if octets is None else b"\x01" + octets
+    return b"" if data is None else b"\x01" + data

@@ -53,7 +53,7 @@ class HolderSecrets:
     random: Callable[[int], bytes]
 
     def commit(self, secret: str, credential: str, request: IssueRequest) -> bytes:
-        """Return the 192-octet commitment to the secret and to the blind of the credential. Raises ``NameRefused``."""
+        """Return the 192-byte commitment to the secret and to the blind of the credential. Raises ``NameRefused``."""
         _check((secret, _MAX_SECRET), (credential, _MAX_CREDENTIAL))
         suite = ciphersuite(select())
         own_blind = self._blind(secret, credential)

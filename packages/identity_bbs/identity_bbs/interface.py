@@ -24,7 +24,7 @@ from identity_bbs.suite import BbsSignatureInvalid, Ciphersuite
 def sign(
     suite: Ciphersuite, secret_key: bytes, public_key: bytes, header: bytes, messages: Sequence[bytes | int]
 ) -> bytes:
-    """The 80-octet signature. Raises ``InvalidKey``, and ``ValueError`` for what is too long or too many."""
+    """The 80-byte signature. Raises ``InvalidKey``, and ``ValueError`` for what is too long or too many."""
     check_octets("header", header)
     scalars = mixed_messages_to_scalars(messages)
     secret = secret_scalar(secret_key)
@@ -40,11 +40,11 @@ def sign_checked(
     check_octets("header", header)
     scalars = mixed_messages_to_scalars(messages)
     signature = core.sign_checked(suite, secret_scalar(secret_key), public_key, header, scalars)
-    octets = signature_to_octets(suite, signature)
+    data = signature_to_octets(suite, signature)
     # What was checked is a point in memory: its encoding, made twice, is that of nothing else.
-    if signature_to_octets(suite, signature) != octets:
+    if signature_to_octets(suite, signature) != data:
         raise BbsSignatureInvalid("the signature was encoded wrong")
-    return octets
+    return data
 
 
 def verify(

@@ -72,24 +72,24 @@ def calculate_domain(suite: Ciphersuite, public_key: BbsPublicKey, count: int, h
 
 @lru_cache(maxsize=64)
 def _domain(suite: Ciphersuite, public_key: bytes, count: int, header: bytes) -> int:
-    octets = public_key + count.to_bytes(8, "big") + suite.generator_octets(count) + API_ID
-    return hash_to_scalar(octets + len(header).to_bytes(8, "big") + header, HASH_TO_SCALAR_DST)
+    data = public_key + count.to_bytes(8, "big") + suite.generator_octets(count) + API_ID
+    return hash_to_scalar(data + len(header).to_bytes(8, "big") + header, HASH_TO_SCALAR_DST)
 
 
 def calculate_challenge(init: InitResult, disclosed: Mapping[int, int], presentation_header: bytes) -> int:
     """ProofChallengeCalculate. ``disclosed`` maps 0-based indexes to scalars."""
     check_octets("presentation header", presentation_header)
-    octets = len(disclosed).to_bytes(8, "big")
+    data = len(disclosed).to_bytes(8, "big")
     for index in sorted(disclosed):
-        octets += index.to_bytes(8, "big") + scalar_to_octets(disclosed[index])
-    octets += init.points_octets + scalar_to_octets(init.domain)
-    octets += len(presentation_header).to_bytes(8, "big") + presentation_header
-    return hash_to_scalar(octets, HASH_TO_SCALAR_DST)
+        data += index.to_bytes(8, "big") + scalar_to_octets(disclosed[index])
+    data += init.points_octets + scalar_to_octets(init.domain)
+    data += len(presentation_header).to_bytes(8, "big") + presentation_header
+    return hash_to_scalar(data, HASH_TO_SCALAR_DST)
 
 
-def check_octets(what: str, octets: bytes) -> None:
+def check_octets(what: str, data: bytes) -> None:
     """Raises ``ValueError`` for what is longer than ``MAX_OCTETS``."""
-    if len(octets) > MAX_OCTETS:
+    if len(data) > MAX_OCTETS:
         raise ValueError(f"a {what} has at most {MAX_OCTETS} bytes")
 
 
@@ -99,54 +99,54 @@ def scalar_to_octets(scalar: int) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def octets_to_public_key(suite: Ciphersuite, octets: bytes) -> BbsPublicKey:
+def octets_to_public_key(suite: Ciphersuite, data: bytes) -> BbsPublicKey:
     """octets_to_pubkey; what was decoded is remembered. Raises ``InvalidBlsKey``."""
     try:
-        return BbsPublicKey(octets, suite.curve.octets_to_g2(octets))
+        return BbsPublicKey(data, suite.curve.octets_to_g2(data))
     except InvalidPoint as fault:
         raise InvalidBlsKey("the bytes are no public key") from fault
 
 
 def signature_to_octets(suite: Ciphersuite, signature: Signature) -> bytes:
-    """80 octets: A || e."""
+    """80 bytes: A || e."""
     return suite.curve.g1_to_octets(signature.a) + scalar_to_octets(signature.e)
 
 
-def octets_to_signature(suite: Ciphersuite, octets: bytes) -> Signature:
+def octets_to_signature(suite: Ciphersuite, data: bytes) -> Signature:
     """Raises ``BbsSignatureInvalid``."""
-    if len(octets) != SIGNATURE_OCTETS:
+    if len(data) != SIGNATURE_OCTETS:
         raise BbsSignatureInvalid(f"a signature has {SIGNATURE_OCTETS} bytes")
-    e = int.from_bytes(octets[G1_OCTETS:], "big")
+    e = int.from_bytes(data[G1_OCTETS:], "big")
     if not 1 <= e < ORDER:
         raise BbsSignatureInvalid("e is not from 1 to r - 1")
     try:
-        return Signature(suite.curve.octets_to_g1(octets[:G1_OCTETS]), e)
+        return Signature(suite.curve.octets_to_g1(data[:G1_OCTETS]), e)
     except InvalidPoint as fault:
         raise BbsSignatureInvalid("A is no point of the subgroup") from fault
 
 
 def proof_to_octets(proof: Proof) -> bytes:
-    """272 + 32·U octets: Abar || Bbar || D || e^ || r1^ || r3^ || m^_j … || c."""
+    """272 + 32·U bytes: Abar || Bbar || D || e^ || r1^ || r3^ || m^_j … || c."""
     return proof.points_octets + _joined((proof.e_hat, proof.r1_hat, proof.r3_hat, *proof.m_hats, proof.challenge))
 
 
-def octets_to_proof(suite: Ciphersuite, octets: bytes) -> Proof:
+def octets_to_proof(suite: Ciphersuite, data: bytes) -> Proof:
     """Raises ``BbsProofInvalid``. The number of undisclosed messages follows from the length."""
-    undisclosed, odd = divmod(len(octets) - PROOF_FLOOR_OCTETS, SCALAR_OCTETS)
+    undisclosed, odd = divmod(len(data) - PROOF_FLOOR_OCTETS, SCALAR_OCTETS)
     if odd or not 0 <= undisclosed <= MAX_MESSAGES:
         raise BbsProofInvalid("the length is not that of a proof")
-    starts = range(_POINTS_OCTETS, len(octets), SCALAR_OCTETS)
-    scalars = [int.from_bytes(octets[start : start + SCALAR_OCTETS], "big") for start in starts]
+    starts = range(_POINTS_OCTETS, len(data), SCALAR_OCTETS)
+    scalars = [int.from_bytes(data[start : start + SCALAR_OCTETS], "big") for start in starts]
     if not all(1 <= scalar < ORDER for scalar in scalars):
         raise BbsProofInvalid("a scalar is not from 1 to r - 1")
     try:
         a_bar, b_bar, d = (
-            suite.curve.octets_to_g1(octets[start : start + G1_OCTETS]) for start in range(0, _POINTS_OCTETS, G1_OCTETS)
+            suite.curve.octets_to_g1(data[start : start + G1_OCTETS]) for start in range(0, _POINTS_OCTETS, G1_OCTETS)
         )
     except InvalidPoint as fault:
         raise BbsProofInvalid("Abar, Bbar or D is no point of the subgroup") from fault
     e_hat, r1_hat, r3_hat, *m_hats, challenge = scalars
-    return Proof(a_bar, b_bar, d, e_hat, r1_hat, r3_hat, tuple(m_hats), challenge, octets[:_POINTS_OCTETS])
+    return Proof(a_bar, b_bar, d, e_hat, r1_hat, r3_hat, tuple(m_hats), challenge, data[:_POINTS_OCTETS])
 
 
 def _joined(scalars: Iterable[int]) -> bytes:

@@ -35,9 +35,9 @@ class HolderSecret:
     point: G1 = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, suite: Ciphersuite, octets: bytes) -> HolderSecret:
+    def of(cls, suite: Ciphersuite, data: bytes) -> HolderSecret:
         """The secret of 32 bytes, big-endian. Raises ``InvalidBlsKey``."""
-        secret = secret_scalar(octets)
+        secret = secret_scalar(data)
         return cls(secret, suite.curve.g1_mul(suite.generator(HOLDER_SLOT), secret))
 
     @classmethod
@@ -75,21 +75,21 @@ def open_points(
     encode = curve.g1_to_octets
     shown = None if base is None else encode(curve.g1_mul(base, secret.scalar))
     masked_shown = None if base is None else encode(curve.g1_mul(base, mask))
-    octets = [encode(point) for point in points]
-    c = challenge(octets, shown, [encode(point) for point in masked], masked_shown)
+    data = [encode(point) for point in points]
+    c = challenge(data, shown, [encode(point) for point in masked], masked_shown)
     responses = [(each + c * blind) % ORDER for each, blind in zip(blind_masks, blinds, strict=True)]
     scalars = [(mask + c * secret.scalar) % ORDER, *responses, c]
-    return b"".join([*octets, shown or b"", *map(scalar, scalars)])
+    return b"".join([*data, shown or b"", *map(scalar, scalars)])
 
 
-def check_points(suite: Ciphersuite, octets: bytes, count: int, base: G1 | None, challenge: Challenge) -> list[G1]:
+def check_points(suite: Ciphersuite, data: bytes, count: int, base: G1 | None, challenge: Challenge) -> list[G1]:
     """The decoded points, that of the pseudonym last. Raises ``ValueError`` unless the proof is one of ``challenge``."""
     curve = suite.curve
-    if len(octets) != octets_of_openings(count, pseudonym=base is not None):
+    if len(data) != octets_of_openings(count, pseudonym=base is not None):
         raise ValueError("the length is not that of so many credentials")
-    end = len(octets) - SCALAR_OCTETS * (count + 2)
-    z0, *zs, c = _scalars(octets[end:])
-    encoded = [octets[start : start + G1_OCTETS] for start in range(0, end, G1_OCTETS)]
+    end = len(data) - SCALAR_OCTETS * (count + 2)
+    z0, *zs, c = _scalars(data[end:])
+    encoded = [data[start : start + G1_OCTETS] for start in range(0, end, G1_OCTETS)]
     points = [curve.octets_to_g1(one) for one in encoded]
     masked = [
         suite.combine(0, 0, (HOLDER_SLOT, BLIND_SLOT), (z0, z), also=[(point, -c)])
@@ -106,8 +106,8 @@ def check_points(suite: Ciphersuite, octets: bytes, count: int, base: G1 | None,
     return points
 
 
-def _scalars(octets: bytes) -> Iterable[int]:
-    found = [int.from_bytes(octets[at : at + SCALAR_OCTETS], "big") for at in range(0, len(octets), SCALAR_OCTETS)]
+def _scalars(data: bytes) -> Iterable[int]:
+    found = [int.from_bytes(data[at : at + SCALAR_OCTETS], "big") for at in range(0, len(data), SCALAR_OCTETS)]
     if max(found) >= ORDER:
         raise ValueError("a scalar is not below the group order")
     return found

@@ -89,12 +89,12 @@ class Ciphersuite:
             raise ValueError(f"a suite has at most {MAX_MESSAGES} message generators")
         chain = self._chain
         if len(chain.points) < count:
-            points, octets, value = list(chain.points), list(chain.octets), chain.value
+            points, data, value = list(chain.points), list(chain.octets), chain.value
             for number in range(len(points) + 1, count + 1):
                 value = expand_message_xmd(value + number.to_bytes(8, "big"), _SEED_DST, EXPAND_OCTETS)
                 points.append(self.curve.hash_to_g1(value, _GENERATOR_DST))
-                octets.append(self.curve.g1_to_octets(points[-1]))
-            chain = self._chain = _Chain(tuple(points), tuple(octets), value)
+                data.append(self.curve.g1_to_octets(points[-1]))
+            chain = self._chain = _Chain(tuple(points), tuple(data), value)
         return chain
 
 

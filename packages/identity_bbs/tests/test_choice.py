@@ -81,16 +81,16 @@ def cut_off_msm(self, points, scalars, /):
     return original(self).g1_msm(points[:shorter], scalars[:shorter])
 
 
-def takes_infinity(self, octets, /):
+def takes_infinity(self, data, /):
     try:
-        return original(self).octets_to_g1(octets)
+        return original(self).octets_to_g1(data)
     except InvalidPoint:
         return self.g1_identity()
 
 
-def takes_infinity_in_g2(self, octets, /):
+def takes_infinity_in_g2(self, data, /):
     try:
-        return original(self).octets_to_g2(octets)
+        return original(self).octets_to_g2(data)
     except InvalidPoint:
         return self.g2_mul(self.g2_generator(), 0)
 

@@ -167,10 +167,10 @@ def pin_of(value: JsonValue) -> str:
             raise ValueError(f"a set is an array of 1 to {MAX_SET_SIZE} values")
         elements = set(jcs.canonicalize_each(map(_canonical, value)))
         return _hashed(b"[" + b",".join(sorted(elements)) + b"]")
-    octets = jcs.canonicalize(_canonical(value))
-    literal = value if isinstance(value, str) else octets.decode()
+    data = jcs.canonicalize(_canonical(value))
+    literal = value if isinstance(value, str) else data.decode()
     # Only the one JSON form of an integer is its literal: the text "18" is not the number 18.
-    return literal if literal_of(literal) == value else _hashed(octets)
+    return literal if literal_of(literal) == value else _hashed(data)
 
 
 def literal_of(pin: str) -> JsonValue:
@@ -200,8 +200,8 @@ def _canonical(value: JsonValue) -> str | int:
     raise ValueError("a value is a string, a number, a boolean, or an array of these")
 
 
-def _hashed(octets: bytes) -> str:
-    return "h" + multibase.base64url_encode(hashlib.sha256(octets).digest()[:_DIGEST_OCTETS])
+def _hashed(data: bytes) -> str:
+    return "h" + multibase.base64url_encode(hashlib.sha256(data).digest()[:_DIGEST_OCTETS])
 
 
 # The few grants of a delegation are read at each of its uses.
@@ -223,9 +223,9 @@ def _read_attribute(segment: str) -> str | None:
         return None
     if _SEGMENT.fullmatch(segment) is None:
         raise ValueError("the attribute is written in A-Za-z0-9_-/ and %XX")
-    octets = re.sub(rb"%(..)", lambda match: bytes.fromhex(match[1].decode()), segment.encode())
+    data = re.sub(rb"%(..)", lambda match: bytes.fromhex(match[1].decode()), segment.encode())
     try:
-        name = octets.decode()
+        name = data.decode()
     except UnicodeDecodeError:
         raise ValueError("the attribute is not UTF-8") from None
     if _written(name) != segment:

@@ -57,7 +57,7 @@ class CapabilityExpired(ValueError):
 class Capability:
     """A well-formed token; ``check_signature`` verifies that it is genuine.
 
-    ``delegation_id`` is None where ``delegationRef`` names no record of this service. ``octets`` is the JCS of the whole token: what
+    ``delegation_id`` is None where ``delegationRef`` names no record of this service. ``data`` is the JCS of the whole token: what
     a proof is bound to. ``signatures`` are the readings of ``proofValue``, one or two.
     """
 
@@ -79,10 +79,10 @@ class Capability:
         delegation records. Raises ``CapabilityInvalid`` with ``details.reason``."""
         _check_form(token)
         try:
-            octets = jcs.canonicalize_plain(dict(token))
+            data = jcs.canonicalize_plain(dict(token))
             # What ``signing_input_of`` returns: the member has its one place among the others, and its beginning stands in no text.
             proof_value = b',"%b":%b' % (PROOF_VALUE.encode(), jcs.canonicalize_plain(token[PROOF_VALUE]))
-            signing_input = octets.replace(proof_value, b"", 1)
+            signing_input = data.replace(proof_value, b"", 1)
             issued_at, expires_at = times.parse(token["issuedAt"]), times.parse(token["expiresAt"])
         except ValueError as error:
             raise CapabilityInvalid("issuedAt and expiresAt are RFC 3339 times with a zone") from error
@@ -95,7 +95,7 @@ class Capability:
             token["nonce"],
             issued_at,
             expires_at,
-            octets,
+            data,
             signing_input,
             signatures_of(token[PROOF_VALUE]),
         )

@@ -94,17 +94,17 @@ class Identity:
     def _called(self, operation_id: str, body: Any, /, **parameters: Any) -> Any:
         operation = served_operations()[operation_id]
         values = _by_place(operation, parameters)
-        octets = None if body is None else jcs.canonicalize(body)
+        data = None if body is None else jcs.canonicalize(body)
         headers = {"Accept": operation.accept, "Accept-Encoding": "identity"}
         headers |= {name: str(values[name]) for name in operation.headers if name in values}
         if operation.idempotent:
             headers.setdefault("Idempotency-Key", str(uuid.uuid4()))
-        if octets is not None:
+        if data is not None:
             headers["Content-Type"] = "application/json"
         attempt = 0
         while True:
             try:
-                return self._attempt(operation, values, headers | self._authorization(operation, values, body), octets)
+                return self._attempt(operation, values, headers | self._authorization(operation, values, body), data)
             except (ServiceError, ServiceUnreachable) as error:
                 pause = _pause(operation, error, attempt)
                 if pause is None or attempt >= self.limits.retries or pause > self.limits.max_wait_seconds:
@@ -164,10 +164,10 @@ class Identity:
             raise ServiceUnreachable(f"{self.url} does not answer: {type(error).__name__} {error}") from error
 
     def _read(self, operation: ServedOperation, answer: httpx.Response, ends: float) -> Any:
-        octets = read_whole(answer, self.limits.max_answer_octets, ends=ends)
+        data = read_whole(answer, self.limits.max_answer_octets, ends=ends)
         if not answer.is_success:
-            raise refusal_of(answer, octets)
-        return None if answer.status_code == 204 else _meaning(operation, answer, octets)
+            raise refusal_of(answer, data)
+        return None if answer.status_code == 204 else _meaning(operation, answer, data)
 
 
 def _place(operation: ServedOperation, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -202,13 +202,13 @@ def _pause(operation: ServedOperation, error: ServiceError | ServiceUnreachable,
     return float(_FIRST_WAIT_SECONDS * 2**attempt * (1 + random.random()))  # noqa: S311  (no secret)
 
 
-def _meaning(operation: ServedOperation, answer: httpx.Response, octets: bytes) -> Any:
+def _meaning(operation: ServedOperation, answer: httpx.Response, data: bytes) -> Any:
     media = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media not in operation.forms:
         raise UnreadableAnswer(answer.status_code, f"the answer is {media or 'of no type'}, not {operation.accept}")
     if media == "application/octet-stream":
-        return octets
+        return data
     try:
-        return octets.decode() if media.startswith("text/") else orjson.loads(octets)
+        return data.decode() if media.startswith("text/") else orjson.loads(data)
     except ValueError as error:
         raise UnreadableAnswer(answer.status_code, f"the answer is no {media}: {error}") from error

@@ -74,14 +74,14 @@ def read_whole(answer: httpx.Response, most: int, *, ends: float = math.inf) -> 
     size, or has more than ``most`` bytes; ``ServiceUnreachable`` at the monotonic time ``ends``."""
     if answer.headers.get("content-encoding", "identity") != "identity":
         raise UnreadableAnswer(answer.status_code, "the answer is compressed")
-    octets = bytearray()
+    data = bytearray()
     for part in answer.iter_raw():
-        octets += part
-        if len(octets) > most:
+        data += part
+        if len(data) > most:
             raise UnreadableAnswer(answer.status_code, f"the answer has more than {most} bytes")
         if monotonic() > ends:
             raise ServiceUnreachable(f"{answer.url} does not answer in time")
-    return bytes(octets)
+    return bytes(data)
 
 
 class Client:
@@ -160,9 +160,9 @@ class Client:
     def _request(self, method: str, path: str, **more: Any) -> httpx.Response:
         try:
             with self._http.stream(method, PREFIX + path, **more) as answer:
-                octets = read_whole(answer, MOST_OCTETS)
+                data = read_whole(answer, MOST_OCTETS)
                 same: Any = {"headers": answer.headers, "request": answer.request}
-                return httpx.Response(answer.status_code, content=octets, **same)
+                return httpx.Response(answer.status_code, content=data, **same)
         except (httpx.TransportError, httpx.InvalidURL) as error:
             raise ServiceUnreachable(f"{self.url} does not answer: {error}") from error
 
@@ -273,17 +273,17 @@ def _value(answer: httpx.Response) -> Any:
         return answer.text
 
 
-def refusal_of(answer: httpx.Response, octets: bytes) -> ServiceError:
+def refusal_of(answer: httpx.Response, data: bytes) -> ServiceError:
     """Return the error of an answer; ``UnreadableAnswer`` when it has not the shape of one of the service."""
     said = answer.headers.get("retry-after", "")
     try:
-        error = orjson.loads(octets)["error"]
+        error = orjson.loads(data)["error"]
         code, message, details = error["code"], error["message"], error.get("details") or {}
         if not isinstance(code, str) or not isinstance(details, dict):
             raise TypeError("not the shape of an error")
         refused = ServiceError(answer.status_code, code, str(message), details)
     except (ValueError, KeyError, TypeError, AttributeError):
         # A proxy before the service, for example: its own words are all that there is.
-        refused = UnreadableAnswer(answer.status_code, octets[:200].decode("utf-8", "backslashreplace"))
+        refused = UnreadableAnswer(answer.status_code, data[:200].decode("utf-8", "backslashreplace"))
     refused.retry_after_seconds = float(said) if _SECONDS.fullmatch(said) else None
     return refused

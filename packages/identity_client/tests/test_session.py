@@ -48,12 +48,12 @@ def other() -> Iterator[Other]:
             headers = {name.lower(): value for name, value in self.headers.items()}
             state.asked.append((self.command, self.path, headers, sent))
             offers = state.challenge is not None and "/auth/challenge" in self.path
-            octets = json.dumps({"challenge": state.challenge}).encode() if offers else state.body
+            data = json.dumps({"challenge": state.challenge}).encode() if offers else state.body
             self.send_response(200 if offers else state.status)
             self.send_header("Content-Type", state.media_type)
-            self.send_header("Content-Length", str(len(octets)))
+            self.send_header("Content-Length", str(len(data)))
             self.end_headers()
-            self.wfile.write(octets)
+            self.wfile.write(data)
 
         do_GET = do_POST = do_PATCH = do_DELETE = answer
 

@@ -39,15 +39,15 @@ def canonicalize(value: Any) -> bytes:
     no strings, foreign types.
     """
     try:
-        octets = orjson.dumps(value, option=_SORTED)
+        data = orjson.dumps(value, option=_SORTED)
         if (
-            len(octets) <= _SHORT
-            and octets.isascii()
-            and b"\\" not in octets
-            and _UNSURE.search(b" ".join(octets.split(b'"')[::2]).translate(None, b"{}[]:")) is None
+            len(data) <= _SHORT
+            and data.isascii()
+            and b"\\" not in data
+            and _UNSURE.search(b" ".join(data.split(b'"')[::2]).translate(None, b"{}[]:")) is None
         ):
-            return octets
-        return octets if _is_plain(value) else orjson.dumps(_rewritten(value), option=_OPTIONS)
+            return data
+        return data if _is_plain(value) else orjson.dumps(_rewritten(value), option=_OPTIONS)
     except (TypeError, rfc8785.CanonicalizationError) as error:
         raise ValueError(f"not canonicalizable: {error}") from error
 

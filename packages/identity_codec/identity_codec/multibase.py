@@ -28,10 +28,10 @@ _TO_URL: Final = bytes.maketrans(b"+/", b"-_")
 _FROM_URL: Final = bytes.maketrans(b"-_", b"+/")
 
 
-def base58_encode(octets: bytes) -> str:
+def base58_encode(data: bytes) -> str:
     """Base58btc without a prefix. A leading zero byte is a leading ``1``."""
-    significant = octets.lstrip(b"\0")
-    ones = "1" * (len(octets) - len(significant))
+    significant = data.lstrip(b"\0")
+    ones = "1" * (len(data) - len(significant))
     if not significant:
         return ones
     digits: str = gmpy2.mpz.from_bytes(significant, "big").digits(58)
@@ -51,13 +51,13 @@ def base58_decode(text: str, *, max_length: int = MAX_BASE58) -> bytes:
     if _BASE58.fullmatch(significant) is None:
         raise ValueError("not base58btc")
     number = gmpy2.mpz(significant.encode("ascii").translate(_TO_DIGITS), 58)
-    octets: bytes = number.to_bytes((number.bit_length() + 7) // 8, "big")
-    return zeros + octets
+    data: bytes = number.to_bytes((number.bit_length() + 7) // 8, "big")
+    return zeros + data
 
 
-def base58btc_encode(octets: bytes) -> str:
+def base58btc_encode(data: bytes) -> str:
     """``z`` and base58btc."""
-    return "z" + base58_encode(octets)
+    return "z" + base58_encode(data)
 
 
 def base58btc_decode(text: str, *, max_length: int = MAX_BASE58) -> bytes:
@@ -67,9 +67,9 @@ def base58btc_decode(text: str, *, max_length: int = MAX_BASE58) -> bytes:
     return base58_decode(text[1:], max_length=max_length)
 
 
-def base64url_encode(octets: bytes) -> str:
+def base64url_encode(data: bytes) -> str:
     """Base64url without padding (RFC 4648 §5)."""
-    return _base64url(octets).decode("ascii")
+    return _base64url(data).decode("ascii")
 
 
 def base64url_decode(text: str) -> bytes:
@@ -78,14 +78,14 @@ def base64url_decode(text: str) -> bytes:
     try:
         # So that what is no text is a TypeError.
         written = str.encode(text, "ascii")
-        octets = binascii.a2b_base64(written.translate(_FROM_URL) + b"==")
+        data = binascii.a2b_base64(written.translate(_FROM_URL) + b"==")
     except ValueError as error:
         raise ValueError("not base64url without padding") from error
-    if _base64url(octets) != written:
+    if _base64url(data) != written:
         raise ValueError("not base64url without padding, or with bits left over")
-    return octets
+    return data
 
 
-def _base64url(octets: bytes) -> bytes:
+def _base64url(data: bytes) -> bytes:
     # Of ``base64`` each call is three.
-    return binascii.b2a_base64(octets, newline=False).rstrip(b"=").translate(_TO_URL)
+    return binascii.b2a_base64(data, newline=False).rstrip(b"=").translate(_TO_URL)

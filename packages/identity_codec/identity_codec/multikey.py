@@ -74,10 +74,10 @@ def _encode(table: dict[str, Codec], key_type: str, raw: bytes) -> str:
 
 
 def _decode(types: dict[bytes, tuple[str, int]], text: str) -> tuple[str, bytes]:
-    octets = multibase.base58btc_decode(text)
-    key_type, size = types.get(octets[:2], (None, 0))
+    data = multibase.base58btc_decode(text)
+    key_type, size = types.get(data[:2], (None, 0))
     if key_type is None:
         raise ValueError("unknown multicodec prefix")
-    if len(octets) != size + 2:
+    if len(data) != size + 2:
         raise ValueError("wrong key length")
-    return key_type, octets[2:]
+    return key_type, data[2:]

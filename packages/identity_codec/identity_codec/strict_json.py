@@ -51,56 +51,56 @@ class JsonRefused(ValueError):
         self.reason = reason
 
 
-def loads(octets: bytes, *, room: int = 1) -> Any:
+def loads(data: bytes, *, room: int = 1) -> Any:
     """The value of a JSON text, which may have ``room`` times as many values as a request. Raises ``JsonRefused``."""
-    between = _check_size(octets, room)
+    between = _check_size(data, room)
     try:
-        value = orjson.loads(octets)
+        value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         raise JsonRefused(f"not valid JSON: {error.msg}, line {error.lineno} column {error.colno}") from error
     members, fractions = _measure(value)
     # Of colons that are counted with the strings there may be too many, never too few.
-    if octets.count(b":") != members:
-        between = between or _between_strings(octets, room)
+    if data.count(b":") != members:
+        between = between or _between_strings(data, room)
         if between.count(b":") != members:
             raise JsonRefused("an object has two members of the same name")
     # orjson reads an integer beyond 64 bits as a fraction.
-    if fractions and _fractions_in(between or _between_strings(octets, room)) != fractions:
+    if fractions and _fractions_in(between or _between_strings(data, room)) != fractions:
         raise JsonRefused("an integer does not fit into 64 bits")
     return value
 
 
-def _check_size(octets: bytes, room: int) -> bytes:
+def _check_size(data: bytes, room: int) -> bytes:
     """Raises ``JsonRefused`` for too many values. What stands between the strings, when it had to be looked at.
 
     Each value but the outermost follows a comma or the beginning of a container.
     """
-    if _excess(octets, room) is None:
+    if _excess(data, room) is None:
         return b""
-    between = _between_strings(octets, room)
+    between = _between_strings(data, room)
     excess = _excess(between, room)
     if excess is not None:
         raise JsonRefused(excess)
     return between
 
 
-def _excess(octets: bytes, room: int) -> str | None:
-    containers = octets.count(b"[") + octets.count(b"{")
+def _excess(data: bytes, room: int) -> str | None:
+    containers = data.count(b"[") + data.count(b"{")
     if containers > MAX_CONTAINERS * room:
         return f"more than {MAX_CONTAINERS * room} arrays and objects"
-    if octets.count(b":") > MAX_MEMBERS * room:
+    if data.count(b":") > MAX_MEMBERS * room:
         return f"more than {MAX_MEMBERS * room} members"
-    return f"more than {MAX_VALUES * room} values" if octets.count(b",") + containers >= MAX_VALUES * room else None
+    return f"more than {MAX_VALUES * room} values" if data.count(b",") + containers >= MAX_VALUES * room else None
 
 
-def _between_strings(octets: bytes, room: int) -> bytes:
+def _between_strings(data: bytes, room: int) -> bytes:
     """The text without its strings, the names of members among them. Raises ``JsonRefused`` when they are too many."""
-    if b"\\" in octets:
+    if b"\\" in data:
         # A run of backslashes begins an escape with its first one, so that they pair from the left.
-        octets = octets.replace(rb"\\", b"").replace(rb"\"", b"")
-    if octets.count(b'"') > 2 * (MAX_VALUES + MAX_MEMBERS) * room:
+        data = data.replace(rb"\\", b"").replace(rb"\"", b"")
+    if data.count(b'"') > 2 * (MAX_VALUES + MAX_MEMBERS) * room:
         raise JsonRefused(f"more than {MAX_VALUES * room} values")
-    return b'""'.join(octets.split(b'"')[::2])
+    return b'""'.join(data.split(b'"')[::2])
 
 
 def _measure(value: Any) -> tuple[int, int]:

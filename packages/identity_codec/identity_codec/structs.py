@@ -52,9 +52,9 @@ encode = msgspec.json.Encoder().encode
 """A JSON value, with Structs in it, as bytes."""
 
 
-def raw(octets: bytes) -> Any:
+def raw(data: bytes) -> Any:
     """JSON bytes, to stand in an answer as they are."""
-    return msgspec.Raw(octets)
+    return msgspec.Raw(data)
 
 
 def plain(value: Any) -> Any:

@@ -57,9 +57,9 @@ def test_what_is_plain_is_written_the_same_without_a_look(value: object) -> None
 
 @given(VALUES)
 def test_canonical_bytes_read_back_are_canonical(value: object) -> None:
-    octets = canonical_or_refused(jcs.canonicalize, value)
-    if octets is not None:
-        assert jcs.canonicalize(json.loads(octets, parse_int=float)) == octets
+    data = canonical_or_refused(jcs.canonicalize, value)
+    if data is not None:
+        assert jcs.canonicalize(json.loads(data, parse_int=float)) == data
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_canonical_bytes_read_back_are_canonical(value: object) -> None:
         (2**53 - 1, b"9007199254740991"),
     ],
 )
-def test_the_examples_of_the_standard(value: object, octets: bytes) -> None:
-    assert jcs.canonicalize(value) == octets
+def test_the_examples_of_the_standard(value: object, data: bytes) -> None:
+    assert jcs.canonicalize(value) == data
 
 
 @dataclass

@@ -11,18 +11,18 @@ from identity_codec import multibase
 
 
 @given(st.binary(max_size=150))
-def test_base58_is_what_the_base58_package_writes_and_reads(octets: bytes) -> None:
-    text = multibase.base58_encode(octets)
-    assert text == base58.b58encode(octets).decode()
-    if octets:
-        assert multibase.base58_decode(text) == octets
+def test_base58_is_what_the_base58_package_writes_and_reads(data: bytes) -> None:
+    text = multibase.base58_encode(data)
+    assert text == base58.b58encode(data).decode()
+    if data:
+        assert multibase.base58_decode(text) == data
 
 
 @given(st.text(alphabet="123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", min_size=1, max_size=120))
 def test_each_base58_text_is_the_one_form_of_its_bytes(text: str) -> None:
-    octets = multibase.base58_decode(text)
-    assert octets == base58.b58decode(text)
-    assert multibase.base58_encode(octets) == text
+    data = multibase.base58_decode(text)
+    assert data == base58.b58decode(text)
+    assert multibase.base58_encode(data) == text
 
 
 @pytest.mark.parametrize("text", ["", "0", "O", "I", "l", " a", "a ", "a\n", "é", "abc+", "１", "\x00"])
@@ -44,10 +44,10 @@ def test_only_the_prefix_z_is_base58btc(text: str) -> None:
 
 
 @given(st.binary(max_size=100))
-def test_base64url_goes_there_and_back(octets: bytes) -> None:
-    text = multibase.base64url_encode(octets)
+def test_base64url_goes_there_and_back(data: bytes) -> None:
+    text = multibase.base64url_encode(data)
     assert "=" not in text
-    assert multibase.base64url_decode(text) == octets
+    assert multibase.base64url_decode(text) == data
 
 
 @pytest.mark.parametrize(

@@ -48,12 +48,12 @@ def test_a_name_twice_is_refused_wherever_it_stands(
 
 
 @given(st.binary(max_size=40))
-def test_any_bytes_are_a_value_or_refused(octets: bytes) -> None:
+def test_any_bytes_are_a_value_or_refused(data: bytes) -> None:
     try:
-        value = loads(octets)
+        value = loads(data)
     except JsonRefused:
         return
-    assert json.loads(octets) == value
+    assert json.loads(data) == value
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_any_bytes_are_a_value_or_refused(octets: bytes) -> None:
     ],
     ids=ascii,
 )  # fmt: skip
-def test_refused(octets: bytes) -> None:
+def test_refused(data: bytes) -> None:
     with pytest.raises(JsonRefused) as refusal:
-        loads(octets)
+        loads(data)
     assert refusal.value.reason
 
 
@@ -87,8 +87,8 @@ def test_refused(octets: bytes) -> None:
     ],
     ids=ascii,
 )
-def test_accepted(octets: bytes, value: object) -> None:
-    assert loads(octets) == value
+def test_accepted(data: bytes, value: object) -> None:
+    assert loads(data) == value
 
 
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
@@ -138,9 +138,9 @@ def test_what_stands_in_a_text_is_not_counted(filling: str) -> None:
 
 
 @pytest.mark.parametrize("octets", [b'"' * 200_000, b'["' + b'","' * 80_000 + b'"]', b"[" + b'""' * 80_000 + b"]"])
-def test_too_many_texts_are_refused_before_they_are_read(octets: bytes) -> None:
+def test_too_many_texts_are_refused_before_they_are_read(data: bytes) -> None:
     with pytest.raises(JsonRefused):
-        loads(octets)
+        loads(data)
 
 
 @given(

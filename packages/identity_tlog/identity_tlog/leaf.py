@@ -45,9 +45,9 @@ class Head(NamedTuple):
     entry_at: int
 
 
-def read_head(octets: bytes) -> Head:
+def read_head(data: bytes) -> Head:
     """The head of a leaf. Raises ``Malformed``."""
-    found = _HEAD.match(octets)
+    found = _HEAD.match(data)
     if found is None:
         raise Malformed("not a leaf of a ledger")
     sequence, transaction, block, recorded, version, did = found.groups()
@@ -96,20 +96,20 @@ class LogLeaf:
     def encode(self) -> bytes:
         """The bytes that are hashed. Raises ``Malformed`` for a DID of two lines and for an entry that no bundle holds."""
         head = b"%s\nsequence %d\n%sversion %d\ndid %s\n\n"
-        octets = head % (TAG, self.sequence, self.receipt, self.version, self.did.encode()) + self.entry
-        if "\n" in self.did or len(octets) > MAX_LEAF:
+        data = head % (TAG, self.sequence, self.receipt, self.version, self.did.encode()) + self.entry
+        if "\n" in self.did or len(data) > MAX_LEAF:
             raise Malformed(f"entry {self.sequence} of the ledger makes no leaf")
-        return octets
+        return data
 
     @classmethod
-    def parse(cls, octets: bytes) -> LogLeaf:
+    def parse(cls, data: bytes) -> LogLeaf:
         """From its bytes, of which there is one form. Raises ``Malformed``."""
-        head = read_head(octets)
+        head = read_head(data)
         try:
             recorded_at, did = _parse(head.recorded.decode()), head.did.decode()
         except ValueError as error:
             raise Malformed("the time of a leaf is none, or its DID is no text") from error
-        entry = octets[head.entry_at :]
+        entry = data[head.entry_at :]
         return cls(head.sequence, head.transaction.decode(), head.block, recorded_at, did, head.version, entry)
 
     @classmethod

@@ -66,8 +66,8 @@ class VerifierKey:
         parts = text.strip().split("+", 2)
         if len(parts) != 3:
             raise Malformed("a verifier key has the form name+id+key")
-        octets = base64_decode(parts[2])
-        key = cls(parts[0], octets[1:], octets[0] if octets else 0)
+        data = base64_decode(parts[2])
+        key = cls(parts[0], data[1:], data[0] if data else 0)
         if parts[1] != key.id.hex():
             raise Malformed("the verifier key's id is not that of its key")
         return key
@@ -102,12 +102,12 @@ class Note:
     signatures: tuple[NoteSignature, ...]
 
     @classmethod
-    def parse(cls, octets: bytes) -> Note:
+    def parse(cls, data: bytes) -> Note:
         """Raises ``Malformed``."""
-        if len(octets) > MAX_NOTE:
+        if len(data) > MAX_NOTE:
             raise Malformed("the note is too large")
         try:
-            whole = octets.decode()
+            whole = data.decode()
         except UnicodeDecodeError as error:
             raise Malformed("the note is not UTF-8") from error
         head, blank, tail = whole.rpartition("\n\n")
@@ -124,26 +124,26 @@ def _signature(line: str) -> NoteSignature:
     parts = line.split(" ")
     if len(parts) != 3 or parts[0] != _DASH or _NAME.fullmatch(parts[1]) is None:
         raise Malformed("a signature line has the form \u2014 name base64")
-    octets = base64_decode(parts[2])
-    if len(octets) < 5:
+    data = base64_decode(parts[2])
+    if len(data) < 5:
         raise Malformed("a signature line holds no signature")
-    return NoteSignature(parts[1], octets[:4], octets[4:])
+    return NoteSignature(parts[1], data[:4], data[4:])
 
 
-def base64_encode(octets: bytes) -> str:
+def base64_encode(data: bytes) -> str:
     """Base64 with padding (RFC 4648 §4), which the C2SP formats use."""
-    return base64.b64encode(octets).decode("ascii")
+    return base64.b64encode(data).decode("ascii")
 
 
 def base64_decode(text: str) -> bytes:
     """The bytes of base64 text in its one canonical form. Raises ``Malformed``."""
     try:
-        octets = base64.b64decode(text, validate=True)
+        data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
         raise Malformed("not base64") from error
-    if base64_encode(octets) != text:
+    if base64_encode(data) != text:
         raise Malformed("base64 with bits left over")
-    return octets
+    return data
 
 
 _SIZE = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
@@ -189,13 +189,13 @@ def sign_checkpoint(checkpoint: Checkpoint, key: VerifierKey, signature: bytes) 
 
 
 def open_checkpoint(
-    octets: bytes, log: VerifierKey, witnesses: Iterable[VerifierKey] = (), *, cosignatures: int = 0
+    data: bytes, log: VerifierKey, witnesses: Iterable[VerifierKey] = (), *, cosignatures: int = 0
 ) -> SignedCheckpoint:
     """The checkpoint that ``log`` has signed and at least so many of ``witnesses`` have cosigned.
 
     Raises ``Malformed``; ``Refuted`` for a wrong or missing signature and for a checkpoint of another log.
     """
-    note = Note.parse(octets)
+    note = Note.parse(data)
     checkpoint = Checkpoint.parse(note.text)
     if checkpoint.origin != log.name:
         raise Refuted(f"the checkpoint is of another log, {checkpoint.origin}")
@@ -206,7 +206,7 @@ def open_checkpoint(
     cosigned = {witness.name: at for witness in witnesses if (at := cosigned_at(note, witness)) is not None}
     if len(cosigned) < cosignatures:
         raise Refuted(f"{len(cosigned)} of the witnesses have cosigned the checkpoint, {cosignatures} were asked for")
-    return SignedCheckpoint(checkpoint, octets, cosigned)
+    return SignedCheckpoint(checkpoint, data, cosigned)
 
 
 def cosignature_message(text: str, seconds: int) -> bytes:

@@ -85,12 +85,12 @@ class WitnessPolicy:
         object.__setattr__(self, "_logs_by_name", by_name)
 
     @classmethod
-    def parse(cls, octets: bytes) -> WitnessPolicy:
+    def parse(cls, data: bytes) -> WitnessPolicy:
         """From the file. Raises ``Malformed`` with the number of the line."""
-        if len(octets) > MAX_POLICY or octets.count(b"\n") > MAX_LINES:
+        if len(data) > MAX_POLICY or data.count(b"\n") > MAX_LINES:
             raise Malformed("the policy is too large")
         found = _Reader()
-        for number, line in enumerate(octets.split(b"\n"), 1):
+        for number, line in enumerate(data.split(b"\n"), 1):
             if _FORBIDDEN.search(line):
                 raise Malformed(f"line {number} of the policy has a control character")
             words = [word for word in _BLANKS.split(line.decode("utf-8", "surrogateescape")) if word]
@@ -130,23 +130,23 @@ class WitnessPolicy:
         times = ((one.name, cosigned_at(note, one.key)) for one in self.witnesses)
         return {name: at for name, at in times if at is not None}
 
-    def open(self, octets: bytes, *, logs: Iterable[VerifierKey] = ()) -> SignedCheckpoint:
+    def open(self, data: bytes, *, logs: Iterable[VerifierKey] = ()) -> SignedCheckpoint:
         """The checkpoint that one of the logs has signed and a quorum has cosigned. ``logs`` are known beside those of the policy.
 
         Raises ``Malformed``; ``Refuted`` for a log that is unknown, a wrong signature and a quorum that is not there.
         """
-        note = Note.parse(octets)
+        note = Note.parse(data)
         origin = Checkpoint.parse(note.text).origin
         keys = (*self._logs_by_name.get(origin, ()), *(key for key in logs if key.name == origin))
         if not keys:
             raise Refuted(f"the policy knows no log that is called {origin}")
         # A log that changes its key signs with both.
         for key in [key for key in keys if note.by(key) is not None] or keys[:1]:
-            signed = open_checkpoint(octets, key)
+            signed = open_checkpoint(data, key)
         cosigned = self.cosigned(note)
         if not self.is_met(cosigned):
             raise Refuted(f"{len(cosigned)} witnesses have cosigned the checkpoint, and they are no quorum")
-        return SignedCheckpoint(signed.checkpoint, octets, cosigned)
+        return SignedCheckpoint(signed.checkpoint, data, cosigned)
 
 
 class _Reader:

@@ -178,11 +178,11 @@ class TlogProof:
         return "\n".join(lines).encode() + self.checkpoint
 
     @classmethod
-    def parse(cls, octets: bytes) -> TlogProof:
+    def parse(cls, data: bytes) -> TlogProof:
         """Raises ``Malformed``. The checkpoint in it is not yet looked at."""
-        if len(octets) > MAX_PROOF:
+        if len(data) > MAX_PROOF:
             raise Malformed("the proof is too large")
-        head, blank, checkpoint = octets.partition(b"\n\n")
+        head, blank, checkpoint = data.partition(b"\n\n")
         try:
             lines = head.decode("ascii").split("\n")
         except UnicodeDecodeError as error:

@@ -94,9 +94,9 @@ def grown(size: int, edge: Mapping[TileKey, bytes], hashes: Sequence[bytes]) -> 
         held = edge[level, number] if width else b""
         if len(held) != width * HASH_BYTES:
             raise ValueError(f"tile {number} of level {level} has not the width of a tree of {size}")
-        octets, roots = held + new, []
-        for at in range(0, len(octets), TILE_BYTES):
-            part = octets[at : at + TILE_BYTES]
+        data, roots = held + new, []
+        for at in range(0, len(data), TILE_BYTES):
+            part = data[at : at + TILE_BYTES]
             changed[level, number] = part
             number += 1
             if len(part) == TILE_BYTES:
@@ -117,10 +117,10 @@ def node_from(tiles: Mapping[TileKey, bytes]) -> Callable[[int, int], bytes]:
     def node(height: int, number: int) -> bytes:
         key, offset = _place(height, number)
         end = offset + (1 << height % _HEIGHT)
-        octets = tiles.get(key, b"")
-        if len(octets) < end * HASH_BYTES:
+        data = tiles.get(key, b"")
+        if len(data) < end * HASH_BYTES:
             raise Malformed(f"tile {key[1]} of level {key[0]} is missing or too short")
-        return complete_root(octets[offset * HASH_BYTES : end * HASH_BYTES])
+        return complete_root(data[offset * HASH_BYTES : end * HASH_BYTES])
 
     return node
 
@@ -137,13 +137,13 @@ def bundled(entries: Sequence[bytes]) -> bytes:
     return b"".join([len(entry).to_bytes(2, "big") + entry for entry in entries])
 
 
-def unbundled(octets: bytes) -> list[bytes]:
+def unbundled(data: bytes) -> list[bytes]:
     """The entries of a bundle. Raises ``Malformed``."""
     entries, at = [], 0
-    while at < len(octets):
+    while at < len(data):
         start = at + 2
-        at = start + int.from_bytes(octets[at:start], "big")
-        if start > len(octets) or at > len(octets):
+        at = start + int.from_bytes(data[at:start], "big")
+        if start > len(data) or at > len(data):
             raise Malformed("the bundle ends within an entry")
-        entries.append(octets[start:at])
+        entries.append(data[start:at])
     return entries

@@ -52,11 +52,11 @@ class Frontier:
     peaks: tuple[bytes, ...] = ()
 
     @classmethod
-    def decode(cls, size: int, octets: bytes) -> Frontier:
+    def decode(cls, size: int, data: bytes) -> Frontier:
         """From its concatenated peaks. Raises ``Malformed`` when their number is not that of the size's bits."""
-        if len(octets) != size.bit_count() * HASH_BYTES:
+        if len(data) != size.bit_count() * HASH_BYTES:
             raise Malformed(f"a tree of {size} leaves has {size.bit_count()} peaks")
-        return cls(size, tuple(octets[at : at + HASH_BYTES] for at in range(0, len(octets), HASH_BYTES)))
+        return cls(size, tuple(data[at : at + HASH_BYTES] for at in range(0, len(data), HASH_BYTES)))
 
     def encode(self) -> bytes:
         """The concatenated peaks."""

@@ -61,9 +61,9 @@ class Submission:
         return "\n".join(lines).encode() + self.checkpoint
 
     @classmethod
-    def parse(cls, octets: bytes) -> Submission:
+    def parse(cls, data: bytes) -> Submission:
         """Raises ``Malformed``. The checkpoint in it is not yet looked at."""
-        head, blank, checkpoint = octets.partition(b"\n\n")
+        head, blank, checkpoint = data.partition(b"\n\n")
         try:
             first, *lines = head.decode("ascii").split("\n")
         except UnicodeDecodeError as error:
@@ -101,11 +101,11 @@ def accept(submission: Submission, logs: Sequence[VerifierKey], latest: Mapping[
     return checkpoint
 
 
-def _verify_signature(octets: bytes, keys: Sequence[VerifierKey]) -> None:
+def _verify_signature(data: bytes, keys: Sequence[VerifierKey]) -> None:
     refusal = NotSigned("nobody has signed the checkpoint")
     for key in keys:
         try:
-            open_checkpoint(octets, key)
+            open_checkpoint(data, key)
             return
         except Refuted as error:
             refusal = NotSigned(str(error))

@@ -20,9 +20,9 @@ ANCHORED = AnchoredCheckpoint(CHECKPOINT, PATH, "ab", 12)
 
 def test_it_is_read_as_it_was_written() -> None:
     for one in (ANCHORED, replace(ANCHORED, tx_hash=None, block_number=None)):
-        octets = one.encode()
-        assert octets.endswith(b"}\n")
-        assert AnchoredCheckpoint.parse(octets) == one
+        data = one.encode()
+        assert data.endswith(b"}\n")
+        assert AnchoredCheckpoint.parse(data) == one
     assert json.loads(ANCHORED.encode()) == {
         "format": "identity-anchored-checkpoint/v1",
         "checkpoint": CHECKPOINT.text,
@@ -63,6 +63,6 @@ def test_what_is_malformed(change: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("octets", [b"", b"[]", b"null", b"{", b'{"format":1,"format":1}'])
-def test_what_is_none(octets: bytes) -> None:
+def test_what_is_none(data: bytes) -> None:
     with pytest.raises(Malformed, match="not an anchored checkpoint"):
-        AnchoredCheckpoint.parse(octets)
+        AnchoredCheckpoint.parse(data)

@@ -287,11 +287,11 @@ def test_paths_that_are_none(level: str, place: str) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.binary(max_size=300), max_size=20))
 def test_bundles(entries: list[bytes]) -> None:
-    octets = bundled(entries)
-    assert unbundled(octets) == entries
-    for cut in range(1, min(len(octets), 3) + 1):
+    data = bundled(entries)
+    assert unbundled(data) == entries
+    for cut in range(1, min(len(data), 3) + 1):
         with contextlib.suppress(Malformed):
-            assert unbundled(octets[:-cut]) != entries
+            assert unbundled(data[:-cut]) != entries
 
 
 def test_tiles_of_a_wrong_width_do_not_grow() -> None:

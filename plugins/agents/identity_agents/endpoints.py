@@ -110,10 +110,10 @@ class AskedService:
         return await self.questions.ask(self.did, arguments)
 
     async def _call(self, operation: str, body: Any, path: Mapping[str, str], query: Mapping[str, Any]) -> Any:
-        octets = b"" if body is None else orjson.dumps(body)
+        data = b"" if body is None else orjson.dumps(body)
         headers = {"accept": "application/json"}
         if body is not None:
-            headers |= {"content-type": "application/json", "content-length": str(len(octets))}
+            headers |= {"content-type": "application/json", "content-length": str(len(data))}
         request = Request(
             request_id=self.outer.request_id,
             method="GET" if body is None else "POST",
@@ -125,7 +125,7 @@ class AskedService:
         )
 
         async def receive() -> Message:
-            return {"type": "http.request", "body": octets, "more_body": False}
+            return {"type": "http.request", "body": data, "more_body": False}
 
         text = urlencode({name: value for name, value in query.items() if value is not None})
         answer = await self.operations[operation](request, {"query_string": text.encode("ascii")}, receive)

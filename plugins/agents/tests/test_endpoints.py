@@ -61,9 +61,9 @@ class Application:
             found = await service.ask(self.operation, **self.how)
         except Exception as error:
             found = {"isError": type(error).__name__}
-        octets = json.dumps({"body": (await receive())["body"].decode(), "found": found}).encode()
+        data = json.dumps({"body": (await receive())["body"].decode(), "found": found}).encode()
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]})
-        await send({"type": "http.response.body", "body": octets})
+        await send({"type": "http.response.body", "body": data})
 
 
 def call(application: Application, operation: Any, caller: Caller | None = AKI, **headers: str) -> Any:

@@ -98,8 +98,8 @@ def test_card_signature_covers_every_byte(people: People) -> None:
 
     def verify(value: Any) -> None:
         payload = base64.urlsafe_b64encode(jcs(value)).rstrip(b"=")
-        octets = signature["protected"].encode() + b"." + payload
-        VerifyKey(decoded(key["x"])).verify(octets, decoded(signature["signature"]))
+        data = signature["protected"].encode() + b"." + payload
+        VerifyKey(decoded(key["x"])).verify(data, decoded(signature["signature"]))
 
     verify(card)
     with pytest.raises(BadSignatureError):

@@ -112,8 +112,8 @@ class StoredOutbox(Repository):
     def __init__(self, database: Database, random: Callable[[int], bytes]) -> None:
         super().__init__(database)
         self._holder = random(16)
-        each, octets = _EACH[database.dialect]
-        self._fill, self._detail = _FILL.format(each, octets), _DETAIL.format(each, octets)
+        each, data = _EACH[database.dialect]
+        self._fill, self._detail = _FILL.format(each, data), _DETAIL.format(each, data)
         self._random = _RANDOM[database.dialect]
 
     async def work(self, ledger: str) -> Work:

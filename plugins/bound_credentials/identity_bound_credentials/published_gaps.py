@@ -78,20 +78,20 @@ class PublishedGaps:
         return gap_log.verify_recorded(manifest, proof, policy, logs=logs), proof
 
     async def gap(self, manifest: Manifest, public_key: bytes, handle: int, *, whole: bool = False) -> SignedGap:
-        """The gap of the handle, its signature checked against the raw 96-octet key of the list.
+        """The gap of the handle, its signature checked against the raw 96-byte key of the list.
 
         Raises ``HandleListed`` where a signed gap says so, ``StatusListRefused`` for shards that are not the published ones, and as
         ``manifest`` does.
         """
         wanted = manifest.shard_of(handle)
-        octets = b""
+        data = b""
         for number in range(len(manifest.digests)) if whole else (wanted,):
             fetched = await self._file(shard_place(manifest, number), MAX_SHARD_OCTETS)
             if number == wanted:
-                octets = fetched
+                data = fetched
             else:
                 manifest.open(number, fetched)
-        found = manifest.find(handle, wanted, octets)
+        found = manifest.find(handle, wanted, data)
         found.check(public_key, handle)
         return found
 

@@ -53,7 +53,7 @@ class Asking(Struct, forbid_unknown_fields=True):
 
     def parse(self) -> PresentedPresentation:
         """Return the value. Raises ``ValueError``, ``TypeError``, ``KeyError``, ``AttributeError`` and ``PredicateUnsupported``."""
-        headers = [BoundHeader.from_octets(octets) for octets in self.headers]
+        headers = [BoundHeader.from_octets(data) for data in self.headers]
         question = Question.from_json(self.question, headers)
         if question.json != self.question:
             raise ValueError("the question is not in its one form")
@@ -115,13 +115,13 @@ class Held(Struct):
     def parse(self) -> PresentationWitness:
         agreed = None
         if self.consent is not None:
-            octets, rhos = self.consent
-            agreed = HolderConsent(octets, tuple(map(_number, rhos)))
+            data, rhos = self.consent
+            agreed = HolderConsent(data, tuple(map(_number, rhos)))
         return PresentationWitness(tuple(one.parse() for one in self.credentials), self.gaps, agreed)
 
 
-def _number(octets: bytes) -> int:
-    return int.from_bytes(octets, "big")
+def _number(data: bytes) -> int:
+    return int.from_bytes(data, "big")
 
 
 class _Call(Struct):
@@ -145,9 +145,9 @@ class Present(_Call):
         return prover.present(statement, self.held.parse(), bound=bound)
 
     @staticmethod
-    def read(octets: bytes) -> str:
+    def read(data: bytes) -> str:
         """Return the answer."""
-        return read(octets, str)
+        return read(data, str)
 
 
 class ReadPresentation(_Call):
@@ -160,9 +160,9 @@ class ReadPresentation(_Call):
         return Asking.from_presented(_presenting(prover).read_presentation(self.text))
 
     @staticmethod
-    def read(octets: bytes) -> PresentedPresentation:
+    def read(data: bytes) -> PresentedPresentation:
         """Return the answer, as the domain's parsers read it."""
-        asking = read(octets, Asking)
+        asking = read(data, Asking)
         try:
             return asking.parse()
         except (ValueError, TypeError, KeyError, AttributeError, PredicateUnsupported) as error:
@@ -194,9 +194,9 @@ class VerifyPresentation(_Call):
         return prover.verify_presentations([one.arguments() for one in calls])
 
     @staticmethod
-    def read(octets: bytes) -> None:
+    def read(data: bytes) -> None:
         """Return the answer, which is null. False is no verdict."""
-        return read(octets, type(None))
+        return read(data, type(None))
 
 
 def _presenting(prover: Prover) -> PresentingProver:

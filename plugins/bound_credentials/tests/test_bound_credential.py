@@ -71,7 +71,7 @@ def test_a_header_that_no_one_writes(change):
 
 
 def test_octets_that_are_no_header_of_this_suite():
-    for octets in (
+    for data in (
         b"",
         SCHEMA.header,
         BOUND_HEADER_TAG,
@@ -82,7 +82,7 @@ def test_octets_that_are_no_header_of_this_suite():
         BOUND_HEADER_TAG + b"1" * 20_000,
     ):
         with pytest.raises(ValueRefused):
-            BoundHeader.from_octets(octets)
+            BoundHeader.from_octets(data)
     with pytest.raises(ValueRefused):
         replace(HEADER, digest=b"")
 

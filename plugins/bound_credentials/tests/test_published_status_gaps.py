@@ -108,10 +108,10 @@ class Room:
         manifest = self.manifest(epoch)
         assert manifest is not None
         number = manifest.shard_of(handle)
-        octets = asyncio.run(StoredStatusGaps(self.store.database).shard(LIST.id, manifest.digests[number]))
-        assert octets is not None
+        data = asyncio.run(StoredStatusGaps(self.store.database).shard(LIST.id, manifest.digests[number]))
+        assert data is not None
         try:
-            manifest.find(handle, number, octets).check(PUBLIC, handle)
+            manifest.find(handle, number, data).check(PUBLIC, handle)
         except HandleListed:
             return True
         return False

@@ -107,8 +107,8 @@ def test_many_at_once_have_handles_of_their_own(store: Store) -> None:
                     LIST,
                     f"urn:{number}",
                     1,
-                    random=lambda octets: (
-                        bytes([0, 0, 0, 1 + next(few) % 40]) * (octets // 8) + os.urandom(octets - octets // 8 * 4)
+                    random=lambda data: (
+                        bytes([0, 0, 0, 1 + next(few) % 40]) * (data // 8) + os.urandom(data - data // 8 * 4)
                     ),
                 )
                 for number in range(30)

@@ -91,7 +91,7 @@ def offer(
     with failing(ValueRefused, "the options", "name a key of the issuer's DID, and a shorter schema", status=2):
         header = BoundHeader(definition.schema, key["keyId"], listed, SecretKeeper.WALLET, digest(definition))
         made = CredentialOffer(header, holderDid, secrets.token_bytes(NONCE_OCTETS))
-        octets = header.octets
+        data = header.octets
     ends = datetime.now(UTC) + timedelta(minutes=minutes)
     with private_record(book, "issuer's record", _BOOK, issuer.did) as record:
         record["offers"] = {nonce: one for nonce, one in record["offers"].items() if not _is_past(one["expiresAt"])}
@@ -100,7 +100,7 @@ def offer(
             "expiresAt": printed(ends),
             "statusUrl": place,
         }
-    show({"offer": made.json, "headerOctets": len(octets), "expiresAt": printed(ends)})
+    show({"offer": made.json, "headerOctets": len(data), "expiresAt": printed(ends)})
 
 
 def _list(did: str, service: str | None, status_url: str | None, period: str) -> tuple[Any, str | None]:

@@ -42,10 +42,10 @@ def name_of(file: Any) -> str:
 
 def load_json(file: Any, most: int = MAX_FILE_OCTETS) -> JsonValue:
     """Return the JSON value in an open file. Raises ``ValueError`` for anything else, and for more than ``most`` bytes."""
-    octets = file.read(most + 1)
-    if len(octets) > most:
+    data = file.read(most + 1)
+    if len(data) > most:
         raise ValueError(f"it has more than {most} bytes")
-    value: JsonValue = strict_json.loads(octets)
+    value: JsonValue = strict_json.loads(data)
     return value
 
 

@@ -92,8 +92,8 @@ def changed_profiles() -> Iterator[Profiles]:
         yield kept
         members = ("url", "credential", "secret")
         of_each = {name: {one: getattr(profile, one) for one in members} for name, profile in kept.profiles.items()}
-        octets = json.dumps({"use": kept.use, "profiles": of_each}, indent=2).encode()
-        with durable_draft(path, octets + b"\n") as draft:
+        data = json.dumps({"use": kept.use, "profiles": of_each}, indent=2).encode()
+        with durable_draft(path, data + b"\n") as draft:
             draft.replace(path)
 
 

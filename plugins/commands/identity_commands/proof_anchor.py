@@ -45,10 +45,10 @@ def check_anchor(record: JsonValue, settings: Settings | None) -> dict[str, Json
 def _commitment(record: dict[str, Any], details: Any) -> bytes:
     salt = details.get("salt")
     try:
-        octets = base64url_decode(salt if isinstance(salt, str) else "")
+        data = base64url_decode(salt if isinstance(salt, str) else "")
     except ValueError as error:
         raise Malformed("the salt is not base64url") from error
-    return proof_commitment(read_zk_proof(record), octets)
+    return proof_commitment(read_zk_proof(record), data)
 
 
 async def _ask_ledger(settings: Settings, path: AnchorPath, commitment: bytes) -> dict[str, JsonValue]:

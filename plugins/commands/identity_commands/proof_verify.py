@@ -51,7 +51,7 @@ BINDING: Final = {
 
 
 def verify_octets(
-    octets: bytes,
+    data: bytes,
     *,
     prover: Prover,
     find_key: KeyFinder,
@@ -59,14 +59,14 @@ def verify_octets(
     now: datetime,
     ledger: Settings | None = None,
 ) -> dict[str, JsonValue]:
-    """Return what the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it; the anchor of a record is checked
+    """Return what the proof in ``data`` (JSON, or the bare text) proves, as the command prints it; the anchor of a record is checked
     too, on the ledger of the settings ``ledger`` where they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and what
     ``find_key`` raises."""
     from identity_bound_credentials.domain.check import check_presentation
 
     from identity_core.use_cases.proofs.check import ReceivedProof, check
 
-    value = _read(octets)
+    value = _read(data)
     received = ReceivedProof.parse(value)
     suite_2 = _presentation(prover, received.proof)
     if suite_2 is None or not isinstance(prover, PresentingProver):
@@ -105,10 +105,10 @@ def _presentation(prover: Prover, text: str) -> PresentedPresentation | None:
         return None
 
 
-def _read(octets: bytes) -> JsonValue:
-    if len(octets) > MAX_FILE_OCTETS:
+def _read(data: bytes) -> JsonValue:
+    if len(data) > MAX_FILE_OCTETS:
         raise ProofInvalid(details={"reason": f"the file has more than {MAX_FILE_OCTETS} bytes"})
-    text = octets.strip()
+    text = data.strip()
     if not text.startswith(b"{"):
         return text.decode("ascii", "replace")
     try:
@@ -256,14 +256,14 @@ def _expectation(
         raise ValueError("--challenge and --nonce say the same thing: give one")
     if question is not None and (predicates or schema is not None or issuer is not None):
         raise ValueError("--question says it of each credential: leave --predicate, --schema and --issuer out")
-    octets = None if challenge is None else challenge.encode()
+    data = None if challenge is None else challenge.encode()
     is_method = issuer is not None and "#" in issuer
     return Expectation(
         issuer=None if is_method else issuer,
         verification_method=issuer if is_method else None,
         header_digest=None if schema is None else hashlib.sha256(read_schema(schema).schema.header).digest(),
         predicates=tuple(map(_predicate, predicates)) or None,
-        nonce=octets if nonce is None else multibase.base64url_decode(nonce),
+        nonce=data if nonce is None else multibase.base64url_decode(nonce),
         max_age=None if max_age is None else timedelta(seconds=max_age),
         status_max_age=None if status_max_age is None else timedelta(seconds=status_max_age),
         requires=frozenset(requires),

@@ -46,13 +46,13 @@ def in_document(file: Any, now: datetime) -> KeyFinder:
     return _of_document(_json(file), now)
 
 
-def in_log(octets: bytes, now: datetime) -> KeyFinder:
+def in_log(data: bytes, now: datetime) -> KeyFinder:
     """Out of the log of a DID, every entry of it verified. Raises ``ValueError`` for a log that is not valid."""
     from identity_commands.verify_log import verify
     from identity_core.domain.dids.state import LogInvalid
 
     try:
-        verified = verify(octets, now=now)
+        verified = verify(data, now=now)
     except LogInvalid as error:
         raise ValueError(f"the issuer's log is not valid: {error}") from None
     if verified.deactivated:

@@ -52,17 +52,17 @@ def read_private(path: Path, what: str) -> bytes:
 def read_pipe(path: Path, *, seconds: float = PIPE_SECONDS) -> bytes:
     """Return the text that is written to the pipe at ``path`` until it is closed. Raises ``OSError``, of one to which
     nobody has written for so many ``seconds``, too."""
-    octets, waiting = b"", select.poll()
+    data, waiting = b"", select.poll()
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         waiting.register(descriptor, select.POLLIN)
         while waiting.poll(seconds * 1000):
             part = os.read(descriptor, MOST_OCTETS)
-            octets += part
-            if len(octets) > MOST_OCTETS:
+            data += part
+            if len(data) > MOST_OCTETS:
                 raise too_large(path)
             if not part:
-                return octets
+                return data
     finally:
         os.close(descriptor)
     raise TimeoutError(errno.ETIMEDOUT, "nobody writes to this pipe", str(path))

@@ -210,10 +210,10 @@ def _epoch(issuer: str, method: str, list_id: str, period: str, epoch: str) -> S
 
 
 def _handles(file: Any) -> list[int]:
-    octets = file.read(_MAX_LIST_OCTETS + 1)
-    if len(octets) > _MAX_LIST_OCTETS:
+    data = file.read(_MAX_LIST_OCTETS + 1)
+    if len(data) > _MAX_LIST_OCTETS:
         fail(f"the list has more than {_MAX_LIST_OCTETS} bytes", name_of(file), "split it into two lists", status=2)
-    lines = octets.split()
+    lines = data.split()
     for line in lines:
         if _NUMBER.fullmatch(line) is None:
             fail(f"no handle: {line[:32]!r}", name_of(file), "give a number a line", status=2)
@@ -251,8 +251,8 @@ def _next_edition(
         return manifest, False
     if before is not None:
         manifest, shards = gap_shards.publish(epoch, edition + 1, ends, signatures)
-    for number, octets in enumerate(shards):
-        _write_file(folder / gap_shards.shard_place(manifest, number), octets)
+    for number, data in enumerate(shards):
+        _write_file(folder / gap_shards.shard_place(manifest, number), data)
     # Last, so that a reader of the manifest finds all that it names.
     _write_file(folder / gap_shards.manifest_place(epoch), manifest.octets)
     return manifest, True
@@ -272,10 +272,10 @@ def _before(place: Path, epoch: StatusEpoch) -> Manifest | None:
     return before
 
 
-def _write_file(place: Path, octets: bytes) -> None:
+def _write_file(place: Path, data: bytes) -> None:
     from identity_core.files import durable_draft
 
     place.parent.mkdir(parents=True, exist_ok=True)
-    with durable_draft(place, octets) as draft:
+    with durable_draft(place, data) as draft:
         draft.chmod(_PUBLIC)
         draft.replace(place)

@@ -53,7 +53,7 @@ class Verified:
 
 
 def verify(
-    octets: bytes, *, now: datetime | None = None, witness_file: bytes | None = None, approved: bool = True
+    data: bytes, *, now: datetime | None = None, witness_file: bytes | None = None, approved: bool = True
 ) -> Verified:
     """Verify a log: JSON lines of a method that stands on ``chain`` or of did:webvh 1.0.
 
@@ -61,7 +61,7 @@ def verify(
     ``approved`` False asks for no approvals: for a log that is compared with its ledger. Raises ``LogInvalid`` with the ``line`` in its
     details, and ``UnknownLogMethod`` for another method and for did:key, whose one entry is no log.
     """
-    lines = octets.removesuffix(b"\n").split(b"\n")
+    lines = data.removesuffix(b"\n").split(b"\n")
     first = entries.parse(lines[0]).parameters
     if str(first.get("method")).startswith("did:webvh:"):
         return _verify_webvh(lines, now, witness_file, approved=approved)

@@ -47,9 +47,9 @@ class Wallet:
     @classmethod
     def read(cls, path: Path) -> Wallet:
         """The file at ``path``; a missing or unreadable one ends the command."""
-        octets = sys.stdin.buffer.read() if path == STANDARD_INPUT else read_private(path, "keys file")
+        data = sys.stdin.buffer.read() if path == STANDARD_INPUT else read_private(path, "keys file")
         try:
-            value = json.loads(octets)
+            value = json.loads(data)
             did, keys, pending = value.get("did"), value["keys"], value.get("pending")
             if not isinstance(keys, dict) or not isinstance(did, str | None) or not isinstance(pending, dict | None):
                 raise TypeError("its members are of other types")

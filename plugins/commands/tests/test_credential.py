@@ -161,8 +161,8 @@ def test_somebody_else_finds_no_credential(remote: Commands, here: Path, importe
 
 
 @pytest.mark.parametrize("octets", [b"[]", b"{", b'{"a":1,"a":2}', b"\xff"])
-def test_a_file_that_is_no_object(identity: Commands, here: Path, octets: bytes) -> None:
-    (here / "bad.json").write_bytes(octets)
+def test_a_file_that_is_no_object(identity: Commands, here: Path, data: bytes) -> None:
+    (here / "bad.json").write_bytes(data)
     identity.refused("credential", "verify", here / "bad.json", status=2)
 
 

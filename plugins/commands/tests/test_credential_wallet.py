@@ -110,8 +110,8 @@ class Exchange:
         header = status_gaps.StatusEpoch(IVO, filed["keyId"], LIST, now, 86_400).header
         low, high = status_gaps.chain(revoked)[:2]
         signature = interface.sign(ciphersuite(select()), secret, public, header, (low, high))
-        octets = {"header": base64url_encode(header), "signature": base64url_encode(signature)}
-        return copy_text("gap", octets | {"low": low, "high": high, "ends": "x"})
+        data = {"header": base64url_encode(header), "signature": base64url_encode(signature)}
+        return copy_text("gap", data | {"low": low, "high": high, "ends": "x"})
 
     def verifying(self, proof: Path, *more: str) -> tuple[Any, ...]:
         words = ("--issuer-key", self.key(IVO), "--challenge", CHALLENGE, "--predicate", *ADULT)
@@ -140,10 +140,10 @@ def proof(credential: dict[str, Any], secret: HolderSecret, blind: int, key: byt
     question = ask((bound.header, ("age", "gte", 18)))
     context = Context(AUDIENCE, NONCE, now, now + timedelta(minutes=4), "proof-1", None, None)
     terms = ConsentTerms.around(now, timedelta(hours=1))
-    octets, rhos = consent.consent(suite, secret, [blind], terms.message(question, context, None), os.urandom)
+    data, rhos = consent.consent(suite, secret, [blind], terms.message(question, context, None), os.urandom)
     about = Particulars(shown.id, str(shown.holder), shown.valid_from, shown.valid_until, bound.handle)
     witness = PresentationWitness(
-        (BoundWitness(shown.signature, shown.attributes, about),), (), HolderConsent(octets, rhos)
+        (BoundWitness(shown.signature, shown.attributes, about),), (), HolderConsent(data, rhos)
     )
     statement = PresentationStatement(question, (key,), proof_day(now))
     text = PresentationProver(select(), os.urandom).prove(statement, witness, PresentationContext(context, None, terms))
@@ -168,10 +168,8 @@ def test_wallet_gets_credential_and_agrees_to_proof_with_it(exchange: Exchange) 
         audience=AUDIENCE, nonce=NONCE, issuer=IVO, requires=frozenset({"holder", "credentialValidity"})
     )
     prover = BbsProver(select(), os.urandom)
-    octets = proof(value, secret, blind, key)
-    verdict = verify_octets(
-        octets, prover=prover, find_key=lambda _: key, expectation=expectation, now=datetime.now(UTC)
-    )
+    data = proof(value, secret, blind, key)
+    verdict = verify_octets(data, prover=prover, find_key=lambda _: key, expectation=expectation, now=datetime.now(UTC))
     assert verdict["verified"] is True
 
 
@@ -239,8 +237,8 @@ def changed(member: str, change: Callable[[bytes], bytes]) -> Callable[[dict[str
     return apply
 
 
-def flipped(octets: bytes) -> bytes:
-    return octets[:-1] + bytes([octets[-1] ^ 1])
+def flipped(data: bytes) -> bytes:
+    return data[:-1] + bytes([data[-1] ^ 1])
 
 
 @pytest.mark.parametrize(
@@ -282,7 +280,7 @@ def test_a_commitment_that_nobody_can_open_is_not_signed(exchange: Exchange) -> 
         CredentialOffer.from_json(json.loads(offer.read_text())["offer"]),
         flipped(base64url_decode(message["commitment"])),
         filed["keyId"],
-        lambda octets: ed25519.sign(seed, octets),
+        lambda data: ed25519.sign(seed, data),
     )
     assert "no commitment" in exchange.run.refused(*exchange.signing(copy_text("forged", forged.json)))[0]
 

@@ -30,12 +30,12 @@ class Recorder:
             def do_GET(self) -> None:
                 outer.asked.append((self.path, self.headers["Authorization"]))
                 answer = {"items": [], "nextCursor": None, "error": {"code": "AUTH_FAILED", "message": "no"}}
-                octets = json.dumps(answer).encode()
+                data = json.dumps(answer).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(octets)))
+                self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
-                self.wfile.write(octets)
+                self.wfile.write(data)
 
             do_POST = do_GET
 
@@ -269,15 +269,15 @@ def test_a_logout_forgets(identity: Commands, recorder: Callable[..., Recorder],
         b'{"use": "a", "profiles": {"a": {"url": "http://a", "credential": "password", "secret": "s"}}}',
     ],
 )
-def test_a_file_that_is_none(identity: Commands, kept: Path, octets: bytes) -> None:
+def test_a_file_that_is_none(identity: Commands, kept: Path, data: bytes) -> None:
     kept.parent.mkdir(parents=True)
-    kept.write_bytes(octets)
+    kept.write_bytes(data)
     kept.chmod(0o600)
     for words in (["use"], ["did", "list"], ["logout"]):
         what, where, _ = identity.refused(*words)
         assert "the file of profiles cannot be read" in what
         assert str(kept) in where
-    assert kept.read_bytes() == octets
+    assert kept.read_bytes() == data
     # Who says where the service is needs no profile.
     identity.refused("did", "resolve", "did:ids:x", "--url", "http://127.0.0.1:1")
 

@@ -55,8 +55,8 @@ def proof():
 )
 def test_every_form_of_a_file(proof, form):
     prover = TransparentProver()
-    octets = json.dumps(form(as_json(proved(prover)))).encode()
-    body = verify_octets(octets, prover=prover, find_key=key_of_option(KEY), expectation=NOTHING, now=NOW)
+    data = json.dumps(form(as_json(proved(prover)))).encode()
+    body = verify_octets(data, prover=prover, find_key=key_of_option(KEY), expectation=NOTHING, now=NOW)
     assert body["verified"] is True
     assert body["predicates"][0] == {"attributeName": "score", "type": "gte", "value": 100}
     assert "audience" in body["unchecked"]
@@ -77,18 +77,18 @@ def test_every_form_of_a_file(proof, form):
         b'{"proof":"x","publicSignals":[1]}',
     ],
 )
-def test_what_is_no_proof(octets):
+def test_what_is_no_proof(data):
     with pytest.raises(ProofInvalid):
-        verify_octets(octets, prover=TransparentProver(), find_key=key_of_option(KEY), expectation=NOTHING, now=NOW)
+        verify_octets(data, prover=TransparentProver(), find_key=key_of_option(KEY), expectation=NOTHING, now=NOW)
 
 
 def test_members_that_are_there_are_checked():
     prover = TransparentProver()
     whole = as_json(proved(prover))
     for change in ({"publicSignals": []}, {"predicateType": "gte"}, {"proofId": "proof-2"}, {"predicateType": ""}):
-        octets = json.dumps({**whole, **change}).encode()
+        data = json.dumps({**whole, **change}).encode()
         with pytest.raises(ProofInvalid):
-            verify_octets(octets, prover=prover, find_key=key_of_option(KEY), expectation=NOTHING, now=NOW)
+            verify_octets(data, prover=prover, find_key=key_of_option(KEY), expectation=NOTHING, now=NOW)
 
 
 def run(proof, *arguments, key=KEY, signature_only=True):

@@ -21,8 +21,8 @@ PROVER = BbsProver(CURVE, seeded())
 
 def verified(text: str, *, prover: Any = PROVER, now: Any = NOW, key: bytes = Issuer().public, **expected: Any) -> Any:
     question = Expectation(**({"audience": AUDIENCE, "nonce": NONCE, "requires": ALL} | expected))
-    octets = json.dumps({"proof": text}).encode()
-    return verify_octets(octets, prover=prover, find_key=lambda _: key, expectation=question, now=now)
+    data = json.dumps({"proof": text}).encode()
+    return verify_octets(data, prover=prover, find_key=lambda _: key, expectation=question, now=now)
 
 
 @pytest.fixture(scope="module")

@@ -110,8 +110,8 @@ def test_a_prompt_shows_nothing_of_the_secret() -> None:
             shown += os.read(ours, 1024)
         os.write(ours, b"idk_typed\n")
         try:
-            while octets := os.read(ours, 1024):
-                shown += octets
+            while data := os.read(ours, 1024):
+                shown += data
         except OSError:
             pass  # Linux ends a terminal without a process with EIO.
         assert child.wait(timeout=60) == 0

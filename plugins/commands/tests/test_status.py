@@ -128,7 +128,7 @@ def test_a_change_is_the_next_edition_and_no_change_is_none(
     assert identity.refused(*fetch(identity, mirror, 77_000))[0].startswith("error: the credential is revoked")
     # Who still has the manifest of before finds its shards.
     place = here / "lists" / "status-gaps" / LIST
-    assert all(path.read_bytes() == octets for path, octets in files.items() if path.parent.name == "shards")
+    assert all(path.read_bytes() == data for path, data in files.items() if path.parent.name == "shards")
     assert len(list((place / "shards").iterdir())) == 2
     assert identity.refused(*fetch(identity, mirror, 5, "--digest", first["digest"]))[0].endswith("the log has")
 
@@ -165,8 +165,8 @@ def test_the_next_epoch_is_made_before_it_begins(
     made = published("1000\n", "--epoch", "next", "--period", "hour")
     now = status_gaps.epoch_at(datetime.now(UTC), 3_600)
     assert made["epoch"] in (now, now + 1)
-    octets = (here / "lists" / "status-gaps" / LIST / str(made["epoch"])).read_bytes()
-    assert Manifest.from_octets(octets).epoch.period == 3_600
+    data = (here / "lists" / "status-gaps" / LIST / str(made["epoch"])).read_bytes()
+    assert Manifest.from_octets(data).epoch.period == 3_600
     words = fetch(identity, mirror, 5, "--period", "hour", "--epoch", str(made["epoch"]))
     assert identity.json(*words)["high"] == 1_000
     # The number is that of another day's list: a period that is not the list's is refused.

@@ -108,8 +108,8 @@ class HolderConsents:
         if asked.holder != holder:
             raise InvalidRequest("The request is to another holder.")
         approval = None if text == "null" else _approval(text, asked)
-        octets = orjson.dumps(approval)
-        sealed = sealing.seal(self.secret, octets, _ANSWER + asked.digest, random=self.random)
+        data = orjson.dumps(approval)
+        sealed = sealing.seal(self.secret, data, _ANSWER + asked.digest, random=self.random)
         if not await self.replies.keep(ConsentReply(asked.digest, sealed, asked.expires_at)):
             raise InvalidRequest("The request has been answered.")
 

@@ -227,10 +227,10 @@ def _all_objects(session: pkcs11.Session, wanted: ObjectClass, name: str) -> lis
     return [one for kind in _KINDS for one in _objects(session, wanted, name, kind)]
 
 
-def _point(kind: str, octets: bytes) -> bytes:
+def _point(kind: str, data: bytes) -> bytes:
     """Return the public bytes of a ``CKA_EC_POINT``: an OCTET STRING, which some tokens leave out."""
     head, length = _POINTS[kind]
-    raw = bytes(octets.removeprefix(head) if len(octets) == length + len(head) else octets)
+    raw = bytes(data.removeprefix(head) if len(data) == length + len(head) else data)
     if len(raw) != length:
         raise KeyDamaged("the public key is none of its type")
     if kind == multikey.ED25519:

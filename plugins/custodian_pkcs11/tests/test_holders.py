@@ -41,8 +41,8 @@ def on_token(settings: Pkcs11Settings, context: Any, custodian: Any) -> Iterator
 
 
 def point(custodian: Any, secret: str = "hana") -> bytes:
-    octets = asyncio.run(custodian.commit_holder(secret, "a", REQUEST))
-    return blind.check_commitment(ciphersuite(select()), octets, REQUEST).point_octets
+    data = asyncio.run(custodian.commit_holder(secret, "a", REQUEST))
+    return blind.check_commitment(ciphersuite(select()), data, REQUEST).point_octets
 
 
 def ours(session: pkcs11.Session) -> list[Any]:

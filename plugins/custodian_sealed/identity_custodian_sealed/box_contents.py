@@ -26,9 +26,9 @@ class DataKey:
         return self.key if self.generation == 1 else self.key + b"".join(self.roots)
 
     @classmethod
-    def of(cls, generation: int, octets: bytes) -> DataKey:
+    def of(cls, generation: int, data: bytes) -> DataKey:
         """Return the content of a decrypted box."""
-        keys = tuple(octets[at : at + sealing.KEY_BYTES] for at in range(0, len(octets), sealing.KEY_BYTES))
+        keys = tuple(data[at : at + sealing.KEY_BYTES] for at in range(0, len(data), sealing.KEY_BYTES))
         return cls(generation, keys[0], keys[1:] or keys)
 
 

@@ -82,8 +82,8 @@ class StoredSeal:
 
     def opened(self, master_key: bytes) -> DataKey:
         """Raises ``BoxInvalid``."""
-        octets = sealing.unseal(master_key, self.box, purpose(self.generation, roots_in(self.box)))
-        return DataKey.of(self.generation, octets)
+        data = sealing.unseal(master_key, self.box, purpose(self.generation, roots_in(self.box)))
+        return DataKey.of(self.generation, data)
 
     def put(self, transaction: Transaction, *, replaced: int) -> bool:
         """Store it instead of the seal of that generation, and return whether that was there."""

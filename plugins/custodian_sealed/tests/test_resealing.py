@@ -119,8 +119,8 @@ def test_a_thief_of_the_root_cannot_make_the_secrets_of_after(tmp_path: Path) ->
     """Beside a running process: secrets of before stay what they were, new ones follow from another key, after every further rotation."""
 
     async def committed(custodian: SealedCustodian, name: str) -> bytes:
-        octets = await custodian.commit_holder(name, "c", REQUEST)
-        return octets[:G1_OCTETS]
+        data = await custodian.commit_holder(name, "c", REQUEST)
+        return data[:G1_OCTETS]
 
     async def scenario() -> None:
         running, command = opened(tmp_path), opened(tmp_path)
@@ -243,10 +243,8 @@ def test_a_thief_of_the_old_key_reads_nothing_in_a_later_copy(tmp_path: Path, co
         await made(running, "since")
         shutil.copytree(folder, stolen)
         for path in stolen.iterdir():
-            octets = path.read_bytes()
-            assert [box for box in old_boxes if box[25:] in octets] == [], (
-                f"{path.name} still has what the old key opens"
-            )
+            data = path.read_bytes()
+            assert [box for box in old_boxes if box[25:] in data] == [], f"{path.name} still has what the old key opens"
         for name, key_type, did, purpose, public_key, box in rows(stolen):
             with pytest.raises(sealing.BoxInvalid):
                 sealing.unseal(old, bytes(box), Label(name, key_type, did, purpose).octets(public_key))

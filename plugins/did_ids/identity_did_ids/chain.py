@@ -170,14 +170,14 @@ class Chain:
             scid = multihash(body.octets(PLACEHOLDER))
             body = body.named(scid)
             did, document = Did(f"did:{self.method}:{scid}", self.method, scid), document.named(PLACEHOLDER, scid)
-        octets = body.octets(did.identifier if state is None else f"{state.version_id}-{state.entry_hash}")
+        data = body.octets(did.identifier if state is None else f"{state.version_id}-{state.entry_hash}")
         offered = evidence.possessions(change)
-        if len(octets) > MAX_ENTRY - _PROOF_ROOM - _POSSESSION_ROOM * len(offered):
-            raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})
+        if len(data) > MAX_ENTRY - _PROOF_ROOM - _POSSESSION_ROOM * len(offered):
+            raise InvalidDocument("The entry would be too large.", details={"bytes": len(data), "max": MAX_ENTRY})
         known = None if state is None else past.known_before(state, after)
         proofs = evidence.require_possession(str(did), known, document, offered)
         proven = _proven(after, document, proofs)
-        after = replace(after, did=did, document=document, entry_hash=multihash(octets), proven_keys=proven)
+        after = replace(after, did=did, document=document, entry_hash=multihash(data), proven_keys=proven)
         return DraftedEntry.of(body, after, signer, proofs)
 
     def _parameters(self, change: Change, said: LogKeys | None) -> dict[str, Any]:

@@ -50,10 +50,10 @@ class Entry:
         return f"{self.number}-{self.hash}"
 
 
-def parse(octets: bytes) -> Entry:
+def parse(data: bytes) -> Entry:
     """The entry that a line says, in whatever order and with whatever blanks it was written."""
     try:
-        value = strict_json.loads(octets)
+        value = strict_json.loads(data)
     except strict_json.JsonRefused as error:
         raise LogInvalid(f"The entry is {error.reason}.") from error
     return _read(value)
@@ -94,14 +94,14 @@ class EntryBody:
         )
 
 
-def parse_canonical(octets: bytes) -> Entry:
+def parse_canonical(data: bytes) -> Entry:
     """The entry that a line in canonical form says. Whatever could have two meanings, two members of one name or a number that
     does not fit, would be written differently from how it was read."""
     try:
-        value = orjson.loads(octets)
+        value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         raise LogInvalid("The entry is not JSON.") from error
-    if canonical(value) != octets:
+    if canonical(value) != data:
         raise LogInvalid("The entry is not in canonical form.")
     return _read(value)
 
@@ -132,10 +132,10 @@ def _read(value: Any) -> Entry:
 def check_first_hash(entry: Entry, scid: str) -> None:
     """The identifier is the hash of the first entry, with a placeholder wherever the identifier stands; the entry's own hash
     covers the same with the identifier put in, and without proof."""
-    octets = canonical(entry.body | {"versionId": scid})
-    if multihash(octets.replace(scid.encode(), PLACEHOLDER.encode())) != scid:
+    data = canonical(entry.body | {"versionId": scid})
+    if multihash(data.replace(scid.encode(), PLACEHOLDER.encode())) != scid:
         raise LogInvalid("The identifier does not follow from the first entry.")
-    if multihash(octets) != entry.hash:
+    if multihash(data) != entry.hash:
         raise LogInvalid("The hash of the entry does not fit its content.")
 
 
@@ -162,9 +162,9 @@ def read_possessions(proof: Mapping[str, Any]) -> dict[str, bytes]:
     return {key: multibase.base64url_decode(text) for key, text in said.items()}
 
 
-def signing_input(config: Mapping[str, Any], octets: bytes) -> bytes:
+def signing_input(config: Mapping[str, Any], data: bytes) -> bytes:
     """Return ``data_integrity.proof_input`` of a configuration that ``proof_config`` has made, and a document that is canonical already."""
-    return hashlib.sha256(canonical_plain(config)).digest() + hashlib.sha256(octets).digest()
+    return hashlib.sha256(canonical_plain(config)).digest() + hashlib.sha256(data).digest()
 
 
 def check_proof(

@@ -51,16 +51,16 @@ def found(did: Did, members: Mapping[str, JsonValue], at: datetime) -> DidState:
     is of another DID, or not of a form that DID Core allows.
     """
     _check(did, members)
-    octets = orjson.dumps(members)
+    data = orjson.dumps(members)
     return DidState(
         did=did,
         version_id=1,
         created_at=at,
         updated_at=at,
         operation=history.CREATE,
-        entry_hash=multihash(octets),
+        entry_hash=multihash(data),
         previous_hash=None,
-        document=DidDocument(str(did), (), (), written=octets),
+        document=DidDocument(str(did), (), (), written=data),
     )
 
 

@@ -19,8 +19,8 @@ X25519 = {"kty": "OKP", "crv": "X25519", "use": "enc", "x": "3p7bfXt9wbTTW2HC7OQ
 
 
 def of(key: object) -> str:
-    octets = key if isinstance(key, bytes) else json.dumps(key, separators=(",", ":")).encode()
-    return "did:jwk:" + base64.urlsafe_b64encode(octets).rstrip(b"=").decode()
+    data = key if isinstance(key, bytes) else json.dumps(key, separators=(",", ":")).encode()
+    return "did:jwk:" + base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 class TestDidJwk(ExpandingDidMethodConformance):

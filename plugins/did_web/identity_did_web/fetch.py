@@ -188,9 +188,9 @@ def _check_head(response: httpcore.Response) -> None:
         raise NothingThere("the document is compressed")
 
 
-def _document(did: Did, octets: bytes) -> dict[str, JsonValue]:
+def _document(did: Did, data: bytes) -> dict[str, JsonValue]:
     try:
-        value = strict_json.loads(octets)
+        value = strict_json.loads(data)
     except strict_json.JsonRefused as error:
         raise NothingThere(f"the document is {error.reason}") from error
     if type(value) is not dict or value.get("id") != str(did):

@@ -140,11 +140,11 @@ class DidWebvh:
         # Checked here like the controller's signature: an entry of this method has no place for it either.
         known = None if state is None else past.known_before(state, evolved)
         evidence.require_possession(document.did, known, document, evidence.possessions(change))
-        octets = body.octets(before)
-        if len(octets) > MAX_ENTRY - _PROOF_ROOM:
-            raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})
+        data = body.octets(before)
+        if len(data) > MAX_ENTRY - _PROOF_ROOM:
+            raise InvalidDocument("The entry would be too large.", details={"bytes": len(data), "max": MAX_ENTRY})
         named = fold.recovery_key_of(change, parameters)
-        after = replace(_fold(state, document, parameters, at, named), entry_hash=multihash(octets))
+        after = replace(_fold(state, document, parameters, at, named), entry_hash=multihash(data))
         version_id, config = f"{after.version_id}-{after.entry_hash}", _config(signer, body.version_time, named)
         signing_input = entries.signing_input(config, body.octets(version_id))
         return DraftedEntry(after.did, signing_input, body, version_id, config, after)

@@ -18,10 +18,10 @@ class FileInvalid(Exception):
     """The file is no TOML, or an entry is not of the form."""
 
 
-def parse_file(octets: bytes, *, modified_ns: int) -> list[ApiKey]:
+def parse_file(data: bytes, *, modified_ns: int) -> list[ApiKey]:
     """The keys of a file; ``modified_ns`` is the age of those that tell none. Raises ``FileInvalid``."""
     try:
-        document = tomllib.loads(octets.decode("utf-8"))
+        document = tomllib.loads(data.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise FileInvalid(f"not a TOML file in UTF-8: {_where(error)}") from None
     written = datetime.fromtimestamp(modified_ns // 1_000_000_000, UTC)

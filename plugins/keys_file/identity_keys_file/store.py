@@ -82,7 +82,7 @@ class FileKeys:
             status = os.fstat(file.fileno())
             self._seen = _Seen.of(status)
             require_own(self._path)
-            octets = file.read()
+            data = file.read()
         if stat.S_IMODE(status.st_mode) & 0o077:
             self._logger.warning("%s may be read by others than its owner; set its mode to 0600", self._path)
-        self._by_digest = {key.digest: key for key in parse_file(octets, modified_ns=status.st_mtime_ns)}
+        self._by_digest = {key.digest: key for key in parse_file(data, modified_ns=status.st_mtime_ns)}

@@ -122,9 +122,9 @@ def test_what_is_not_of_the_form_stops_the_start(tmp_path, text):
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
-def test_no_content_does_more_than_be_refused(octets):
+def test_no_content_does_more_than_be_refused(data):
     with suppress(FileInvalid):
-        parse_file(octets, modified_ns=0)
+        parse_file(data, modified_ns=0)
 
 
 def test_a_missing_file_has_no_keys_and_may_come_later(tmp_path):

@@ -44,48 +44,48 @@ class NoCheck(Good):
 class Loose(Good):
     """Reads entries in any form."""
 
-    def apply(self, state: DidState | None, octets: bytes) -> DidState:
+    def apply(self, state: DidState | None, data: bytes) -> DidState:
         try:
-            octets = jcs.canonicalize(json.loads(octets))
+            data = jcs.canonicalize(json.loads(data))
         except ValueError as error:
             raise LogInvalid from error
-        return super().apply(state, octets)
+        return super().apply(state, data)
 
 
 class Crashing(Good):
     """Lets the errors of its parser out."""
 
-    def apply(self, state: DidState | None, octets: bytes) -> DidState:
-        json.loads(octets)
-        return super().apply(state, octets)
+    def apply(self, state: DidState | None, data: bytes) -> DidState:
+        json.loads(data)
+        return super().apply(state, data)
 
 
 class Forgetful(Good):
     """Does not remember which challenges were used."""
 
-    def apply(self, state: DidState | None, octets: bytes) -> DidState:
-        return replace(super().apply(state, octets), spent_challenges=())
+    def apply(self, state: DidState | None, data: bytes) -> DidState:
+        return replace(super().apply(state, data), spent_challenges=())
 
 
 class Forgiving(Good):
     """Lets retired keys come back."""
 
-    def apply(self, state: DidState | None, octets: bytes) -> DidState:
-        return replace(super().apply(state, octets), retired_keys=())
+    def apply(self, state: DidState | None, data: bytes) -> DidState:
+        return replace(super().apply(state, data), retired_keys=())
 
 
 class Undying(Good):
     """Does not notice a deactivation."""
 
-    def apply(self, state: DidState | None, octets: bytes) -> DidState:
-        return replace(super().apply(state, octets), deactivated=False)
+    def apply(self, state: DidState | None, data: bytes) -> DidState:
+        return replace(super().apply(state, data), deactivated=False)
 
 
 class Endless(Good):
     """Never ends a grace period."""
 
-    def apply(self, state: DidState | None, octets: bytes) -> DidState:
-        after = super().apply(state, octets)
+    def apply(self, state: DidState | None, data: bytes) -> DidState:
+        after = super().apply(state, data)
         methods = tuple(replace(method, revoked=None) for method in after.document.methods)
         return replace(after, document=replace(after.document, methods=methods))
 

@@ -208,8 +208,8 @@ class SendsItAgain(Sound):
             self.unsent.append((did, entry))
             raise
         while self.unsent:
-            again, octets = self.unsent.pop()
-            self._store(again, octets, len(await self.entries(again)))
+            again, data = self.unsent.pop()
+            self._store(again, data, len(await self.entries(again)))
         return receipt
 
 

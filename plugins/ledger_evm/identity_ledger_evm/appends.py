@@ -127,13 +127,13 @@ def sendable(transaction: Transaction, *, most: int, most_octets: int) -> Sequen
     """Return what can go into one transaction, oldest first: one append a DID, none of a DID that has one under way."""
     busy = {row[0] for row in transaction.execute(_BUSY).fetchall()}
     chosen: list[Queued] = []
-    octets = 0
+    data = 0
     for number, did, expected, entry in transaction.execute(_QUEUE, {"limit": 4 * most}).fetchall():
         item = Item(did, expected, bytes(entry))
         if did in busy:
             continue
-        octets += 200 + len(item.entry) + 4 * len(did)
-        if chosen and (octets > most_octets or len(chosen) == most):
+        data += 200 + len(item.entry) + 4 * len(did)
+        if chosen and (data > most_octets or len(chosen) == most):
             break
         busy.add(did)
         chosen.append(Queued(number, item))

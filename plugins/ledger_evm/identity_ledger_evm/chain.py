@@ -23,7 +23,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of the contract. ``words`` are its 32-octet values: the indexed one first."""
+    """An event of the contract. ``words`` are its 32-byte values: the indexed one first."""
 
     name: str
     words: tuple[bytes, ...]

@@ -196,10 +196,8 @@ def test_every_request_is_answered_when_stdin_ends(scene: Scene, tmp_path: Path,
             {"jsonrpc": "2.0", "method": "notifications/initialized"},
             *({"jsonrpc": "2.0", "id": one, "method": "tools/call", "params": called} for one in range(2, 5)),
         ]
-    octets = b"".join(json.dumps(one).encode() + b"\n" for one in lines)
-    done = subprocess.run(
-        [command()], input=octets, env=os.environ | names, capture_output=True, timeout=60, check=True
-    )
+    data = b"".join(json.dumps(one).encode() + b"\n" for one in lines)
+    done = subprocess.run([command()], input=data, env=os.environ | names, capture_output=True, timeout=60, check=True)
     answers = [json.loads(one) for one in done.stdout.splitlines()]
     assert sorted(one["id"] for one in answers) == [1, 2, 3, 4]
     assert all("result" in one for one in answers)

@@ -107,9 +107,9 @@ class AuthorizationEndpoint:
         answer: Answer = self.pages.page("authorize.html", request, status=400 if refusal else 200, **shown)
         return answer
 
-    async def received(self, octets: bytes) -> ReceivedAuthorization:
+    async def received(self, data: bytes) -> ReceivedAuthorization:
         """Return the request of a query or form. Raises ``InvalidRequest``, after which there is no redirect."""
-        said = {name: value for name, value in form_members(octets).items() if name in PARAMETERS}
+        said = {name: value for name, value in form_members(data).items() if name in PARAMETERS}
         for name in ("client_id", "redirect_uri"):
             if name not in said:
                 raise InvalidRequest(f"{name} is missing.")

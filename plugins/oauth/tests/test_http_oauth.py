@@ -61,9 +61,9 @@ def form(text: str, **other: str | None) -> list[tuple[str, str]]:
 
 
 def post(target: Target, fields: list[tuple[str, str]] | bytes, **headers: str) -> Answer:
-    octets = fields if isinstance(fields, bytes) else urlencode(fields).encode()
+    data = fields if isinstance(fields, bytes) else urlencode(fields).encode()
     sent = {"Content-Type": FORM} | {name.replace("_", "-"): value for name, value in headers.items()}
-    return target.wire.call("POST", "/oauth/token", octets, sent)
+    return target.wire.call("POST", "/oauth/token", data, sent)
 
 
 def refusal(answer: Answer) -> tuple[int, str]:
@@ -277,8 +277,8 @@ def test_a_parameter_that_comes_twice(target: Target, aki: Holder, name: str) ->
     [b"", b"\xff=\xfe", b"grant_type=%ff%fe", b"&".join(b"a%d=1" % number for number in range(40)), b"{}"],
     ids=["nothing", "octets", "no UTF-8", "many", "JSON"],
 )
-def test_bodies_that_are_no_form(target: Target, octets: bytes) -> None:
-    assert refusal(post(target, octets)) == REQUEST
+def test_bodies_that_are_no_form(target: Target, data: bytes) -> None:
+    assert refusal(post(target, data)) == REQUEST
 
 
 def test_media_types_sizes_and_methods(target: Target, aki: Holder) -> None:

@@ -14,8 +14,8 @@ KEY = SigningKey(bytes(range(32)))
 PUBLIC = bytes(KEY.verify_key)
 
 
-def encoded(octets: bytes) -> str:
-    return base64.urlsafe_b64encode(octets).rstrip(b"=").decode()
+def encoded(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def signed(header: Any, payload: bytes = b"{}", key: SigningKey = KEY) -> str:

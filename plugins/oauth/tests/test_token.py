@@ -29,8 +29,8 @@ CLAIMS: dict[str, Any] = {
 ACTING = CLAIMS | {"client_id": "key:olu", "act": {"sub": "key:olu"}}
 
 
-def encoded(octets: bytes) -> str:
-    return base64.urlsafe_b64encode(octets).rstrip(b"=").decode()
+def encoded(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def text(header: Any = HEADER, claims: Any = CLAIMS) -> str:

@@ -107,8 +107,8 @@ class Desk:
         return f"{text}.{encoded(await self.custodian.sign(self.keys.name, text.encode()))}"
 
 
-def encoded(octets: bytes) -> str:
-    return base64.urlsafe_b64encode(octets).rstrip(b"=").decode()
+def encoded(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def claims_of(text: str) -> dict[str, Any]:

@@ -142,8 +142,8 @@ def test_a_collector_gets_the_spans_by_otlp_over_http() -> None:
 
     class Collector(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            octets = self.rfile.read(int(self.headers["Content-Length"]))
-            got.append((self.path, self.headers["Content-Type"], octets))
+            data = self.rfile.read(int(self.headers["Content-Length"]))
+            got.append((self.path, self.headers["Content-Type"], data))
             self.send_response(200)
             self.end_headers()
 
@@ -157,9 +157,9 @@ def test_a_collector_gets_the_spans_by_otlp_over_http() -> None:
             span.answered("createDid", 201, "")
         traces.provider.shutdown()
         collector.shutdown()
-    ((path, kind, octets),) = got
+    ((path, kind, data),) = got
     assert (path, kind) == ("/v1/traces", "application/x-protobuf")
-    assert b"createDid" in octets
+    assert b"createDid" in data
 
 
 def test_without_the_setting_nothing_of_it_is_there(tmp_path: Path) -> None:

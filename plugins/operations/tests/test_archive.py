@@ -31,84 +31,84 @@ LOG = VerifierKey("log.example", PAIR.public)
 BOX = CHUNK + sealing.OVERHEAD
 
 
-def sealed(octets: bytes, key: OperatorKey = KEY) -> bytes:
+def sealed(data: bytes, key: OperatorKey = KEY) -> bytes:
     target = io.BytesIO()
     writer = SealedWriter(target, key, random=os.urandom)
-    for at in range(0, len(octets), 700_001):
-        writer.write(octets[at : at + 700_001])
+    for at in range(0, len(data), 700_001):
+        writer.write(data[at : at + 700_001])
     writer.end()
     return target.getvalue()
 
 
-def read_sealed(octets: bytes, size: int, key: OperatorKey = KEY) -> bytes:
-    reader = SealedReader(io.BytesIO(octets), key)
+def read_sealed(data: bytes, size: int, key: OperatorKey = KEY) -> bytes:
+    reader = SealedReader(io.BytesIO(data), key)
     found = reader.read(size)
     reader.require_end()
     return found
 
 
-def body_at(octets: bytes) -> int:
+def body_at(data: bytes) -> int:
     """Return where the boxes begin."""
-    return octets.index(b"\n", len(MAGIC)) + 1
+    return data.index(b"\n", len(MAGIC)) + 1
 
 
 @pytest.mark.parametrize("size", [1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 5])
 @pytest.mark.parametrize("key", [KEY, PHRASE], ids=["file", "passphrase"])
 def test_what_was_sealed_comes_out(size: int, key: OperatorKey) -> None:
-    octets = os.urandom(size)
-    assert read_sealed(sealed(octets, key), size, key) == octets
+    data = os.urandom(size)
+    assert read_sealed(sealed(data, key), size, key) == data
 
 
 def test_nothing_of_it_can_be_read_without_the_key() -> None:
-    octets = sealed(b"attack at dawn" * 100)
-    assert b"attack" not in octets
-    assert KEY.secret not in octets
+    data = sealed(b"attack at dawn" * 100)
+    assert b"attack" not in data
+    assert KEY.secret not in data
     for wrong in (OTHER, PHRASE):
         with pytest.raises(BackupInvalid, match="key"):
-            SealedReader(io.BytesIO(octets), wrong)
+            SealedReader(io.BytesIO(data), wrong)
     with pytest.raises(BackupInvalid, match="under a passphrase"):
         SealedReader(io.BytesIO(sealed(b"x", PHRASE)), KEY)
 
 
 def test_every_flipped_bit_is_found() -> None:
-    octets = sealed(b"some octets")
-    for at in range(len(octets)):
-        broken = bytearray(octets)
+    data = sealed(b"some octets")
+    for at in range(len(data)):
+        broken = bytearray(data)
         broken[at] ^= 1
         with pytest.raises(BackupInvalid):
             read_sealed(bytes(broken), 11)
 
 
 def test_a_flipped_bit_far_in_is_found() -> None:
-    octets = sealed(bytes(3 * CHUNK + 9))
-    for at in (body_at(octets), body_at(octets) + BOX + 7, len(octets) - 1):
-        broken = bytearray(octets)
+    data = sealed(bytes(3 * CHUNK + 9))
+    for at in (body_at(data), body_at(data) + BOX + 7, len(data) - 1):
+        broken = bytearray(data)
         broken[at] ^= 0x80
         with pytest.raises(BackupInvalid, match="changed or cut off"):
             read_sealed(bytes(broken), 3 * CHUNK + 9)
 
 
-def swapped(octets: bytes) -> bytes:
-    start = body_at(octets)
-    first, second = octets[start : start + BOX], octets[start + BOX : start + 2 * BOX]
-    return octets[:start] + second + first + octets[start + 2 * BOX :]
+def swapped(data: bytes) -> bytes:
+    start = body_at(data)
+    first, second = data[start : start + BOX], data[start + BOX : start + 2 * BOX]
+    return data[:start] + second + first + data[start + 2 * BOX :]
 
 
-def without_one(octets: bytes) -> bytes:
-    start = body_at(octets)
-    return octets[:start] + octets[start + BOX :]
+def without_one(data: bytes) -> bytes:
+    start = body_at(data)
+    return data[:start] + data[start + BOX :]
 
 
 @pytest.mark.parametrize(
     "harm",
     [
-        lambda octets: octets[:-1],
-        lambda octets: octets[: body_at(octets) + 2 * BOX],
-        lambda octets: octets[: body_at(octets)],
-        lambda octets: octets[: len(MAGIC) + 5],
-        lambda octets: b"",
-        lambda octets: octets + b"\0",
-        lambda octets: octets + octets[body_at(octets) : body_at(octets) + BOX],
+        lambda data: data[:-1],
+        lambda data: data[: body_at(data) + 2 * BOX],
+        lambda data: data[: body_at(data)],
+        lambda data: data[: len(MAGIC) + 5],
+        lambda data: b"",
+        lambda data: data + b"\0",
+        lambda data: data + data[body_at(data) : body_at(data) + BOX],
         swapped,
         without_one,
     ],
@@ -170,10 +170,10 @@ def test_a_head_cannot_make_its_reader_work_without_end(costs: dict[str, Any]) -
 
 
 def test_costs_are_authenticated() -> None:
-    octets = sealed(b"x", PHRASE)
-    assert b'"operations":1' in octets
+    data = sealed(b"x", PHRASE)
+    assert b'"operations":1' in data
     with pytest.raises(BackupInvalid):
-        read_sealed(octets.replace(b'"operations":1', b'"operations":2'), 1, PHRASE)
+        read_sealed(data.replace(b'"operations":1', b'"operations":2'), 1, PHRASE)
 
 
 @pytest.mark.parametrize(("secret", "is_passphrase"), [(b"", True), (b"", False), (bytes(31), False)])
@@ -215,8 +215,8 @@ def archived(content: Path) -> bytes:
 
 def crafted(head: dict[str, Any], files: bytes = b"") -> io.BytesIO:
     """Make an archive with the operator's key, and no code of the service but the seal."""
-    octets = json.dumps(head).encode()
-    return io.BytesIO(sealed(len(octets).to_bytes(8, "big") + octets + files))
+    data = json.dumps(head).encode()
+    return io.BytesIO(sealed(len(data).to_bytes(8, "big") + data + files))
 
 
 def test_files_come_out_as_they_were(content: Path, tmp_path: Path) -> None:

@@ -136,9 +136,9 @@ def test_a_passphrase_seals_as_well(remote: Commands, server: LocalServer, ident
 
 
 def flipped(backup: Path) -> None:
-    octets = bytearray(backup.read_bytes())
-    octets[len(octets) // 2] ^= 4
-    backup.write_bytes(octets)
+    data = bytearray(backup.read_bytes())
+    data[len(data) // 2] ^= 4
+    backup.write_bytes(data)
 
 
 HARM: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -353,12 +353,12 @@ def checkpoint(remote: Commands, path: Path) -> Path:
 
 
 @contextmanager
-def served(octets: bytes, status: int = 200) -> Iterator[str]:
+def served(data: bytes, status: int = 200) -> Iterator[str]:
     class One(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(status)
             self.end_headers()
-            self.wfile.write(octets)
+            self.wfile.write(data)
 
         def log_message(self, *_: object) -> None:
             return

@@ -145,8 +145,8 @@ def test_secrets_of_holders_that_are_not_kept_are_told(tmp_path: Path) -> None:
     for _ in range(2):
         (folder := tmp_path / str(len(points))).mkdir()
         custodian: Any = build(SealedSettings(), replace(context, data_dir=folder))
-        octets = asyncio.run(custodian.commit_holder("s", f"urn:c:{len(points)}", REQUEST))
-        points.append(octets[:48])
+        data = asyncio.run(custodian.commit_holder("s", f"urn:c:{len(points)}", REQUEST))
+        points.append(data[:48])
         asyncio.run(custodian.close())
     own = tmp_path / "0"
     settings = holding(own, {"binding": Binding(b"h", points[0], 1, "s")})
@@ -174,11 +174,11 @@ def test_secrets_of_holders_that_are_not_kept_are_told(tmp_path: Path) -> None:
 
 def test_credentials_of_stolen_key_are_listed_by_issuer(tmp_path: Path) -> None:
     custodian: Any = build(SealedSettings(), BuildContext(SystemClock(), logging.getLogger("identity"), tmp_path, None))
-    octets = asyncio.run(custodian.commit_holder("s", "urn:c:0", REQUEST))
+    data = asyncio.run(custodian.commit_holder("s", "urn:c:0", REQUEST))
     custodian.reseal_now(compromised=True)
     renewed = asyncio.run(custodian.commit_holder("s@2", "urn:c:1", REQUEST))
     asyncio.run(custodian.close())
-    settings = holding(tmp_path, {"binding": Binding(b"h", octets[:48], 1, "s")})
+    settings = holding(tmp_path, {"binding": Binding(b"h", data[:48], 1, "s")})
     kept, stolen = doctor_credentials.holders(settings)
     assert (kept.state, stolen.state) == ("ok", "warn")
     assert stolen.says.startswith("1 credentials in force")

@@ -34,8 +34,8 @@ def removed(path: Path) -> None:
         path.unlink()
 
 
-def written(path: Path, octets: bytes) -> None:
-    path.write_bytes(octets)
+def written(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
     path.chmod(0o600)
 
 

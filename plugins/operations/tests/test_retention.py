@@ -112,8 +112,8 @@ def test_a_holder_takes_what_is_hers_and_nothing_of_anothers(store: Store) -> No
         assert found is not None
         assert (str(found.holder), found.issuer, found.status_index) == (ERASED_HOLDER, hers.issuer, hers.status_index)
         assert await store.credentials.list(CredentialFilter(holder=HANA), after=None, limit=9) == []
-        octets = repr([await stored(store).page(kind, str(ISSUER), after="", limit=99) for kind in OF_PROOFS])
-        assert HANA not in octets
+        data = repr([await stored(store).page(kind, str(ISSUER), after="", limit=99) for kind in OF_PROOFS])
+        assert HANA not in data
 
     run(scenario())
 

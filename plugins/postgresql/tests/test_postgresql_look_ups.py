@@ -88,9 +88,9 @@ async def cutting_proxy(port: int, drawing: random.Random) -> AsyncIterator[Prox
         async def pass_on(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
             nonlocal left
             with contextlib.suppress(OSError):
-                while left and (octets := await source.read(min(left, drawing.choice((500, 65_536))))):
-                    left -= len(octets)
-                    target.write(octets)
+                while left and (data := await source.read(min(left, drawing.choice((500, 65_536))))):
+                    left -= len(data)
+                    target.write(data)
                     await target.drain()
             for each in (writer, other):
                 each.close()

@@ -102,22 +102,22 @@ class VerifierVector:
     zt: int
 
     @classmethod
-    def decode(cls, generators: CommitmentGenerators, octets: bytes, *, points: int, responses: int) -> VerifierVector:
+    def decode(cls, generators: CommitmentGenerators, data: bytes, *, points: int, responses: int) -> VerifierVector:
         """Raises ``ProofInvalid`` unless the bytes are exactly these points and responses, each canonical."""
-        if len(octets) != octets_of_vector_proof(points, responses):
+        if len(data) != octets_of_vector_proof(points, responses):
             raise ProofInvalid(details={"reason": "a sub-proof has the wrong length"})
         end = G1_OCTETS * points
-        starts = range(end, len(octets), SCALAR_OCTETS)
-        scalars = [int.from_bytes(octets[start : start + SCALAR_OCTETS], "big") for start in starts]
+        starts = range(end, len(data), SCALAR_OCTETS)
+        scalars = [int.from_bytes(data[start : start + SCALAR_OCTETS], "big") for start in starts]
         if max(scalars) >= ORDER:
             raise ProofInvalid(details={"reason": "a scalar of a sub-proof is not below the group order"})
         decode = generators.curve.octets_to_g1
         try:
-            a, *coefficients = [decode(octets[start : start + G1_OCTETS]) for start in range(0, end, G1_OCTETS)]
+            a, *coefficients = [decode(data[start : start + G1_OCTETS]) for start in range(0, end, G1_OCTETS)]
         except InvalidPoint:
             raise ProofInvalid(details={"reason": "a point of a sub-proof is not valid"}) from None
         *sent, z, zt = scalars
-        return cls(generators, octets, a, tuple(coefficients), tuple(sent), z, zt)
+        return cls(generators, data, a, tuple(coefficients), tuple(sent), z, zt)
 
     def first(self, c: int, responses: Sequence[int]) -> tuple[bytes, bytes]:
         """A as received, and B = sum f_i G_i + z H - c A from all the responses. Equation (4.10)."""

@@ -55,7 +55,7 @@ class Envelope:
                 {
                     "bbsProof": base64url_encode(self.bbs_proof),
                     "context": presented.context.json,
-                    "disclosed": [[slot, base64url_encode(octets)] for slot, octets in self.disclosed.items()],
+                    "disclosed": [[slot, base64url_encode(data)] for slot, data in self.disclosed.items()],
                     "header": base64url_encode(presented.schema.header),
                     "predicateProofs": [base64url_encode(proof) for proof in self.predicate_proofs],
                     "predicates": [predicate.json for predicate in presented.predicates],
@@ -141,10 +141,10 @@ def _disclosed(schema: Schema, value: Any) -> dict[int, bytes]:
         raise ValueError("disclosed is a list")
     disclosed: dict[int, bytes] = {}
     previous = -1
-    for slot, octets in value:
+    for slot, data in value:
         # Only hashed slots, so that a number is never shown by itself.
         if type(slot) is not int or not previous < slot < len(schema.attributes):
             raise refusal("disclosed slots are hashed ones and strictly ascending")
-        disclosed[slot] = base64url_decode(octets)
+        disclosed[slot] = base64url_decode(data)
         previous = slot
     return disclosed

@@ -18,7 +18,7 @@ MAX_DIGITS: Final = 256
 
 
 def generator_message(role: bytes, index: int) -> bytes:
-    """Return the message that is hashed to the curve: the role and an 8-octet index."""
+    """Return the message that is hashed to the curve: the role and an 8-byte index."""
     return role + index.to_bytes(8, "big")
 
 

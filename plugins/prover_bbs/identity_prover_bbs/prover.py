@@ -108,9 +108,9 @@ class Proving:
             random_scalars,
         )
         arguments = self._arguments(relation, credential.messages, masks, dice)
-        commitments = [octets for argument in arguments for octets in argument.first()]
+        commitments = [data for argument in arguments for data in argument.first()]
         transcript = relation.first_challenge(context, init.points_octets, init.domain, commitments)
-        coefficients = [octets for argument in arguments for octets in argument.second(transcript.y)]
+        coefficients = [data for argument in arguments for data in argument.second(transcript.y)]
         challenge = calculate_challenge(init, relation.disclosed, transcript.presentation_header(coefficients))
         hidden_messages = [credential.messages[slot] for slot in relation.hidden]
         proof = core.proof_finalize(init, challenge, credential.signature.e, random_scalars, hidden_messages)
@@ -137,8 +137,8 @@ class Proving:
             key = octets_to_public_key(self._suite, statement.issuer.public_key)
             signature = octets_to_signature(self._suite, witness.signature)
             scalars = tuple(mixed_messages_to_scalars(messages))
-            octets = b"".join(map(scalar, scalars))
-            digest = sha256(frame(labels.CREDENTIAL, [key.octets, relation.header, witness.signature, octets]))
+            data = b"".join(map(scalar, scalars))
+            digest = sha256(frame(labels.CREDENTIAL, [key.octets, relation.header, witness.signature, data]))
             credential = _Credential(key, signature, scalars, digest.digest())
             self._check_signature(credential, relation.header)
         except (ValueRefused, InvalidBlsKey, BbsSignatureInvalid):

@@ -95,9 +95,9 @@ class RangeVerifier:
     """
 
     def __init__(
-        self, generators: Generators, layout: RangeLayout, octets: bytes, c: int, message_responses: Sequence[int]
+        self, generators: Generators, layout: RangeLayout, data: bytes, c: int, message_responses: Sequence[int]
     ) -> None:
-        self._vector = VerifierVector.decode(generators, octets, points=POINTS, responses=len(layout.sent))
+        self._vector = VerifierVector.decode(generators, data, points=POINTS, responses=len(layout.sent))
         self._digits = layout.digits
         self._responses = all_responses(layout, self._vector.responses, message_responses, c)
         self._c = c

@@ -58,9 +58,9 @@ class Relation:
             raise PredicateUnsupported(details={"reason": f"the intervals need more than {MAX_DIGITS} digits in all"})
         disclosed = dict(zip(shown, mixed_messages_to_scalars(list(shown.values())), strict=True))
         hidden = tuple(slot for slot in range(statement.schema.message_count) if slot not in disclosed)
-        octets = _statement_octets(statement, goals)
+        data = _statement_octets(statement, goals)
         header = statement.schema.header
-        return Relation(statement, header, goals, shown, disclosed, hidden, equal, ranges, sets, octets)
+        return Relation(statement, header, goals, shown, disclosed, hidden, equal, ranges, sets, data)
 
     @property
     def argument_octets(self) -> tuple[int, ...]:

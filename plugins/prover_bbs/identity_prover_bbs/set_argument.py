@@ -67,9 +67,9 @@ class SetVerifier:
     """
 
     def __init__(
-        self, generators: CommitmentGenerators, layout: SetLayout, octets: bytes, c: int, message_response: int
+        self, generators: CommitmentGenerators, layout: SetLayout, data: bytes, c: int, message_response: int
     ) -> None:
-        self._vector = VerifierVector.decode(generators, octets, points=layout.bits, responses=layout.bits)
+        self._vector = VerifierVector.decode(generators, data, points=layout.bits, responses=layout.bits)
         self._layout = layout
         self._message_response = message_response
         self._c = c

@@ -80,9 +80,9 @@ class Verifying:
                 raise refusal("the proof does not match")
         init = core.proof_verify_init(self._suite, key, proof, relation.header, relation.disclosed)
         arguments = self._arguments(relation, envelope.predicate_proofs, c, m_hats)
-        commitments = [octets for argument in arguments for octets in argument.first()]
+        commitments = [data for argument in arguments for data in argument.first()]
         transcript = relation.first_challenge(context, init.points_octets, init.domain, commitments)
-        coefficients = [octets for argument in arguments for octets in argument.second(transcript.y)]
+        coefficients = [data for argument in arguments for data in argument.second(transcript.y)]
         core.check_challenge(init, proof, relation.disclosed, transcript.presentation_header(coefficients))
         return key, proof
 

@@ -124,12 +124,12 @@ def test_every_weight_is_drawn_for_itself(honest):
     drawn = []
 
     def random(count):
-        drawn.append(octets := urandom(count))
-        return octets
+        drawn.append(data := urandom(count))
+        return data
 
     assert VERIFIER.accept_all([received(ASKED, honest)] * 3, random)
     assert len(set(drawn)) == len(drawn) == 3 * 2
-    assert {len(octets) for octets in drawn} == {16}
+    assert {len(data) for data in drawn} == {16}
 
 
 def test_another_key_in_one_batch(honest):

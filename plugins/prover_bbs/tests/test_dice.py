@@ -27,8 +27,8 @@ def stuck(count):
 
 def chunks(proof, size=16):
     envelope = Envelope.decode(proof.proof)
-    octets = envelope.bbs_proof + b"".join(envelope.predicate_proofs)
-    return {octets[start : start + size] for start in range(0, len(octets) - size, size)}
+    data = envelope.bbs_proof + b"".join(envelope.predicate_proofs)
+    return {data[start : start + size] for start in range(0, len(data) - size, size)}
 
 
 def prove(random, *, asked=ASKED, values=HANA, bound=None):

@@ -1,4 +1,4 @@
-"""Frozen octets: generators, transcript and whole proofs, the same on every backend.
+"""Frozen bytes: generators, transcript and whole proofs, the same on every backend.
 
 A change here is a change of the protocol, and needs another suite name.
 """

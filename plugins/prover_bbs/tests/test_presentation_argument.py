@@ -196,11 +196,11 @@ def test_the_simulator_needs_no_witness(name, monkeypatch):
     parts = []
     for part in range(len(made.parts)):
         a_bar = point()
-        octets = encode(a_bar) + encode(CURVE.g1_mul(a_bar, key)) + encode(point()) + scalars(3)
+        data = encode(a_bar) + encode(CURVE.g1_mul(a_bar, key)) + encode(point()) + scalars(3)
         for slot in made.owned(part):
             is_equal = slot in made.equal
-            octets += ((made.equal[slot] * c + 1) % ORDER).to_bytes(32, "big") if is_equal else scalars(1)
-        parts.append(octets + (c.to_bytes(32, "big") if part == 0 else b""))
+            data += ((made.equal[slot] * c + 1) % ORDER).to_bytes(32, "big") if is_equal else scalars(1)
+        parts.append(data + (c.to_bytes(32, "big") if part == 0 else b""))
     layout = made.layout
     argument = b"".join(encode(point()) for _ in range(4)) + scalars(len(layout.sent) + 2) if layout.octets else b""
     sets = tuple(b"".join(encode(point()) for _ in range(s.bits)) + scalars(s.bits + 2) for _, s in made.sets)
@@ -234,9 +234,9 @@ def test_responses_do_not_tell_witnesses_apart():
         seen = [0] * 16
         for _ in range(12):
             envelope = PresentationEnvelope.decode(made.prove(asked.statement, witness, asked.bound))
-            octets = envelope.credential_proofs[0][144:] + envelope.argument[192:]
-            for at in range(31, len(octets), 32):
-                seen[octets[at] % 16] += 1
+            data = envelope.credential_proofs[0][144:] + envelope.argument[192:]
+            for at in range(31, len(data), 32):
+                seen[data[at] % 16] += 1
         counts.append(seen)
     total = sum(map(sum, counts)) / 32
     assert sum((value - total) ** 2 / total for seen in counts for value in seen) < 70, (
@@ -251,8 +251,8 @@ def test_two_proofs_of_one_holder_have_nothing_in_common():
     )
 
     def pieces(envelope):
-        octets = b"".join((*envelope.credential_proofs, envelope.argument))
-        return {octets[at : at + 8] for at in range(len(octets) - 7)}
+        data = b"".join((*envelope.credential_proofs, envelope.argument))
+        return {data[at : at + 8] for at in range(len(data) - 7)}
 
     assert pieces(first).isdisjoint(pieces(second))
 

@@ -63,7 +63,7 @@ def test_sums_over_the_generators_are_those_of_the_definition():
     """Past the first shelf, with few and with many free scalars."""
     curve = select()
     made = presentation_generators(curve)
-    points = [curve.octets_to_g1(octets) for octets in hashed("pyblst", 80)]
+    points = [curve.octets_to_g1(data) for data in hashed("pyblst", 80)]
     h, own = points[2], points[3:]
     scalars = [pow(7, n + 1, 1 << 250) for n in range(80)]
     digits = [n % 4 for n in range(80)]

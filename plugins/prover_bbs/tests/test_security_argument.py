@@ -39,8 +39,8 @@ ASKED = statement(
 KEY = octets_to_public_key(SUITE, ISSUER.key.public_key)
 
 
-def scalar_of(octets, position):
-    return int.from_bytes(octets[position : position + 32], "big")
+def scalar_of(data, position):
+    return int.from_bytes(data[position : position + 32], "big")
 
 
 def solved(points):
@@ -190,20 +190,20 @@ def simulated(relation, y, c, source, secret):
     bbs = Proof(a_bar, b_bar, d, draw(), draw(), draw(), tuple(m_hats.values()), c, points)
 
     def vector(count, responses):
-        octets = b"".join(CURVE.g1_to_octets(CURVE.g1_mul(CURVE.g1_generator(), draw())) for _ in range(count))
-        octets += b"".join(draw().to_bytes(32, "big") for _ in range(responses + 2))
-        assert len(octets) == octets_of_vector_proof(count, responses)
-        return octets
+        data = b"".join(CURVE.g1_to_octets(CURVE.g1_mul(CURVE.g1_generator(), draw())) for _ in range(count))
+        data += b"".join(draw().to_bytes(32, "big") for _ in range(responses + 2))
+        assert len(data) == octets_of_vector_proof(count, responses)
+        return data
 
     layout = relation.ranges
     slots = [goal.slot for goal in layout.goals]
-    octets = vector(4, len(layout.sent))
-    arguments = [RangeVerifier(GENERATORS, layout, octets, c, [m_hats[slot] for slot in slots])]
-    proofs = [octets]
+    data = vector(4, len(layout.sent))
+    arguments = [RangeVerifier(GENERATORS, layout, data, c, [m_hats[slot] for slot in slots])]
+    proofs = [data]
     for members in relation.sets:
-        octets = vector(members.bits, members.bits)
-        arguments.append(SetVerifier(GENERATORS, members, octets, c, m_hats[members.slot]))
-        proofs.append(octets)
+        data = vector(members.bits, members.bits)
+        arguments.append(SetVerifier(GENERATORS, members, data, c, m_hats[members.slot]))
+        proofs.append(data)
     return bbs, [argument.first() for argument in arguments], [argument.second(y) for argument in arguments], proofs
 
 
@@ -223,10 +223,10 @@ def test_the_simulator_satisfies_every_equation():
     assert all(m_hats[slot] == (value * c + 1) % ORDER for slot, value in relation.equal.items())
 
     # The verification equations, written out once more from the page and not by the code that made them.
-    layout, octets = relation.ranges, proofs[0]
-    points = [CURVE.octets_to_g1(octets[48 * k : 48 * k + 48]) for k in range(4)]
-    sent = [scalar_of(octets, 192 + 32 * k) for k in range(len(layout.sent))]
-    z, zt = (scalar_of(octets, len(octets) - 64 + 32 * k) for k in range(2))
+    layout, data = relation.ranges, proofs[0]
+    points = [CURVE.octets_to_g1(data[48 * k : 48 * k + 48]) for k in range(4)]
+    sent = [scalar_of(data, 192 + 32 * k) for k in range(len(layout.sent))]
+    z, zt = (scalar_of(data, len(data) - 64 + 32 * k) for k in range(2))
     f = all_responses(layout, sent, [m_hats[goal.slot] for goal in layout.goals], c)
     b = CURVE.octets_to_g1(firsts[0][1])
     left = CURVE.g1_add(b, CURVE.g1_mul(points[0], c))
@@ -237,9 +237,9 @@ def test_the_simulator_satisfies_every_equation():
         CURVE.g1_msm(t, powers), GENERATORS.commit_coefficient(check_value(layout.digits, f, y, c), zt)
     )
 
-    (members,), octets = relation.sets, proofs[1]
-    f = [scalar_of(octets, 48 * members.bits + 32 * k) for k in range(members.bits)]
-    zt = scalar_of(octets, len(octets) - 32)
+    (members,), data = relation.sets, proofs[1]
+    f = [scalar_of(data, 48 * members.bits + 32 * k) for k in range(members.bits)]
+    zt = scalar_of(data, len(data) - 32)
     t = [CURVE.octets_to_g1(octet) for octet in seconds[1]]
     value = set_check_value(members.padded, f, m_hats[members.slot], y, c)
     assert CURVE.g1_equal(
@@ -270,8 +270,8 @@ def low_bytes(values, rounds):
     for _ in range(rounds):
         bbs, _, proofs = forked(source.random(), values)[5](source.randrange(ORDER), source.randrange(1, ORDER))
         scalars = [*bbs.m_hats, bbs.e_hat, bbs.r1_hat, bbs.r3_hat]
-        for octets, points in ((proofs[0], 4), (proofs[1], 3)):
-            scalars += [scalar_of(octets, start) for start in range(48 * points, len(octets), 32)]
+        for data, points in ((proofs[0], 4), (proofs[1], 3)):
+            scalars += [scalar_of(data, start) for start in range(48 * points, len(data), 32)]
         for scalar in scalars:
             counts[scalar % 16] += 1
     return counts
@@ -323,8 +323,8 @@ def test_the_polynomial_of_the_set_is_the_folded_one(size):
         prover.first()
         coefficients = prover.second(y)
         for c in (0, 1, source.randrange(ORDER)):
-            octets = prover.proof(c)
-            verifier = SetVerifier(GENERATORS, members, octets, c, (value * c + mask) % ORDER)
+            data = prover.proof(c)
+            verifier = SetVerifier(GENERATORS, members, data, c, (value * c + mask) % ORDER)
             assert verifier.second(y) == coefficients
 
 

@@ -20,8 +20,8 @@ def encode(value: Any) -> bytes:
     if isinstance(value, bytes):
         return _head(_OCTETS, len(value)) + value
     if isinstance(value, str):
-        octets = value.encode()
-        return _head(_TEXT, len(octets)) + octets
+        data = value.encode()
+        return _head(_TEXT, len(data)) + data
     if isinstance(value, dict):
         parts = [encode(key) + encode(value[key]) for key in sorted(value)]
         return _head(_MAP, len(parts)) + b"".join(parts)
@@ -29,10 +29,10 @@ def encode(value: Any) -> bytes:
     return _head(_ARRAY, len(parts)) + b"".join(parts)
 
 
-def decode(octets: bytes) -> Any:
+def decode(data: bytes) -> Any:
     """The value. Raises ``ValueError`` for anything else than ``encode`` writes."""
-    value, end = _read(octets, 0, _MOST_DEPTH)
-    if end != len(octets):
+    value, end = _read(data, 0, _MOST_DEPTH)
+    if end != len(data):
         raise ValueError("bytes after the value")
     return value
 
@@ -46,34 +46,34 @@ def _head(kind: int, number: int) -> bytes:
     raise ValueError("a number beyond 64 bits")
 
 
-def _read(octets: bytes, at: int, depth: int) -> tuple[Any, int]:
-    kind, number, at = _read_head(octets, at)
+def _read(data: bytes, at: int, depth: int) -> tuple[Any, int]:
+    kind, number, at = _read_head(data, at)
     if kind == _UNSIGNED:
         return number, at
     # Each part takes an byte at least, so no count makes more work than there are bytes.
-    if number > len(octets) - at:
+    if number > len(data) - at:
         raise ValueError("longer than the bytes")
     if kind == _OCTETS:
-        return octets[at : at + number], at + number
+        return data[at : at + number], at + number
     if kind == _TEXT:
-        return octets[at : at + number].decode(), at + number
+        return data[at : at + number].decode(), at + number
     if kind not in (_ARRAY, _MAP) or depth == 0:
         raise ValueError("a type that is not used here")
     if kind == _MAP:
-        return _read_map(octets, at, number)
+        return _read_map(data, at, number)
     values = []
     for _ in range(number):
-        value, at = _read(octets, at, depth - 1)
+        value, at = _read(data, at, depth - 1)
         values.append(value)
     return values, at
 
 
-def _read_map(octets: bytes, at: int, count: int) -> tuple[dict[int, int], int]:
+def _read_map(data: bytes, at: int, count: int) -> tuple[dict[int, int], int]:
     values: dict[int, int] = {}
     previous = -1
     for _ in range(count):
-        key, at = _read(octets, at, 0)
-        value, at = _read(octets, at, 0)
+        key, at = _read(data, at, 0)
+        value, at = _read(data, at, 0)
         if not isinstance(key, int) or not isinstance(value, int) or key <= previous:
             raise ValueError("a map is of integers, in ascending order")
         values[key] = value
@@ -81,16 +81,16 @@ def _read_map(octets: bytes, at: int, count: int) -> tuple[dict[int, int], int]:
     return values, at
 
 
-def _read_head(octets: bytes, at: int) -> tuple[int, int, int]:
-    if at >= len(octets):
+def _read_head(data: bytes, at: int) -> tuple[int, int, int]:
+    if at >= len(data):
         raise ValueError("cut off")
-    kind, info = octets[at] >> 5, octets[at] & 31
+    kind, info = data[at] >> 5, data[at] & 31
     if info < 24:
         return kind, info, at + 1
     if info > 27:
         raise ValueError("an indefinite or reserved length")
     end = at + 1 + (1 << info - 24)
-    number = int.from_bytes(octets[at + 1 : end])
-    if end > len(octets) or _head(kind, number) != octets[at:end]:
+    number = int.from_bytes(data[at + 1 : end])
+    if end > len(data) or _head(kind, number) != data[at:end]:
         raise ValueError("a number that is not in its shortest form")
     return kind, number, end

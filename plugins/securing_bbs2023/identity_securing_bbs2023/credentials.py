@@ -72,10 +72,10 @@ def head(document: Mapping[str, Any], proof: Mapping[str, Any]) -> SecuredHead:
 def check_size(value: Any) -> None:
     """Raises ``Malformed`` for what is no JSON, or more than ``MAX_OCTETS`` of it."""
     try:
-        octets = orjson.dumps(value)
+        data = orjson.dumps(value)
     except (orjson.JSONEncodeError, RecursionError):
         malformed("it is no JSON")
-    if len(octets) > MAX_OCTETS:
+    if len(data) > MAX_OCTETS:
         malformed(f"it has more than {MAX_OCTETS} bytes")
 
 

@@ -117,7 +117,7 @@ def _sha256(text: str) -> bytes | None:
             return base64.b64decode(text.removeprefix("sha256-"), validate=True)
         if text.startswith(("sha384-", "sha512-")):
             return None
-        octets = multibase.base64url_decode(text[1:]) if text.startswith("u") else multibase.base58btc_decode(text)
+        data = multibase.base64url_decode(text[1:]) if text.startswith("u") else multibase.base58btc_decode(text)
     except ValueError:
         return b""
-    return octets[2:] if octets.startswith(_SHA256) else None
+    return data[2:] if data.startswith(_SHA256) else None

@@ -84,8 +84,8 @@ def _decoded(text: Any, header: bytes, otherwise: str) -> list[Any]:
     if not isinstance(text, str) or not text.startswith("u"):
         malformed("the proof value is no base64url multibase")
     try:
-        octets = base64url_decode(text[1:])
-        value = cbor.decode(octets[len(header) :]) if octets.startswith(header) else None
+        data = base64url_decode(text[1:])
+        value = cbor.decode(data[len(header) :]) if data.startswith(header) else None
     except ValueError:
         malformed(otherwise)
     if not isinstance(value, list) or len(value) != 5:

@@ -251,11 +251,11 @@ def test_indexes_and_labels_of_a_proof_are_its_own(bbs: Bbs2023, derived: dict[s
         b"\x61\xff",  # no UTF-8
         b"\x01\x01",  # something after it
     ],
-    ids=lambda octets: octets[:6].hex(),
+    ids=lambda data: data[:6].hex(),
 )
-def test_cbor_of_another_form_is_refused(octets: bytes) -> None:
+def test_cbor_of_another_form_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
-        cbor.decode(octets)
+        cbor.decode(data)
 
 
 def test_cbor_is_read_as_it_is_written() -> None:

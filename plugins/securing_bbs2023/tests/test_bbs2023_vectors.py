@@ -1,4 +1,4 @@
-"""The W3C vectors, byte for octet: what is signed, what is disclosed, and the proof values.
+"""The W3C vectors, byte for byte: what is signed, what is disclosed, and the proof values.
 
 The random scalars of the derived proofs are not those of the seed that the vectors name; so the BBS proof within is taken from them, which
 verifies here, and everything around it is made.

@@ -45,8 +45,8 @@ class Pair:
         raw = self.key.public_key().public_bytes(Encoding.X962, PublicFormat.CompressedPoint)
         self.multikey = multikey.encode_public(multikey.P256, raw)
 
-    def sign(self, octets: bytes) -> bytes:
-        r, s = decode_dss_signature(self.key.sign(octets, ec.ECDSA(hashes.SHA256())))
+    def sign(self, data: bytes) -> bytes:
+        r, s = decode_dss_signature(self.key.sign(data, ec.ECDSA(hashes.SHA256())))
         return r.to_bytes(32) + s.to_bytes(32)
 
     def jws(self, header: Any, claims: Any) -> str:

@@ -32,22 +32,22 @@ class HttpWitness:
         self._deadline = deadline_seconds
 
     async def add_checkpoint(self, body: bytes) -> bytes:
-        status, media, octets = await self._answer("POST", "add-checkpoint", MAX_ANSWER, body)
+        status, media, data = await self._answer("POST", "add-checkpoint", MAX_ANSWER, body)
         if status == 200:
-            return octets
-        size = _SIZE.fullmatch(octets)
+            return data
+        size = _SIZE.fullmatch(data)
         if status == 409 and media == SIZE_MEDIA and size is not None:
             raise Stale(int(size[1]))
-        raise _unexpected(status, octets)
+        raise _unexpected(status, data)
 
     async def latest(self, origin: str) -> bytes | None:
         """The last checkpoint of the log that is called ``origin`` that it has cosigned, as it says; None where there is none. Raises
         ``WitnessFailed``."""
         named = hashlib.sha256(origin.encode()).hexdigest()
-        status, _, octets = await self._answer("GET", f"{named}/checkpoint", MAX_NOTE)
+        status, _, data = await self._answer("GET", f"{named}/checkpoint", MAX_NOTE)
         if status not in (200, 404):
-            raise _unexpected(status, octets)
-        return octets if status == 200 else None
+            raise _unexpected(status, data)
+        return data if status == 200 else None
 
     async def _answer(self, method: str, path: str, most: int, body: bytes | None = None) -> tuple[int, str, bytes]:
         """Status, media type and at most ``most`` bytes, within the deadline. Raises ``WitnessFailed``."""
@@ -66,15 +66,15 @@ class HttpWitness:
         async with self._http.stream(method, place, content=body, headers=headers) as answer:
             if answer.headers.get("content-encoding", "identity") != "identity":
                 raise WitnessFailed("its answer is packed")
-            octets = b""
+            data = b""
             async for part in answer.aiter_raw():
-                octets += part
-                if len(octets) > most:
+                data += part
+                if len(data) > most:
                     raise WitnessFailed(f"its answer has more than {most} bytes")
             media = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
-            return answer.status_code, media, octets
+            return answer.status_code, media, data
 
 
-def _unexpected(status: int, octets: bytes) -> WitnessFailed:
-    said = octets[:200].decode("ascii", "backslashreplace").split("\n")[0]
+def _unexpected(status: int, data: bytes) -> WitnessFailed:
+    said = data[:200].decode("ascii", "backslashreplace").split("\n")[0]
     return WitnessFailed(f"it answers {status} {said}".rstrip())

@@ -37,10 +37,10 @@ class Remembered:
     is_published: bool = False
 
     @classmethod
-    def parse(cls, octets: bytes) -> Remembered:
+    def parse(cls, data: bytes) -> Remembered:
         """Return the value of the bytes that ``encode`` returned. Raises ``Malformed``."""
         try:
-            read = msgspec.json.decode(octets, type=_File)
+            read = msgspec.json.decode(data, type=_File)
         except (ValueError, RecursionError) as error:
             raise Malformed("it is not what was remembered") from error
         remembered = cls(read.checkpoint.encode(), read.audit_lines, bytes.fromhex(read.audit_link), read.published)
@@ -76,10 +76,10 @@ class CheckpointFile:
         """Return what was saved last. Raises ``Malformed``, ``OSError``."""
         try:
             with open_regular(self.path) as file:
-                octets = file.read(MOST_BYTES + 1)
+                data = file.read(MOST_BYTES + 1)
         except FileNotFoundError:
             return None
-        return Remembered.parse(octets)
+        return Remembered.parse(data)
 
     def save(self, remembered: Remembered) -> None:
         """Store it durably, unless what is there is as late or later. Raises ``OSError``."""

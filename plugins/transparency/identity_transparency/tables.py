@@ -53,7 +53,7 @@ class CosignedCheckpointRow(StoreModel, table=True):
 
 
 class WitnessFileRow(StoreModel, table=True):
-    """The published did-witness.json of a DID: ``octets``. It approves the first ``versions`` of the log, whose lines have ``log_octets``
+    """The published did-witness.json of a DID: ``data``. It approves the first ``versions`` of the log, whose lines have ``log_octets``
     together."""
 
     __tablename__ = "witness_files"

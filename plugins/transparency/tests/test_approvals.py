@@ -85,9 +85,9 @@ class Site:
 
     async def shown(self) -> bytes:
         found = await self.published.published(self.log, self.of)
-        octets = await joined(found.pages)
-        assert found.octets == len(octets)
-        return octets
+        data = await joined(found.pages)
+        assert found.octets == len(data)
+        return data
 
 
 async def joined(pages: AsyncIterator[bytes]) -> bytes:

@@ -27,9 +27,9 @@ def honest(count: int) -> list[LogLeaf]:
     ]
 
 
-def signed(octets: list[bytes]) -> Checkpoint:
-    hashes = [hashlib.sha256(b"\x00" + leaf).digest() for leaf in octets]
-    return Checkpoint("log.example", len(octets), Frontier().appended(hashes).root)
+def signed(data: list[bytes]) -> Checkpoint:
+    hashes = [hashlib.sha256(b"\x00" + leaf).digest() for leaf in data]
+    return Checkpoint("log.example", len(data), Frontier().appended(hashes).root)
 
 
 def audited(
@@ -50,21 +50,21 @@ def findings(
     held: tuple[Checkpoint, ...] = (),
     served: Callable[[bytes], bytes] = lambda tile: tile,
 ) -> list[LogFault]:
-    octets = [leaf.encode() for leaf in leaves]
-    audit = Audit(checkpoint or signed(octets), held)
-    for start in range(0, len(octets), 256):
-        bundle = octets[start : start + 256]
+    data = [leaf.encode() for leaf in leaves]
+    audit = Audit(checkpoint or signed(data), held)
+    for start in range(0, len(data), 256):
+        bundle = data[start : start + 256]
         tile = b"".join(hashlib.sha256(b"\x00" + leaf).digest() for leaf in bundle)
         audit.feed(bundle, served(tile))
-    assert audit.size == len(octets)
+    assert audit.size == len(data)
     audit.close()
     return audit.findings
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 255, 256, 257, 600])
 def test_an_honest_log_has_no_finding(count: int) -> None:
-    octets = [leaf.encode() for leaf in honest(count)]
-    held = tuple(signed(octets[:size]) for size in {count, 1, 255, 256, 257} if 0 < size <= count)
+    data = [leaf.encode() for leaf in honest(count)]
+    held = tuple(signed(data[:size]) for size in {count, 1, 255, 256, 257} if 0 < size <= count)
     assert findings(honest(count), held=held) == []
 
 
@@ -95,20 +95,20 @@ def test_blocks_do_not_go_back() -> None:
 
 
 def test_what_is_no_leaf_is_told() -> None:
-    octets = [honest(1)[0].encode(), b"nonsense"]
-    audit = Audit(signed(octets), ())
-    audit.feed(octets, b"".join(hashlib.sha256(b"\x00" + leaf).digest() for leaf in octets))
+    data = [honest(1)[0].encode(), b"nonsense"]
+    audit = Audit(signed(data), ())
+    audit.feed(data, b"".join(hashlib.sha256(b"\x00" + leaf).digest() for leaf in data))
     audit.close()
     assert [(found.kind, found.where) for found in audit.findings] == [("form", "entry 2")]
 
 
 def test_a_log_that_is_too_short_or_too_long() -> None:
     leaves = honest(5)
-    octets = [leaf.encode() for leaf in leaves]
+    data = [leaf.encode() for leaf in leaves]
     root = ("root", "checkpoint of 6")
-    longer = Checkpoint("log.example", 6, signed(octets).root)
+    longer = Checkpoint("log.example", 6, signed(data).root)
     assert audited(leaves, checkpoint=longer) == [("missing-tail", "entry 6")]
-    assert audited(leaves, checkpoint=signed(octets[:4])) == [("root", "checkpoint of 4")]
+    assert audited(leaves, checkpoint=signed(data[:4])) == [("root", "checkpoint of 4")]
     assert audited(leaves, held=(longer,)) == [("missing-tail", "entry 6")]
     assert root not in audited(leaves, checkpoint=longer)
 
@@ -181,11 +181,11 @@ def test_a_tile_of_another_length_is_told_once() -> None:
 
 
 def test_tiles_of_higher_levels_are_compared_with_those_below() -> None:
-    octets = [leaf.encode() for leaf in honest(600)]
-    audit = Audit(signed(octets), ())
+    data = [leaf.encode() for leaf in honest(600)]
+    audit = Audit(signed(data), ())
     roots = b""
     for start in range(0, 600, 256):
-        bundle = octets[start : start + 256]
+        bundle = data[start : start + 256]
         tile = b"".join(hashlib.sha256(b"\x00" + leaf).digest() for leaf in bundle)
         audit.feed(bundle, tile)
         if len(bundle) == 256:
@@ -203,12 +203,12 @@ def test_tiles_of_higher_levels_are_compared_with_those_below() -> None:
 
 def test_a_tile_of_the_second_level_is_made_of_65536_entries() -> None:
     """Two levels are kept apart: of the same number, one has 256 hashes and the other has one."""
-    octets = [leaf.encode() for leaf in honest(65_536)]
-    audit = Audit(signed(octets), ())
+    data = [leaf.encode() for leaf in honest(65_536)]
+    audit = Audit(signed(data), ())
     roots = []
     for start in range(0, 65_536, 256):
-        hashes = [hashlib.sha256(b"\x00" + leaf).digest() for leaf in octets[start : start + 256]]
-        audit.feed(octets[start : start + 256], b"".join(hashes))
+        hashes = [hashlib.sha256(b"\x00" + leaf).digest() for leaf in data[start : start + 256]]
+        audit.feed(data[start : start + 256], b"".join(hashes))
         roots.append(complete_root(b"".join(hashes)))
     audit.compare_tile(Tile(1, 0), b"".join(roots))
     audit.compare_tile(Tile(2, 0, 1), complete_root(b"".join(roots)))

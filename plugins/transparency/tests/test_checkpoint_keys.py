@@ -65,9 +65,9 @@ def test_unknown_key_differs_from_retired_key() -> None:
     keys = keys_followed(KEYS[2], TWICE)
     with pytest.raises(SignedByAnother):
         keys.open(note(21, 3))
-    for octets in (note(21, 0), note(21, 3).replace(b"\xe2\x80\x94 ", b"\xe2\x80\x94 x"), note(21, 3, 1)):
+    for data in (note(21, 0), note(21, 3).replace(b"\xe2\x80\x94 ", b"\xe2\x80\x94 x"), note(21, 3, 1)):
         with pytest.raises(Refuted) as refusal:
-            keys.open(octets)
+            keys.open(data)
         assert refusal.type is Refuted
 
 

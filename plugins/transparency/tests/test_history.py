@@ -114,10 +114,10 @@ def logged_history() -> LoggedHistory:
 
 
 def test_it_is_read_as_it_was_written() -> None:
-    octets = logged_history().encode()
-    assert LoggedHistory.parse(octets) == logged_history()
-    assert octets.endswith(b"}\n")
-    body = json.loads(octets)
+    data = logged_history().encode()
+    assert LoggedHistory.parse(data) == logged_history()
+    assert data.endswith(b"}\n")
+    body = json.loads(data)
     assert body["format"] == "identity-ledger-history/v1"
     entry = body["entries"][1]
     assert (entry["sequence"], entry["versionId"], entry["blockNumber"]) == (3, 2, 2)

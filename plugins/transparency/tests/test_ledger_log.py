@@ -71,9 +71,9 @@ def test_the_tree_is_that_of_the_entries(logged: LoggedLedger) -> None:
         for count in (1, 2, 300, 250):
             await logged.append(count, f"did:{count}:")
             assert await logged.follower.now() == Frontier().appended(map(leaf_hash, await leaves_of(logged)))
-        octets = await GetLedgerCheckpoint(logged, lambda: None)(GetLedgerCheckpointQuery())
-        assert open_checkpoint(octets, logged.key.verifier).checkpoint.size == 553
-        assert await GetLedgerCheckpoint(logged, lambda: None)(GetLedgerCheckpointQuery()) is octets
+        data = await GetLedgerCheckpoint(logged, lambda: None)(GetLedgerCheckpointQuery())
+        assert open_checkpoint(data, logged.key.verifier).checkpoint.size == 553
+        assert await GetLedgerCheckpoint(logged, lambda: None)(GetLedgerCheckpointQuery()) is data
 
     run(scenario())
 

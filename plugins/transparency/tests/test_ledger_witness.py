@@ -158,10 +158,10 @@ def test_methods_are_those_of_the_specification(cosigner: Cosigner) -> None:
 
 def signed_by(*keys: LogKey, old: int, new: int) -> bytes:
     """A submission over the one history, which all these keys have signed."""
-    octets = submission(keys[0], LEAVES, old, new)
+    data = submission(keys[0], LEAVES, old, new)
     for key in keys[1:]:
-        octets += key.note(LEAVES[:new]).rpartition(b"\n\n")[2]
-    return octets
+        data += key.note(LEAVES[:new]).rpartition(b"\n\n")[2]
+    return data
 
 
 def test_replacing_key_comes_from_policy_only(tmp_path: Path) -> None:
@@ -171,20 +171,20 @@ def test_replacing_key_comes_from_policy_only(tmp_path: Path) -> None:
     cosigner, lock = open_cosigner(tmp_path / "w", "w.example", WatchedLogs([], policy), with_ml_dsa=False)
     app = WitnessApp(cosigner)
 
-    def status(octets: bytes) -> int:
-        return answered(app, "POST", "/add-checkpoint", octets)[0]
+    def status(data: bytes) -> int:
+        return answered(app, "POST", "/add-checkpoint", data)[0]
 
     assert status(signed_by(LOG, old=0, new=5)) == 200
     public = [multikey.encode_public(multikey.ED25519, one.verifier.public) for one in (LOG, thief)]
     text = succession_text(ORIGIN, *public, 5)
     lines = [key.verifier.line(key.pair.sign(text.encode())) for key in (LOG, thief)]
     succession = f"{text}\n{''.join(lines)}".encode()
-    for octets in (
+    for data in (
         signed_by(thief, old=5, new=9),
         b"old 5\n\n" + succession,
         signed_by(thief, old=5, new=9) + lines[0].encode(),
     ):
-        assert status(octets) in (400, 403)
+        assert status(data) in (400, 403)
     # Both sign for a while, and the witness has been told of one.
     assert status(signed_by(new, LOG, old=5, new=9)) == 200
     assert status(signed_by(new, old=9, new=12)) == 403
@@ -192,8 +192,8 @@ def test_replacing_key_comes_from_policy_only(tmp_path: Path) -> None:
     assert status(signed_by(new, old=9, new=12)) == 200
     assert status(signed_by(LOG, old=12, new=13)) == 200
     policy.write_text(f"log {new.verifier}\nquorum none\n")
-    for octets in (signed_by(LOG, old=13, new=20), signed_by(LOG, thief, old=13, new=20)):
-        assert status(octets) == 403
+    for data in (signed_by(LOG, old=13, new=20), signed_by(LOG, thief, old=13, new=20)):
+        assert status(data) == 403
     # What the witness cosigned stays what the log has to have grown from, whichever key signs.
     assert status(submission(new, FORK, 13, 20)) == 422
     assert status(signed_by(new, old=13, new=20)) == 200

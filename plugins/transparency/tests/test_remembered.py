@@ -58,12 +58,12 @@ def test_what_is_none_is_refused(change: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("octets", [b"", b"[]", b"null", b"[" * 60_000, b"{}", b"\xff", remembered().encode()[:-9]])
-def test_other_files_are_refused(octets: bytes) -> None:
+def test_other_files_are_refused(data: bytes) -> None:
     with pytest.raises(Malformed):
-        Remembered.parse(octets)
+        Remembered.parse(data)
 
 
 @given(st.binary(max_size=200))
-def test_any_octets_are_parsed_or_refused(octets: bytes) -> None:
+def test_any_octets_are_parsed_or_refused(data: bytes) -> None:
     with pytest.raises(Malformed):
-        Remembered.parse(octets)
+        Remembered.parse(data)

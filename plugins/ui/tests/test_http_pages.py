@@ -181,15 +181,15 @@ def test_files_are_compressed_for_who_takes_that_and_pages_never(target: Target)
     for path in ("/ui/verify", "/ui/home", "/ui/agents/new", "/ui/keys"):
         answer = target.wire.call("GET", path, None, takes | {"Cookie": cookie})
         assert "content-encoding" not in answer.headers
-        octets = len(answer.body)
+        data = len(answer.body)
         for file in set(re.findall(r'(?:src|href)="(/ui/static/[^"]+)"', answer.body.decode())):
             packed, plain = target.wire.call("GET", file, None, takes), target.wire.call("GET", file)
             assert packed.headers["content-encoding"] == "gzip"
             assert "content-encoding" not in plain.headers
             assert packed.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
             assert gzip.decompress(packed.body) == plain.body
-            octets += len(packed.body)
-        assert octets < 70_000, path
+            data += len(packed.body)
+        assert data < 70_000, path
 
 
 def test_root_is_page_for_browsers_and_nothing_for_programs(target: Target) -> None:

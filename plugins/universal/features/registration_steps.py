@@ -39,8 +39,8 @@ def signed(world: World, first: Draft, secret: str) -> Draft:
         raise RuntimeError(f"nothing to sign: {answer.content!r}")
     asked = answer.json()
     ((name, wanted),) = asked["didState"]["signingRequest"].items()
-    octets = sign(secret, base64.b64decode(wanted["serializedPayload"]))
-    response = {name: {"signature": base64.b64encode(octets).decode(), "kid": wanted["kid"], "alg": wanted["alg"]}}
+    data = sign(secret, base64.b64decode(wanted["serializedPayload"]))
+    response = {name: {"signature": base64.b64encode(data).decode(), "kid": wanted["kid"], "alg": wanted["alg"]}}
     body = {"did": first.body["did"], "options": OWN, "jobId": asked["jobId"], "secret": {"signingResponse": response}}
     return Draft(first.operation, first.path, body=body)
 

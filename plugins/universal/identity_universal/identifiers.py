@@ -99,8 +99,8 @@ def _selected(did: Did, url: DidUrl, found: Resolution) -> Dereferenced:
 
 def _with_multikeys(found: Resolution) -> Resolution:
     state = found.version.state
-    octets = orjson.dumps(keys.with_multikeys(orjson.loads(state.document.octets)))
-    return replace(found, version=replace(found.version, state=replace(state, document=DidDocument.load(octets))))
+    data = orjson.dumps(keys.with_multikeys(orjson.loads(state.document.octets)))
+    return replace(found, version=replace(found.version, state=replace(state, document=DidDocument.load(data))))
 
 
 @value_class

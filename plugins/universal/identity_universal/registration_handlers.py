@@ -69,23 +69,23 @@ class RegistrationHandlers:
         return to_sign(change, await self._run("getDidAuthChallenge", request, asked, urlencode(query)))
 
     async def _do(self, request: Request, operation_id: str, method: str, change: SignedChange) -> Any:
-        octets = encode(change.body)
+        data = encode(change.body)
         headers = {
             "authorization": f"{DID_AUTH} {change.signed}",
             "content-type": "application/json",
-            "content-length": str(len(octets)),
+            "content-length": str(len(data)),
         }
         asked = _inner(request, method, headers)
         asked.path = {"did": str(change.did)}
-        return await self._run(operation_id, request, asked, "", octets)
+        return await self._run(operation_id, request, asked, "", data)
 
     async def _run(
-        self, operation_id: str, request: Request, asked: Request, query: str, octets: bytes | None = None
+        self, operation_id: str, request: Request, asked: Request, query: str, data: bytes | None = None
     ) -> Any:
         """The body of what our own operation answers. Raises its refusals; its limits are those of ``request`` then."""
 
         async def receive() -> Message:
-            return {"type": "http.request", "body": octets or b"", "more_body": False}
+            return {"type": "http.request", "body": data or b"", "more_body": False}
 
         try:
             answer = await self.operations[operation_id](asked, {"query_string": query.encode("ascii")}, receive)

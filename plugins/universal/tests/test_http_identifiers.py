@@ -1,4 +1,4 @@
-"""``/1.0/identifiers`` by raw octets: what DID Resolution's binding says of every ``Accept``, and whatever else may stand in the path.
+"""``/1.0/identifiers`` by raw bytes: what DID Resolution's binding says of every ``Accept``, and whatever else may stand in the path.
 
 W3C DID Resolution §4, §5 and §10.1; RFC 9457.
 """
@@ -32,9 +32,9 @@ def hana(targets: Callable[[int], Target]) -> Holder:
 
 
 def get(target: Target, identifier: str | bytes, accept: str | None = None, method: str = "GET") -> Response:
-    octets = identifier if isinstance(identifier, bytes) else identifier.encode()
+    data = identifier if isinstance(identifier, bytes) else identifier.encode()
     headers = [] if accept is None else [b"Accept: " + accept.encode()]
-    return exchange(target.wire.address, request(method, PATH.encode() + octets, *headers), head=method == "HEAD")
+    return exchange(target.wire.address, request(method, PATH.encode() + data, *headers), head=method == "HEAD")
 
 
 def post(target: Target, identifier: str, body: bytes, *headers: bytes, media: bytes = b"application/json") -> Response:
@@ -399,8 +399,8 @@ def test_a_relative_reference_leads_to_no_other_host(target: Target, hana: Holde
     ],
     ids=lambda value: repr(value)[:40],
 )
-def test_octets_that_are_no_identifier(target: Target, octets: bytes, status: int) -> None:
-    response = get(target, octets)
+def test_octets_that_are_no_identifier(target: Target, data: bytes, status: int) -> None:
+    response = get(target, data)
     assert response.status == status
     body = json.loads(response.body)
     assert body["error"]["details"]["requestId"] == response.headers["x-request-id"]

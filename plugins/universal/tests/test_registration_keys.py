@@ -16,8 +16,8 @@ ED = bytes(SigningKey(bytes(32)).verify_key)
 NUMBERS = ec.derive_private_key(7, ec.SECP256R1()).public_key().public_numbers()
 
 
-def okp(crv: str, octets: bytes) -> dict[str, Any]:
-    return {"kty": "OKP", "crv": crv, "x": multibase.base64url_encode(octets)}
+def okp(crv: str, data: bytes) -> dict[str, Any]:
+    return {"kty": "OKP", "crv": crv, "x": multibase.base64url_encode(data)}
 
 
 def point() -> dict[str, Any]:

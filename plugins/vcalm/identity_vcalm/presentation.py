@@ -107,8 +107,8 @@ class PresentationChallengeKey:
 
     def end(self, text: str) -> datetime:
         """When a challenge that was made here ends. Raises ``ValueError`` for any other text."""
-        octets = multibase.base64url_decode(text.removeprefix(CHALLENGE_PREFIX))
-        said, mac = octets[:-_MAC_OCTETS], octets[-_MAC_OCTETS:]
+        data = multibase.base64url_decode(text.removeprefix(CHALLENGE_PREFIX))
+        said, mac = data[:-_MAC_OCTETS], data[-_MAC_OCTETS:]
         if len(said) != _TIME_OCTETS + _NONCE_OCTETS or not hmac.compare_digest(mac, self._mac(said)):
             raise ValueError("not a challenge of this service")
         return times.moment(int.from_bytes(said[:_TIME_OCTETS]))

@@ -1,4 +1,4 @@
-"""``/vcalm`` by raw octets: whatever a stranger sends is an outcome or a refusal of its form, and never one that verifies."""
+"""``/vcalm`` by raw bytes: whatever a stranger sends is an outcome or a refusal of its form, and never one that verifies."""
 
 from __future__ import annotations
 

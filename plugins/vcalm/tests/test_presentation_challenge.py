@@ -25,10 +25,10 @@ def test_it_ends_when_it_was_said_to() -> None:
 
 def test_no_other_text_is_one() -> None:
     text = KEY.make(bytes(16), NOW)
-    octets = base64url_decode(text.removeprefix(CHALLENGE_PREFIX))
+    data = base64url_decode(text.removeprefix(CHALLENGE_PREFIX))
     changed = [
-        CHALLENGE_PREFIX + base64url_encode(octets[:at] + bytes([octets[at] ^ 1]) + octets[at + 1 :])
-        for at in range(len(octets))
+        CHALLENGE_PREFIX + base64url_encode(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        for at in range(len(data))
     ]
     for other in (
         *changed,

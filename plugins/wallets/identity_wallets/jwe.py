@@ -51,5 +51,5 @@ def decrypt(secret: bytes, text: str) -> bytes:
     return found.plaintext
 
 
-def _text(octets: bytes) -> str:
-    return base64.urlsafe_b64encode(octets).rstrip(b"=").decode("ascii")
+def _text(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")

@@ -49,9 +49,9 @@ def listed(story: Story, issuer: Issuer, credential: str) -> int:
     assert head == {"typ": "statuslist+jwt", "alg": "ES256", "kid": method}
     assert (said["sub"], said["iss"], said["ttl"]) == (place["uri"], issuer.ivo.did, 300)
     assert said["iat"] <= time.time() + 1 < said["iat"] + 86_400 == said["exp"]
-    octets = zlib.decompress(decoded(said["status_list"]["lst"]))
-    assert (said["status_list"]["bits"], len(octets)) == (2, 131_072 // 4)
-    return octets[place["idx"] // 4] >> place["idx"] % 4 * 2 & 3
+    data = zlib.decompress(decoded(said["status_list"]["lst"]))
+    assert (said["status_list"]["bits"], len(data)) == (2, 131_072 // 4)
+    return data[place["idx"] // 4] >> place["idx"] % 4 * 2 & 3
 
 
 def set_status(issuer: Issuer, credential_id: str, purpose: str, value: bool) -> None:

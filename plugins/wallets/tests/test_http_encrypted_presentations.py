@@ -48,8 +48,8 @@ def public(jwk: dict[str, str]) -> ec.EllipticCurvePublicKey:
     return ec.EllipticCurvePublicNumbers(x, y, ec.SECP256R1()).public_key()
 
 
-def counted(octets: bytes) -> bytes:
-    return len(octets).to_bytes(4) + octets
+def counted(data: bytes) -> bytes:
+    return len(data).to_bytes(4) + data
 
 
 def encrypted(to: dict[str, str], said: Any, *, enc: str = "A256GCM", **head: Any) -> str:
@@ -117,9 +117,9 @@ Made = Callable[[Story, Asked], str]
 
 def changed(text: str, place: int) -> str:
     parts = text.split(".")
-    octets = bytearray(decoded(parts[place]))
-    octets[0] ^= 1
-    parts[place] = base64url(bytes(octets))
+    data = bytearray(decoded(parts[place]))
+    data[0] ^= 1
+    parts[place] = base64url(bytes(data))
     return ".".join(parts)
 
 

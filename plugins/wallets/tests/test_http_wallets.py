@@ -1,4 +1,4 @@
-"""A wallet by raw octets: it collects what it was offered, once and bound to its own key, and whatever else it tries is refused.
+"""A wallet by raw bytes: it collects what it was offered, once and bound to its own key, and whatever else it tries is refused.
 
 OpenID4VCI 1.0 §4 to §8 and §12, RFC 6749 §5.2, RFC 6750 §3.1, RFC 9901. The wallet follows them with ``cryptography`` alone.
 """

@@ -235,8 +235,8 @@ def test_what_is_kept_is_found_by_the_signed_text(advance: InAdvance) -> None:
 def test_an_agents_key_of_another_shape_is_none(advance: InAdvance, key: bytes) -> None:
     asked = advance.home.asked([ADULT])
     body = advance.home.body(asked, holderConsent=advance.given(asked) | {"agentKey": "HERE"})
-    octets = json.dumps(body).encode().replace(b'"HERE"', key)
-    assert code(advance.home.scene.ask(octets)) == (400, "INVALID_REQUEST")
+    data = json.dumps(body).encode().replace(b'"HERE"', key)
+    assert code(advance.home.scene.ask(data)) == (400, "INVALID_REQUEST")
     sent = b'{"proof":"x","agentKey":%s}' % key
     answer: Answer = advance.home.scene.target.wire.call("POST", f"{PREFIX}/zkp/proofs/verify", sent)
     assert code(answer) == (400, "INVALID_REQUEST")

@@ -26,11 +26,11 @@ def octets_of(body: Any) -> bytes:
     return json.dumps(body).encode()
 
 
-def put(octets: bytes, before: str, after: str) -> bytes:
-    """``octets`` with a text in them replaced, which must be there once."""
-    if octets.count(before.encode()) != 1:
-        raise ValueError(f"{before!r} is there {octets.count(before.encode())} times")
-    return octets.replace(before.encode(), after.encode())
+def put(data: bytes, before: str, after: str) -> bytes:
+    """``data`` with a text in them replaced, which must be there once."""
+    if data.count(before.encode()) != 1:
+        raise ValueError(f"{before!r} is there {data.count(before.encode())} times")
+    return data.replace(before.encode(), after.encode())
 
 
 def quickly(scene: Scene, body: Any) -> tuple[int, str | None]:
@@ -91,7 +91,7 @@ def test_another_type(scene: Scene, kind: str) -> None:
 
 def test_a_name_twice(scene: Scene) -> None:
     """At every depth, in plain text and escaped: which of the two was signed would be the parser's choice."""
-    octets = octets_of(scene.body())
+    data = octets_of(scene.body())
     holder, agent = (json.dumps(who.did) for who in (scene.holder, scene.agent))
     for before, after in (
         ('{"holderDid"', f'{{"holderDid": {holder}, "holderDid"'),
@@ -102,7 +102,7 @@ def test_a_name_twice(scene: Scene) -> None:
         (f'"target": {agent}', f'"t\\u0061rget": {agent}, "target": {agent}'),
         (f'"target": {agent}', f'"target": {agent}, "proofValue": "x"'),
     ):
-        assert quickly(scene, put(octets, before, after)) == INVALID_REQUEST
+        assert quickly(scene, put(data, before, after)) == INVALID_REQUEST
     assert scene.uses == 0
 
 
@@ -116,16 +116,16 @@ def test_a_name_twice(scene: Scene) -> None:
     ids=lambda value: value[:12],
 )  # fmt: skip
 def test_values_that_two_readers_take_for_two(scene: Scene, value: str) -> None:
-    octets = put(octets_of(scene.body()), '"value": 18', f'"value": {value}')
-    assert quickly(scene, octets) == INVALID_REQUEST
+    data = put(octets_of(scene.body()), '"value": 18', f'"value": {value}')
+    assert quickly(scene, data) == INVALID_REQUEST
     assert scene.uses == 0
 
 
 @pytest.mark.parametrize("value", ["18.0", "1.8e1", "180E-1"])
 def test_whole_number_is_an_integer(scene: Scene, value: str) -> None:
     """JSON Schema 2020-12, 4.2.3: a number with a zero fraction is an integer; Python floats, R and Lua write it so."""
-    octets = put(octets_of(scene.body()), '"value": 18', f'"value": {value}')
-    made = scene.ask(octets)
+    data = put(octets_of(scene.body()), '"value": 18', f'"value": {value}')
+    made = scene.ask(data)
     assert made.status == 201, made.body
     assert made.json["proof"]["publicSignals"][5] == "18"
     again = scene.ask(put(octets_of(scene.body()), '"value": 18', '"value": 18.5'))
@@ -134,12 +134,12 @@ def test_whole_number_is_an_integer(scene: Scene, value: str) -> None:
 
 def test_octets_that_are_no_json(scene: Scene) -> None:
     good = octets_of(scene.body())
-    for octets in (
+    for data in (
         b"", b"null", b"[]", b'""', b"{", good[:-1], good + b"x", b"\xef\xbb\xbf" + good, good + good, b"\x00" + good,
         good.decode().encode("utf-16"), good.replace(b"age", b"ag\xff"), good.replace(b"age", b"ag\xc0\xa5"),
         b"[" * 5000 + b"]" * 5000, b'{"a":' * 5000, b'{"a":' * 40 + b"1" + b"}" * 40,
     ):  # fmt: skip
-        assert quickly(scene, octets) == INVALID_REQUEST, octets[:40]
+        assert quickly(scene, data) == INVALID_REQUEST, data[:40]
     assert scene.uses == 0
 
 
@@ -267,8 +267,8 @@ def test_signed_by_anybody_else_or_over_anything_else(scene: Scene) -> None:
         "hashed": hashlib.sha256(canonical(unsigned)).digest(),
         "nothing": b"",
     }
-    for name, octets in over.items():
-        text = base58(scene.holder.key.sign(octets).signature)
+    for name, data in over.items():
+        text = base58(scene.holder.key.sign(data).signature)
         assert scene.ask(scene.body(ibct=unsigned | {"proofValue": text})).outcome == INVALID, name
     assert scene.uses == 0
 
@@ -300,17 +300,17 @@ WAITS = {
 
 @pytest.mark.parametrize("wait", WAITS, ids=repr)
 def test_how_long_to_wait(scene: Scene, wait: str) -> None:
-    octets = put(octets_of(scene.body(syncWaitMs=77)), '"syncWaitMs": 77', f'"syncWaitMs": {wait}')
+    data = put(octets_of(scene.body(syncWaitMs=77)), '"syncWaitMs": 77', f'"syncWaitMs": {wait}')
     began = time.monotonic()
-    assert scene.ask(octets).status == WAITS[wait]
+    assert scene.ask(data).status == WAITS[wait]
     # The longest wait is thirty seconds.
     assert time.monotonic() - began < 25
 
 
 @pytest.mark.parametrize("flag", ['"true"', "1", "0", "null", "[]"])
 def test_whether_to_anchor(scene: Scene, flag: str) -> None:
-    octets = put(octets_of(scene.body(anchor=True)), '"anchor": true', f'"anchor": {flag}')
-    assert scene.ask(octets).outcome == INVALID_REQUEST
+    data = put(octets_of(scene.body(anchor=True)), '"anchor": true', f'"anchor": {flag}')
+    assert scene.ask(data).outcome == INVALID_REQUEST
 
 
 def test_random_edits_of_a_good_request(scene: Scene) -> None:
@@ -318,9 +318,9 @@ def test_random_edits_of_a_good_request(scene: Scene) -> None:
     dice = random.Random(20260105)
     good = octets_of(scene.body())
     for _ in range(max(60, rounds(60))):
-        octets = bytearray(good)
-        octets[dice.randrange(len(octets))] = dice.randrange(256)
-        answer = scene.ask(bytes(octets))
+        data = bytearray(good)
+        data[dice.randrange(len(data))] = dice.randrange(256)
+        answer = scene.ask(bytes(data))
         assert answer.status in (201, 400, 403, 404, 409, 422), answer.body
         assert answer.status == 201 or answer.code
     headers = scene.by(scene.agent)

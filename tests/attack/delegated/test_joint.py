@@ -384,8 +384,8 @@ def glued(*proofs: Json) -> list[Json]:
             envelope[member][1] = other[member][1]
         made.append(envelope)
     mixed = copy.deepcopy(made[-1])
-    octets, theirs = (base64.urlsafe_b64decode(one["consent"]["value"] + "==") for one in (own, other))
-    both = octets[:48] + theirs[48:96] + octets[96:160] + theirs[160:192] + octets[192:]
+    data, theirs = (base64.urlsafe_b64decode(one["consent"]["value"] + "==") for one in (own, other))
+    both = data[:48] + theirs[48:96] + data[96:160] + theirs[160:192] + data[192:]
     mixed["consent"]["value"] = base64.urlsafe_b64encode(both).rstrip(b"=").decode()
     return [*made, mixed]
 

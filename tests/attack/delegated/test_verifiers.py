@@ -182,9 +182,9 @@ def test_parts_of_two_proofs_make_no_third(people: People) -> None:
 def test_octets_flipped_anywhere(scene: Scene) -> None:
     text = made(scene)["proof"]["proof"]
     dice = random.Random(20260105)
-    octets = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     for _ in range(rounds(60)):
-        flipped = bytearray(octets)
+        flipped = bytearray(data)
         flipped[dice.randrange(len(flipped))] ^= 1 << dice.randrange(8)
         assert verdict(scene, {"proof": base64url(bytes(flipped))})["verified"] is False
 

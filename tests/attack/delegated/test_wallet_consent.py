@@ -293,11 +293,11 @@ def test_two_wallets_make_no_holder(home: AtHome) -> None:
         b'{"notBefore":0,"cover":32,REST}',
         b'{"notBefore":0,"agent":"x",REST}',
     ],
-    ids=lambda octets: octets.decode(),
+    ids=lambda data: data.decode(),
 )
 def test_a_consent_of_another_shape_is_none(home: AtHome, consent: bytes) -> None:
     asked = home.asked([ADULT])
     rest = {name: value for name, value in home.agreed(asked).items() if name != "notBefore"}
-    octets = consent.replace(b"REST", json.dumps(rest)[1:-1].encode())
-    sent = json.dumps(home.body(asked, holderConsent="HERE")).encode().replace(b'"HERE"', octets)
+    data = consent.replace(b"REST", json.dumps(rest)[1:-1].encode())
+    sent = json.dumps(home.body(asked, holderConsent="HERE")).encode().replace(b'"HERE"', data)
     assert code(home.scene.ask(sent)) == (400, "INVALID_REQUEST")

@@ -63,7 +63,7 @@ def case(name, predicates, monkeypatch):
         "presentationHeader": headers[0].hex(),
         "proof": envelope.bbs_proof.hex(),
         "disclosedIndexes": list(envelope.disclosed),
-        "disclosedMessages": [octets.hex() for octets in envelope.disclosed.values()],
+        "disclosedMessages": [data.hex() for data in envelope.disclosed.values()],
     }
 
 
@@ -98,7 +98,7 @@ def lead(name):
         "header": scene(name).question.credentials[0].header.octets.hex(),
         "presentationHeader": vector["presentationHeader"],
         "proof": envelope.credential_proofs[0].hex(),
-        "disclosed": [[slot, octets.hex()] for part, slot, octets in envelope.disclosed if part == 0],
+        "disclosed": [[slot, data.hex()] for part, slot, data in envelope.disclosed if part == 0],
         "point": envelope.consent[:48].hex() if envelope.consent else None,
     }
 

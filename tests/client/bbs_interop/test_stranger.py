@@ -61,8 +61,8 @@ class Stranger:
         hexes = {method: key.hex() for method, key in keys.items()}
         for name, value in (("answer", answer), ("asked", asked), ("keys", hexes)):
             (folder / f"{name}.json").write_text(json.dumps(value))
-        for number, octets in enumerate(status):
-            (folder / f"status-{number}.json").write_bytes(octets)
+        for number, data in enumerate(status):
+            (folder / f"status-{number}.json").write_bytes(data)
         return str(folder)
 
     def verdicts(self, *folders: str) -> list[bool | str]:

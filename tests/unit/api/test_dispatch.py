@@ -105,8 +105,8 @@ def test_answers_of_every_kind() -> None:
             return kinds[request.path["did"]]
 
     app = build_toy(Kinds())
-    octets = ask(app, target="/api/v1/dids/octets")
-    assert (octets.headers["content-type"], octets.headers["etag"], octets.body) == (
+    data = ask(app, target="/api/v1/dids/octets")
+    assert (data.headers["content-type"], data.headers["etag"], data.body) == (
         "application/did+json",
         '"1"',
         b"{}",

@@ -307,9 +307,9 @@ def test_neither_the_key_nor_the_answer_is_in_the_files(tmp_path):
     run(tmp_path, scenario)
     for file in tmp_path.rglob("*"):
         if file.is_file():
-            octets = file.read_bytes()
-            assert PRIVATE_KEY.encode() not in octets, file
-            assert b"Idempotency-Key-of-alice" not in octets, file
+            data = file.read_bytes()
+            assert PRIVATE_KEY.encode() not in data, file
+            assert b"Idempotency-Key-of-alice" not in data, file
 
 
 class Tampered:

@@ -37,8 +37,8 @@ def query(declared: list[dict[str, object]] = DECLARED) -> Query:
         (b"cursor=a=b", {"cursor": "a=b"}),
     ],
 )
-def test_good_queries(octets: bytes, values: dict[str, object]) -> None:
-    assert query().parse(octets) == values
+def test_good_queries(data: bytes, values: dict[str, object]) -> None:
+    assert query().parse(data) == values
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_good_queries(octets: bytes, values: dict[str, object]) -> None:
         b"=1",
     ],
 )
-def test_bad_queries(octets: bytes) -> None:
+def test_bad_queries(data: bytes) -> None:
     with pytest.raises(InvalidRequest):
-        query().parse(octets)
+        query().parse(data)
 
 
 def test_a_required_parameter() -> None:
@@ -93,16 +93,16 @@ def test_a_required_parameter() -> None:
 
 
 def test_values_are_never_quoted() -> None:
-    for octets in (b"versionId=SECRET", b"cursor=SECRET-SECRET-SECRET-SECRET", b"order=SECRET"):
+    for data in (b"versionId=SECRET", b"cursor=SECRET-SECRET-SECRET-SECRET", b"order=SECRET"):
         with pytest.raises(InvalidRequest) as refused:
-            query().parse(octets)
+            query().parse(data)
         assert "SECRET" not in f"{refused.value}{refused.value.details}"
 
 
 @given(st.binary())
-def test_any_query_is_parsed_or_refused(octets: bytes) -> None:
+def test_any_query_is_parsed_or_refused(data: bytes) -> None:
     with contextlib.suppress(InvalidRequest):
-        query().parse(octets)
+        query().parse(data)
 
 
 @given(st.integers())

@@ -19,8 +19,8 @@ def read(messages: list[dict[str, Any]], *, declared: str | None = None, cap: in
     return asyncio.run(read_body(Request(headers=headers), receive, cap))
 
 
-def part(octets: bytes, more: bool = True) -> dict[str, Any]:
-    return {"type": "http.request", "body": octets, "more_body": more}
+def part(data: bytes, more: bool = True) -> dict[str, Any]:
+    return {"type": "http.request", "body": data, "more_body": more}
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,15 @@ from tests.unit.cli.test_remedies import require_known
 
 
 @pytest.mark.parametrize("octets", [b"", b"\n", b" \r\n\n"])
-def test_an_empty_log_is_no_reason_to_distrust_a_did(identity: Commands, here: Path, octets: bytes) -> None:
+def test_an_empty_log_is_no_reason_to_distrust_a_did(identity: Commands, here: Path, data: bytes) -> None:
     """A pipe whose first command has failed gives one."""
-    (here / "log").write_bytes(octets)
+    (here / "log").write_bytes(data)
     what, where, remedy = identity.refused("did", "log", "verify", "log")
     assert "it is empty" in what
     assert where == "  at: log"
     assert "did log get" in remedy
     assert "trust" not in what + remedy
-    piped = identity.refused("did", "log", "verify", "-", input=octets)
+    piped = identity.refused("did", "log", "verify", "-", input=data)
     assert "it is empty" in piped[0]
 
 

@@ -61,11 +61,11 @@ def on_a_terminal(*words: str) -> tuple[str, str]:
         texts = []
         for master in shown:
             os.set_blocking(master, False)
-            octets = b""
+            data = b""
             with contextlib.suppress(BlockingIOError):
                 while part := os.read(master, 65536):
-                    octets += part
-            texts.append(octets.decode())
+                    data += part
+            texts.append(data.decode())
             os.close(master)
     return texts[0], texts[1]
 

@@ -22,13 +22,13 @@ CREATED = "2026-01-02T03:04:05Z"
 
 
 def blob(layout: Path, descriptor: dict[str, Any]) -> bytes:
-    octets = (layout / "blobs" / descriptor["digest"].replace(":", "/")).read_bytes()
-    assert (len(octets), hashlib.sha256(octets).hexdigest()) == (descriptor["size"], descriptor["digest"][7:])
-    return octets
+    data = (layout / "blobs" / descriptor["digest"].replace(":", "/")).read_bytes()
+    assert (len(data), hashlib.sha256(data).hexdigest()) == (descriptor["size"], descriptor["digest"][7:])
+    return data
 
 
-def members(octets: bytes) -> list[tarfile.TarInfo]:
-    with tarfile.open(fileobj=io.BytesIO(octets)) as archive:
+def members(data: bytes) -> list[tarfile.TarInfo]:
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         return archive.getmembers()
 
 

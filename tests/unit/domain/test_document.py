@@ -86,9 +86,9 @@ def test_only_what_is_used_has_context() -> None:
     "document", [FULL, build(ED), build(X, BLS), DidDocument(DID, (), ())], ids=["full", "ed", "x+bls", "none"]
 )
 def test_a_document_is_parsed_and_loaded_as_it_was_written(document: DidDocument) -> None:
-    octets = document.octets
-    assert DidDocument.parse(orjson.loads(octets)) == document
-    assert DidDocument.load(octets) == document
+    data = document.octets
+    assert DidDocument.parse(orjson.loads(data)) == document
+    assert DidDocument.load(data) == document
 
 
 def test_a_document_of_before_lists_what_it_listed() -> None:

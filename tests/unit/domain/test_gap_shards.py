@@ -44,16 +44,16 @@ def unsigned(handles: Sequence[int]) -> tuple[tuple[int, ...], list[bytes]]:
 
 def test_the_octets_of_a_shard() -> None:
     ends, signatures = signed([5, 6])
-    octets = Shard(ends, tuple(signatures)).octets
-    assert octets == b"".join(
+    data = Shard(ends, tuple(signatures)).octets
+    assert data == b"".join(
         (
             b"IDENTITY-SERVICE-STATUS-SHARD-V2:\0\0\0\0",
             *(signatures[0], b"\0\0\0\5", signatures[1], b"\0\0\0\6", signatures[2], b"\xff\xff\xff\xff"),
         )
     )
-    assert Shard.from_octets(octets) == Shard(ends, tuple(signatures))
+    assert Shard.from_octets(data) == Shard(ends, tuple(signatures))
     # A frozen value: the list of an epoch must be the same bytes on every curve backend.
-    assert hashlib.sha256(octets).hexdigest() == "08dccb248c848a732676c04534e859adc9f7ce2f84dca4019ccfcbba94f5718f"
+    assert hashlib.sha256(data).hexdigest() == "08dccb248c848a732676c04534e859adc9f7ce2f84dca4019ccfcbba94f5718f"
 
 
 def test_the_octets_of_a_manifest() -> None:
@@ -94,7 +94,7 @@ def test_a_list_is_found_again_in_its_files(size: int) -> None:
     manifest, shards = gap_shards.publish(EPOCH, 1, ends, signatures)
     assert len(shards) == len(gap_shards.sizes(size + 1))
     manifest = Manifest.from_octets(manifest.octets)
-    read = [manifest.open(number, octets) for number, octets in enumerate(shards)]
+    read = [manifest.open(number, data) for number, data in enumerate(shards)]
     assert [signature for shard in read for signature in shard.signatures] == signatures
     assert (0, *(end for shard in read for end in shard.ends[1:])) == ends
     assert max(map(len, shards)) <= gap_shards.MAX_SHARD_OCTETS
@@ -121,21 +121,21 @@ def test_a_holder_finds_the_gap_that_comparing_finds(handles: set[int], handle: 
 
 
 def test_a_gap_is_checked_by_its_signature_and_by_the_handle() -> None:
-    manifest, (octets,) = gap_shards.publish(EPOCH, 1, *signed([100, 101, 5_000]))
+    manifest, (data,) = gap_shards.publish(EPOCH, 1, *signed([100, 101, 5_000]))
     for handle in (1, 99, 102, 4_999, 5_001, LAST_END - 1):
-        manifest.find(handle, 0, octets).check(PUBLIC, handle)
+        manifest.find(handle, 0, data).check(PUBLIC, handle)
     for handle in (100, 101, 5_000):
         with pytest.raises(HandleListed):
-            manifest.find(handle, 0, octets).check(PUBLIC, handle)
-    gap = manifest.find(1_000, 0, octets)
+            manifest.find(handle, 0, data).check(PUBLIC, handle)
+    gap = manifest.find(1_000, 0, data)
     for handle in (99, 102 - 2, 5_000, 6_000):
         with pytest.raises(StatusListRefused):
             gap.check(PUBLIC, handle)
 
 
 def test_a_gap_of_another_key_epoch_list_or_pair_is_refused() -> None:
-    manifest, (octets,) = gap_shards.publish(EPOCH, 1, *signed([100, 5_000]))
-    gap = manifest.find(1_000, 0, octets)
+    manifest, (data,) = gap_shards.publish(EPOCH, 1, *signed([100, 5_000]))
+    gap = manifest.find(1_000, 0, data)
     gap.check(PUBLIC, 1_000)
     other = keys.public_key(bytes(31) + b"\x08")
     with pytest.raises(StatusListRefused):
@@ -159,9 +159,9 @@ def test_a_gap_of_another_key_epoch_list_or_pair_is_refused() -> None:
 def test_a_server_cannot_make_a_credential_look_revoked() -> None:
     """The lower end is the handle in a file of the server's making: without a signature that is no revocation."""
     _, signatures = signed([100, 5_000])
-    manifest, (octets,) = gap_shards.publish(EPOCH, 1, (0, 100, 1_000, LAST_END), signatures)
+    manifest, (data,) = gap_shards.publish(EPOCH, 1, (0, 100, 1_000, LAST_END), signatures)
     with pytest.raises(StatusListRefused):
-        manifest.find(1_000, 0, octets).check(PUBLIC, 1_000)
+        manifest.find(1_000, 0, data).check(PUBLIC, 1_000)
 
 
 def shard_of_three() -> bytes:
@@ -170,27 +170,27 @@ def shard_of_three() -> bytes:
 
 @pytest.mark.parametrize("cut", [0, 1, 36, 37, 40, 117, 120, 121, 204, 288])
 def test_truncated_shard_is_refused(cut: int) -> None:
-    octets = shard_of_three()
+    data = shard_of_three()
     manifest, _ = gap_shards.publish(EPOCH, 1, *unsigned([10, 20]))
     with pytest.raises(StatusListRefused):
-        manifest.open(0, octets[:cut])
+        manifest.open(0, data[:cut])
     # Whole gaps from the beginning are a chain of their own; only the manifest knows that more must follow.
     if (cut - 37) % 84 or cut == 37:
         with pytest.raises(StatusListRefused):
-            Shard.from_octets(octets[:cut])
+            Shard.from_octets(data[:cut])
 
 
 def test_a_shard_whose_ends_do_not_ascend_is_refused() -> None:
-    octets = shard_of_three()
+    data = shard_of_three()
     for at, end in ((33, 10), (33, 11), (117, 0), (117, 20), (117, 21), (201, 10), (201, 9)):
         with pytest.raises(StatusListRefused):
-            Shard.from_octets(octets[:at] + end.to_bytes(4, "big") + octets[at + 4 :])
+            Shard.from_octets(data[:at] + end.to_bytes(4, "big") + data[at + 4 :])
 
 
 def test_shard_with_another_tag_or_with_too_many_gaps_is_refused() -> None:
-    octets = shard_of_three()
+    data = shard_of_three()
     ends, signatures = unsigned(range(1, SHARD_GAPS + 1))
-    for wrong in (b"x" + octets[1:], octets.replace(b"SHARD-V2", b"SHARD-V1"), Shard(ends, tuple(signatures)).octets):
+    for wrong in (b"x" + data[1:], data.replace(b"SHARD-V2", b"SHARD-V1"), Shard(ends, tuple(signatures)).octets):
         with pytest.raises(StatusListRefused):
             Shard.from_octets(wrong)
 
@@ -211,9 +211,9 @@ def test_manifest_with_gap_or_overlap_is_refused() -> None:
     for firsts in ((0, manifest.firsts[1] + 1, manifest.firsts[2]), (0, manifest.firsts[1], manifest.firsts[2] - 1)):
         wrong = replace(manifest, firsts=firsts)
         refused = 0
-        for number, octets in enumerate(shards):
+        for number, data in enumerate(shards):
             try:
-                wrong.open(number, octets)
+                wrong.open(number, data)
             except StatusListRefused:
                 refused += 1
         assert refused == 2
@@ -223,7 +223,7 @@ def test_a_manifest_with_shards_of_other_sizes_is_refused() -> None:
     """A server that puts one gap into a shard of its own would learn from a fetch whose credential it is."""
     ends, signatures = unsigned(range(5, 25, 2))
     alone = [Shard(tuple(ends[start : start + 2]), (signature,)).octets for start, signature in enumerate(signatures)]
-    digests = tuple(hashlib.sha256(octets).digest() for octets in alone)
+    digests = tuple(hashlib.sha256(data).digest() for data in alone)
     with pytest.raises(StatusListRefused):
         Manifest(EPOCH, 1, len(signatures), tuple(ends[:-1]), digests)
     # It says more gaps than there are, to be allowed more shards.
@@ -287,14 +287,14 @@ def test_a_manifest_with_another_member_is_refused(change: dict[str, object]) ->
 @pytest.mark.parametrize(
     "octets", [b"", b"[]", b"null", b"1", b'"x"', b"{", b"\xff", b"[" * 10_000, b" " * (1 << 18), b"[0," * 9_999]
 )
-def test_octets_that_are_no_manifest_are_refused(octets: bytes) -> None:
+def test_octets_that_are_no_manifest_are_refused(data: bytes) -> None:
     with pytest.raises(StatusListRefused):
-        Manifest.from_octets(octets)
+        Manifest.from_octets(data)
 
 
 def test_a_manifest_has_one_text() -> None:
-    octets = jcs.canonicalize(manifest_members())
-    for wrong in (octets + b"\n", octets.replace(b":1,", b": 1,", 1), octets.replace(b"{", b'{"bits":32,', 1)):
+    data = jcs.canonicalize(manifest_members())
+    for wrong in (data + b"\n", data.replace(b":1,", b": 1,", 1), data.replace(b"{", b'{"bits":32,', 1)):
         with pytest.raises(StatusListRefused):
             Manifest.from_octets(wrong)
 
@@ -302,20 +302,20 @@ def test_a_manifest_has_one_text() -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_bits_flipped_in_the_files_never_give_another_gap(data: st.DataObject) -> None:
-    manifest, (octets,) = FLIPPED
+    manifest, (raw,) = FLIPPED
     which, handle = data.draw(st.sampled_from(("manifest", "shard"))), 150
-    original = manifest.octets if which == "manifest" else octets
+    original = manifest.octets if which == "manifest" else raw
     bit = data.draw(st.integers(0, 8 * len(original) - 1))
     changed = bytearray(original)
     changed[bit // 8] ^= 1 << bit % 8
     try:
         read = Manifest.from_octets(bytes(changed) if which == "manifest" else manifest.octets)
-        found = read.find(handle, read.shard_of(handle), bytes(changed) if which == "shard" else octets)
+        found = read.find(handle, read.shard_of(handle), bytes(changed) if which == "shard" else raw)
     except StatusListRefused:
         return
     # What is left are members that a holder compares with what it expects: epoch, issuer, key, list and edition.
     assert which == "manifest"
-    assert (found.gap, found.signature) == (Gap(100, 200), manifest.find(handle, 0, octets).signature)
+    assert (found.gap, found.signature) == (Gap(100, 200), manifest.find(handle, 0, raw).signature)
     assert read != manifest
 
 

@@ -10,8 +10,8 @@ from identity_core.domain.callers import digest_of, is_minted, mint
 
 
 @given(st.binary(min_size=32, max_size=32))
-def test_a_minted_key_has_its_form(octets):
-    text = mint(octets)
+def test_a_minted_key_has_its_form(data):
+    text = mint(data)
     assert is_minted(text)
     assert len(text) == 58
     assert text.isascii()
@@ -23,8 +23,8 @@ def test_one_golden_key():
 
 
 @given(st.binary(min_size=32, max_size=32), st.integers(0, 57), st.sampled_from("aZ0-_ "))
-def test_one_changed_character_breaks_the_checksum(octets, position, character):
-    text = mint(octets)
+def test_one_changed_character_breaks_the_checksum(data, position, character):
+    text = mint(data)
     changed = text[:position] + character + text[position + 1 :]
     assert is_minted(changed) == (changed == text)
 

@@ -83,9 +83,9 @@ def test_a_header_says_nothing_about_its_holder_and_every_domain():
 
 
 def test_equal_schemas_share_the_header_that_was_made_once():
-    octets = SCHEMA.header
-    assert Schema(SCHEMA.id, SCHEMA.attributes).header is octets
-    assert Schema.from_header(octets) is Schema.from_header(bytes(bytearray(octets)))
+    data = SCHEMA.header
+    assert Schema(SCHEMA.id, SCHEMA.attributes).header is data
+    assert Schema.from_header(data) is Schema.from_header(bytes(bytearray(data)))
 
 
 def test_messages():

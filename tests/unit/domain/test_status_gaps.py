@@ -49,9 +49,9 @@ def test_the_header_is_the_tag_and_its_members_in_order() -> None:
     ],
 )
 def test_a_header_with_another_member_is_refused(change: dict[str, object]) -> None:
-    octets = HEADER_TAG + jcs.canonicalize({**EPOCH.members, **change})
+    data = HEADER_TAG + jcs.canonicalize({**EPOCH.members, **change})
     with pytest.raises(StatusListRefused):
-        StatusEpoch.from_header(octets)
+        StatusEpoch.from_header(data)
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ def test_a_header_with_another_member_is_refused(change: dict[str, object]) -> N
         HEADER_TAG + b"[" * 3_000,
     ],
 )
-def test_octets_that_no_epoch_is_written_as_are_refused(octets: bytes) -> None:
+def test_octets_that_no_epoch_is_written_as_are_refused(data: bytes) -> None:
     with pytest.raises(StatusListRefused):
-        StatusEpoch.from_header(octets)
+        StatusEpoch.from_header(data)
 
 
 def test_a_member_that_is_missing_is_refused() -> None:

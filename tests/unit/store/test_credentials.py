@@ -110,8 +110,8 @@ def test_places_are_random_and_each_is_taken_once(store: Store) -> None:
 
 def dice_of(*numbers: int) -> Any:
     """Dice that throw these numbers first."""
-    octets = b"".join(number.to_bytes(4, "big") for number in numbers)
-    return lambda count: (octets + bytes(count))[:count]
+    data = b"".join(number.to_bytes(4, "big") for number in numbers)
+    return lambda count: (data + bytes(count))[:count]
 
 
 def test_a_taken_place_is_passed_over(store: Store) -> None:

@@ -66,9 +66,9 @@ def test_each_version_is_equal_and_keyed_by_place(folder: Path) -> None:
 
 def test_document_of_every_version_is_encoded_as_it_is_stored(folder: Path) -> None:
     with closing(sqlite3.connect(folder / "identity.sqlite")) as database:
-        stored = [octets for (octets,) in database.execute("SELECT document FROM did_versions")]
+        stored = [data for (data,) in database.execute("SELECT document FROM did_versions")]
     assert len(stored) >= 1000
-    assert [replace(DidDocument.load(octets)).octets for octets in stored] == stored
+    assert [replace(DidDocument.load(data)).octets for data in stored] == stored
 
 
 def test_every_kind_of_record_is_read(folder: Path) -> None:

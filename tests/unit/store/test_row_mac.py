@@ -13,16 +13,16 @@ MAC = RowMac(b"s" * 32, b"test")
 
 
 def test_a_tag_holds_for_its_row_and_its_key_only() -> None:
-    octets = version_octets(ROW)
-    tag = MAC.tag(octets)
+    data = version_octets(ROW)
+    tag = MAC.tag(data)
     assert len(tag) == 32
-    assert MAC.holds(octets, tag)
-    assert MAC.holds(octets, memoryview(tag))
-    assert not MAC.holds(octets + b"x", tag)
+    assert MAC.holds(data, tag)
+    assert MAC.holds(data, memoryview(tag))
+    assert not MAC.holds(data + b"x", tag)
     for other in (RowMac(b"t" * 32, b"test"), RowMac(b"s" * 32, b"tesu")):
-        assert not other.holds(octets, tag)
+        assert not other.holds(data, tag)
     for wrong in (None, "text", 1, b"", tag[:-1], tag.hex()):
-        assert not MAC.holds(octets, wrong)
+        assert not MAC.holds(data, wrong)
 
 
 @pytest.mark.parametrize(

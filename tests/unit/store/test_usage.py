@@ -100,9 +100,9 @@ def test_no_limit_is_none(store: Store) -> None:
     async def scenario() -> None:
         for _ in range(20):
             assert await admitted(store, charge(records=None, most=None))
-        records, octets = await counted(store) or (0, 0)
+        records, data = await counted(store) or (0, 0)
         assert 20 <= records < 20 + COUNTED_AHEAD
-        assert octets == 10 * records
+        assert data == 10 * records
 
     run(scenario())
 
@@ -244,10 +244,10 @@ def test_large_request_is_not_paid_by_small_reservation(store: Store) -> None:
     async def scenario() -> None:
         assert await admitted(store, charge(octets=1, records=LARGE, most=LARGE))
         assert await admitted(store, charge(octets=LARGE // 2, records=LARGE, most=LARGE))
-        records, octets = await counted(store) or (0, 0)
-        assert octets >= LARGE // 2 + 1
+        records, data = await counted(store) or (0, 0)
+        assert data >= LARGE // 2 + 1
         assert not await admitted(store, charge(octets=LARGE // 2, records=LARGE, most=LARGE))
-        assert await counted(store) == (records, octets)
+        assert await counted(store) == (records, data)
 
     run(scenario())
 

@@ -115,10 +115,10 @@ def test_a_short_log_is_read_by_one_look(count: int) -> None:
 
 def test_a_log_of_many_octets_is_not_short() -> None:
     async def scenario() -> None:
-        for octets, is_short in ((OCTETS_AT_ONCE // 2 - 1, True), (OCTETS_AT_ONCE // 2, False)):
+        for data, is_short in ((OCTETS_AT_ONCE // 2 - 1, True), (OCTETS_AT_ONCE // 2, False)):
             ledger = GoodLedger()
             for version in range(2):
-                await ledger.append(str(DID), b"x" * octets, expected_version=version)
+                await ledger.append(str(DID), b"x" * data, expected_version=version)
             assert (await asking(ledger).at_once(DID) is not None) is is_short
 
     asyncio.run(scenario())

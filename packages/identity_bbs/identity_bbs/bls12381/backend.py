@@ -136,7 +136,7 @@ class Curve(Protocol):
     def g1s_to_octets(self, points: Sequence[G1], /) -> list[bytes]:
         """``g1_to_octets`` of each; several may share an inversion."""
 
-    def octets_to_g1(self, octets: bytes, /) -> G1:
+    def octets_to_g1(self, data: bytes, /) -> G1:
         """The point of a canonical encoding. Raises ``InvalidPoint``."""
 
     def g2_mul(self, a: G2, k: int, /) -> G2:
@@ -148,7 +148,7 @@ class Curve(Protocol):
     def g2_to_octets(self, a: G2, /) -> bytes:
         """96 bytes; the identity is encoded too."""
 
-    def octets_to_g2(self, octets: bytes, /) -> G2:
+    def octets_to_g2(self, data: bytes, /) -> G2:
         """The point of a canonical encoding. Raises ``InvalidPoint``."""
 
     def hash_to_g1(self, message: bytes, dst: bytes, /) -> G1:
@@ -191,13 +191,13 @@ class BaseCurve:
         """Encode each point in 48 bytes."""
         return [*map(self.g1_to_octets, points)]
 
-    def octets_to_g1(self: Any, octets: bytes, /) -> Any:
+    def octets_to_g1(self: Any, data: bytes, /) -> Any:
         """Decode a point of G1. Raises ``InvalidPoint``."""
-        return decoded(octets, G1_OCTETS, self._uncompress_g1, self.g1_to_octets, self.g1_is_identity)
+        return decoded(data, G1_OCTETS, self._uncompress_g1, self.g1_to_octets, self.g1_is_identity)
 
-    def octets_to_g2(self: Any, octets: bytes, /) -> Any:
+    def octets_to_g2(self: Any, data: bytes, /) -> Any:
         """Decode a point of G2. Raises ``InvalidPoint``."""
-        return decoded(octets, G2_OCTETS, self._uncompress_g2, self.g2_to_octets, self.g2_is_identity)
+        return decoded(data, G2_OCTETS, self._uncompress_g2, self.g2_to_octets, self.g2_is_identity)
 
 
 def checked_dst(dst: bytes) -> bytes:
@@ -214,20 +214,20 @@ def check_count(scalars: Sequence[int], points: int) -> None:
 
 
 def decoded(
-    octets: bytes,
+    data: bytes,
     length: int,
     uncompress: Callable[[bytes], P],
     compress: Callable[[P], bytes],
     is_identity: Callable[[P], bool],
 ) -> P:
-    """The point of ``octets``, if they are the canonical encoding of one and not of the identity; else raises ``InvalidPoint``.
+    """The point of ``data``, if they are the canonical encoding of one and not of the identity; else raises ``InvalidPoint``.
     ``uncompress`` raises ``ValueError`` for what is off the curve or outside the subgroup."""
-    if len(octets) != length:
+    if len(data) != length:
         raise InvalidPoint(f"a point has {length} bytes")
     try:
-        point = uncompress(bytes(octets))
+        point = uncompress(bytes(data))
     except ValueError as fault:
         raise InvalidPoint("the bytes encode no point of the subgroup") from fault
-    if is_identity(point) or compress(point) != octets:
+    if is_identity(point) or compress(point) != data:
         raise InvalidPoint("the bytes encode the identity, or are not canonical")
     return point

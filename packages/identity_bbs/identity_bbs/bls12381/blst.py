@@ -117,8 +117,8 @@ class BlstCurve(BaseCurve):
         places = range(0, len(out), G1_OCTETS)
         for number, place in enumerate(places):
             blst.blst_p1_affine_compress(out + place, affine + number)
-        octets = bytes(out)
-        return [octets[place : place + G1_OCTETS] for place in places]
+        data = bytes(out)
+        return [data[place : place + G1_OCTETS] for place in places]
 
     def g2_mul(self, a: Any, k: int, /) -> Any:
         """Return ``k`` times ``a``."""
@@ -162,18 +162,18 @@ class BlstCurve(BaseCurve):
         return bool(blst.blst_fp12_is_one(product))
 
     @staticmethod
-    def _uncompress_g1(octets: bytes) -> Any:
+    def _uncompress_g1(data: bytes) -> Any:
         affine = ffi.new(P1_AFFINE)
-        if blst.blst_p1_uncompress(affine, octets) or not blst.blst_p1_affine_in_g1(affine):
+        if blst.blst_p1_uncompress(affine, data) or not blst.blst_p1_affine_in_g1(affine):
             raise ValueError("no point of the subgroup")
         out = ffi.new(P1)
         blst.blst_p1_from_affine(out, affine)
         return out
 
     @staticmethod
-    def _uncompress_g2(octets: bytes) -> Any:
+    def _uncompress_g2(data: bytes) -> Any:
         affine = ffi.new(P2_AFFINE)
-        if blst.blst_p2_uncompress(affine, octets) or not blst.blst_p2_affine_in_g2(affine):
+        if blst.blst_p2_uncompress(affine, data) or not blst.blst_p2_affine_in_g2(affine):
             raise ValueError("no point of the subgroup")
         out = ffi.new(P2)
         blst.blst_p2_from_affine(out, affine)

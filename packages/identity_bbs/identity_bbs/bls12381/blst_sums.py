@@ -53,11 +53,11 @@ class SignedDigitSums:
         check_count(scalars, len(self._points))
         out, count = ffi.new(P1), len(scalars)
         if count:
-            octets, pointers = _octets([scalar % ORDER for scalar in scalars], SCALAR_OCTETS)
+            data, pointers = _octets([scalar % ORDER for scalar in scalars], SCALAR_OCTETS)
             scratch = _scratch(blst.blst_p1s_mult_wbits_scratch_sizeof(count))
             blst.blst_p1s_mult_wbits(out, self._table, _WINDOW, count, pointers, _SCALAR_BITS, scratch)
             # The bytes must outlive the call: ``pointers`` has their address alone.
-            del octets
+            del data
         return out
 
 
@@ -65,10 +65,10 @@ def sum_by_buckets(points: Sequence[Any], scalars: Sequence[int], bits: int) -> 
     """The sum of the products of scalars below 2^bits with points that are not the identity."""
     out = ffi.new(P1)
     affine = affine_points(points)
-    octets, pointers = _octets(scalars, -(-bits // 8))
+    data, pointers = _octets(scalars, -(-bits // 8))
     scratch = _scratch(blst.blst_p1s_mult_pippenger_scratch_sizeof(len(points)))
     blst.blst_p1s_mult_pippenger(out, ffi.new(POINTERS, [affine, ffi.NULL]), len(points), pointers, bits, scratch)
-    del octets
+    del data
     return out
 
 
@@ -82,8 +82,8 @@ def affine_points(points: Sequence[Any]) -> Any:
 
 def _octets(scalars: Sequence[int], size: int) -> tuple[Any, Any]:
     """The scalars behind one another, and what blst wants to find them by: the address of the first, and an end."""
-    octets = ffi.new(OCTETS, b"".join([scalar.to_bytes(size, "little") for scalar in scalars]))
-    return octets, ffi.new(SCALARS, [octets, ffi.NULL])
+    data = ffi.new(OCTETS, b"".join([scalar.to_bytes(size, "little") for scalar in scalars]))
+    return data, ffi.new(SCALARS, [data, ffi.NULL])
 
 
 def _scratch(octets: int) -> Any:

@@ -76,8 +76,8 @@ def _check_groups(curve: Curve) -> None:
     _demand(curve.g1_equal(curve.g1_add(identity, generator), generator), "identity of G1")
     _demand(curve.g1_is_identity(identity) and not curve.g1_is_identity(generator), "test for the identity of G1")
     _demand(not curve.g1_equal(generator, double), "equality in G1")
-    octets = [_DOUBLED_GENERATOR, _INFINITY, G1_GENERATOR]
-    _demand(curve.g1s_to_octets([double, identity, generator]) == octets, "encoding of several points")
+    data = [_DOUBLED_GENERATOR, _INFINITY, G1_GENERATOR]
+    _demand(curve.g1s_to_octets([double, identity, generator]) == data, "encoding of several points")
     _demand(not curve.g2_is_identity(curve.g2_generator()), "test for the identity of G2")
     _demand(curve.g2_to_octets(curve.g2_mul(curve.g2_generator(), _SECRET)) == _PUBLIC, "multiplication in G2")
     _demand(curve.g1_to_octets(curve.hash_to_g1(_HASH_MESSAGE, _HASH_DST)) == _HASHED, "hashing to G1")

@@ -1,4 +1,4 @@
-"""Keys of the type Bls12381G2Key2020 as raw octets: a secret scalar in 32, big-endian; a compressed point of G2 in 96.
+"""Keys of the type Bls12381G2Key2020 as raw bytes: a secret scalar in 32, big-endian; a compressed point of G2 in 96.
 
 Generation follows the BBS draft ("Key Generation Operations", suite BLS12-381-SHA-256). Multibase and multicodec
 prefixes are ``identity_codec.multikey``'s.

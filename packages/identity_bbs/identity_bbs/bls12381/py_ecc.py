@@ -101,12 +101,12 @@ class PyEccCurve(BaseCurve):
         return bool(final_exponentiate(product) == FQ12.one())
 
     @staticmethod
-    def _uncompress_g1(octets: bytes) -> Any:
-        return _of_prime_order(decompress_G1(G1Compressed(int.from_bytes(octets, "big"))))
+    def _uncompress_g1(data: bytes) -> Any:
+        return _of_prime_order(decompress_G1(G1Compressed(int.from_bytes(data, "big"))))
 
     @staticmethod
-    def _uncompress_g2(octets: bytes) -> Any:
-        halves = int.from_bytes(octets[:G1_OCTETS], "big"), int.from_bytes(octets[G1_OCTETS:], "big")
+    def _uncompress_g2(data: bytes) -> Any:
+        halves = int.from_bytes(data[:G1_OCTETS], "big"), int.from_bytes(data[G1_OCTETS:], "big")
         return _of_prime_order(decompress_G2(G2Compressed(halves)))
 
     def fixed_bases(self, points: Sequence[Any], /, *, window: int | None = None) -> FixedBases:

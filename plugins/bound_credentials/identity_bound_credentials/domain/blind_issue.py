@@ -117,10 +117,10 @@ class CommittedRequest:
         """Raises ``ExchangeRefused``."""
         commitment, nonce, signature, method = _texts(value, "commitment", "nonce", "signature", "verificationMethod")
         try:
-            octets = [base64url_decode(text) for text in (nonce, commitment, signature)]
+            data = [base64url_decode(text) for text in (nonce, commitment, signature)]
         except ValueError:
             raise ExchangeRefused("a member of the request is no base64url") from None
-        return cls(octets[0], octets[1], method, octets[2])
+        return cls(data[0], data[1], method, data[2])
 
 
 def credential_json(

@@ -96,9 +96,9 @@ class BoundHeader:
         return _octets(self)
 
     @classmethod
-    def from_octets(cls, octets: bytes) -> BoundHeader:
+    def from_octets(cls, data: bytes) -> BoundHeader:
         """Read, written anew and compared. Raises ``ValueRefused``."""
-        return _from_octets(octets)
+        return _from_octets(data)
 
     @property
     def message_count(self) -> int:
@@ -220,7 +220,7 @@ def controller(method: str) -> str:
 
 @lru_cache(maxsize=256)
 def _octets(header: BoundHeader) -> bytes:
-    octets = BOUND_HEADER_TAG + jcs.canonicalize(
+    data = BOUND_HEADER_TAG + jcs.canonicalize(
         {
             "attributes": attribute_members(header.schema, ATTRIBUTES_SLOT),
             "digest": base64url_encode(header.digest),
@@ -231,17 +231,17 @@ def _octets(header: BoundHeader) -> bytes:
             "status": None if header.status is None else header.status.json,
         }
     )
-    if len(octets) > MAX_HEADER_OCTETS:
+    if len(data) > MAX_HEADER_OCTETS:
         raise ValueRefused(f"the header is longer than {MAX_HEADER_OCTETS} bytes")
-    return octets
+    return data
 
 
 @lru_cache(maxsize=256)
-def _from_octets(octets: bytes) -> BoundHeader:
-    if len(octets) > MAX_HEADER_OCTETS or not octets.startswith(BOUND_HEADER_TAG):
+def _from_octets(data: bytes) -> BoundHeader:
+    if len(data) > MAX_HEADER_OCTETS or not data.startswith(BOUND_HEADER_TAG):
         raise ValueRefused("not the header of a credential of suite 2")
     try:
-        value: dict[str, Any] = strict_json.loads(octets[len(BOUND_HEADER_TAG) :])
+        value: dict[str, Any] = strict_json.loads(data[len(BOUND_HEADER_TAG) :])
         status = value["status"]
         header = BoundHeader(
             read_schema(value),
@@ -253,6 +253,6 @@ def _from_octets(octets: bytes) -> BoundHeader:
         canonical = header.octets
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ValueRefused("not the header of a credential of suite 2") from None
-    if canonical != octets:
+    if canonical != data:
         raise ValueRefused("the header is not in its canonical form")
     return header

@@ -41,14 +41,14 @@ _DIGEST_OCTETS: Final = 32
 
 @value_class
 class SignedGap:
-    """A gap, its 80-octet BBS signature, and the epoch under whose header it was made. Nothing here is checked: ``check`` does."""
+    """A gap, its 80-byte BBS signature, and the epoch under whose header it was made. Nothing here is checked: ``check`` does."""
 
     epoch: StatusEpoch
     gap: Gap
     signature: bytes
 
     def check(self, public_key: bytes, handle: int) -> None:
-        """The handle is not in the list, says the raw 96-octet key.
+        """The handle is not in the list, says the raw 96-byte key.
 
         Raises ``StatusListRefused`` where the key did not sign this gap for this epoch or the handle is outside of it,
         ``HandleListed`` where it is the lower end. The signature comes first: no server can make a credential look revoked.
@@ -82,18 +82,18 @@ class Shard:
         return b"".join((SHARD_TAG, first, *(part for gap in gaps for part in gap)))
 
     @classmethod
-    def from_octets(cls, octets: bytes) -> Shard:
-        """The gaps of a file. Raises ``StatusListRefused`` for anything that ``octets`` would not write."""
-        gaps, odd = divmod(len(octets) - _HEAD_OCTETS, _GAP_OCTETS)
-        if odd or not 1 <= gaps <= SHARD_GAPS or not octets.startswith(SHARD_TAG):
+    def from_octets(cls, data: bytes) -> Shard:
+        """The gaps of a file. Raises ``StatusListRefused`` for anything that ``data`` would not write."""
+        gaps, odd = divmod(len(data) - _HEAD_OCTETS, _GAP_OCTETS)
+        if odd or not 1 <= gaps <= SHARD_GAPS or not data.startswith(SHARD_TAG):
             raise StatusListRefused("not a shard of a status list")
-        starts = range(_HEAD_OCTETS, len(octets), _GAP_OCTETS)
+        starts = range(_HEAD_OCTETS, len(data), _GAP_OCTETS)
         ends = tuple(
-            int.from_bytes(octets[behind - _END_OCTETS : behind], "big")
-            for behind in range(_HEAD_OCTETS, len(octets) + 1, _GAP_OCTETS)
+            int.from_bytes(data[behind - _END_OCTETS : behind], "big")
+            for behind in range(_HEAD_OCTETS, len(data) + 1, _GAP_OCTETS)
         )
         status_gaps.check_ascending(ends)
-        return cls(ends, tuple(octets[start : start + _SIGNATURE_OCTETS] for start in starts))
+        return cls(ends, tuple(data[start : start + _SIGNATURE_OCTETS] for start in starts))
 
 
 @value_class
@@ -139,17 +139,17 @@ class Manifest:
         return hashlib.sha256(self.octets).digest()
 
     @classmethod
-    def from_octets(cls, octets: bytes) -> Manifest:
-        """The manifest of a file. Raises ``StatusListRefused`` for anything that ``octets`` would not write."""
-        if len(octets) > MAX_MANIFEST_OCTETS:
+    def from_octets(cls, data: bytes) -> Manifest:
+        """The manifest of a file. Raises ``StatusListRefused`` for anything that ``data`` would not write."""
+        if len(data) > MAX_MANIFEST_OCTETS:
             raise StatusListRefused("the manifest is too long")
         try:
-            read = cls._read(strict_json.loads(octets))
+            read = cls._read(strict_json.loads(data))
         except StatusListRefused:
             raise
         except (ValueError, KeyError, TypeError, OverflowError):
             raise StatusListRefused("not the manifest of a status list") from None
-        if read.octets != octets:
+        if read.octets != data:
             raise StatusListRefused("the manifest is not in its canonical form")
         return read
 
@@ -171,11 +171,11 @@ class Manifest:
         status_gaps.check_handle(handle)
         return bisect_right(self.firsts, handle) - 1
 
-    def open(self, number: int, octets: bytes) -> Shard:
+    def open(self, number: int, data: bytes) -> Shard:
         """The shard of this number. Raises ``StatusListRefused`` unless the bytes are the published ones and fit into the chain."""
-        if len(octets) > MAX_SHARD_OCTETS or hashlib.sha256(octets).digest() != self.digests[number]:
+        if len(data) > MAX_SHARD_OCTETS or hashlib.sha256(data).digest() != self.digests[number]:
             raise StatusListRefused("the shard is not the one that was published")
-        shard = Shard.from_octets(octets)
+        shard = Shard.from_octets(data)
         behind = (*self.firsts, LAST_END)[number + 1]
         if (shard.ends[0], shard.ends[-1], len(shard.signatures)) != (
             self.firsts[number],
@@ -185,12 +185,12 @@ class Manifest:
             raise StatusListRefused("the shard does not follow from the one before")
         return shard
 
-    def find(self, handle: int, number: int, octets: bytes) -> SignedGap:
+    def find(self, handle: int, number: int, data: bytes) -> SignedGap:
         """The gap that the handle lies in or is the lower end of, out of the shard of this number; still to be checked by its ``check``.
 
         Raises ``StatusListRefused``.
         """
-        return self.gap_in(self.open(number, octets), handle)
+        return self.gap_in(self.open(number, data), handle)
 
     def gap_in(self, shard: Shard, handle: int) -> SignedGap:
         """The same out of a shard of this list that is open. Raises ``StatusListRefused``."""
@@ -229,5 +229,5 @@ def publish(
         for start, behind in pairwise(accumulate(sizes(len(signatures)), initial=0))
     ]
     firsts = [ends[start] for start in accumulate(sizes(len(signatures))[:-1], initial=0)]
-    digests = [hashlib.sha256(octets).digest() for octets in shards]
+    digests = [hashlib.sha256(data).digest() for data in shards]
     return Manifest(epoch, edition, len(signatures), tuple(firsts), tuple(digests)), shards

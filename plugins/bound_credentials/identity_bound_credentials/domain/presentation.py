@@ -175,7 +175,7 @@ class BoundWitness(Hidden):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GapWitness(Hidden):
-    """The gap of a status list that a handle lies in, with its 80-octet signature."""
+    """The gap of a status list that a handle lies in, with its 80-byte signature."""
 
     low: int
     high: int

@@ -106,15 +106,15 @@ class StatusEpoch:
         }
 
     @classmethod
-    def from_header(cls, octets: bytes) -> StatusEpoch:
+    def from_header(cls, data: bytes) -> StatusEpoch:
         """The epoch of a signed header. Raises ``StatusListRefused`` for what no epoch is written as."""
-        if len(octets) > _MAX_HEADER_OCTETS or not octets.startswith(HEADER_TAG):
+        if len(data) > _MAX_HEADER_OCTETS or not data.startswith(HEADER_TAG):
             raise StatusListRefused("not the header of a status list")
         try:
-            read = cls.from_members(strict_json.loads(octets[len(HEADER_TAG) :]))
+            read = cls.from_members(strict_json.loads(data[len(HEADER_TAG) :]))
         except strict_json.JsonRefused:
             raise StatusListRefused("not the header of a status list") from None
-        if read.header != octets:
+        if read.header != data:
             raise StatusListRefused("the header is not in its canonical form")
         return read
 

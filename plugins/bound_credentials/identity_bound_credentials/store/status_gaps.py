@@ -130,8 +130,7 @@ class StoredStatusGaps(Repository):
             "after": manifest.edition - 1 if after is None else after,
         }
         rows = [
-            {**place, "digest": digest, "octets": octets}
-            for digest, octets in zip(manifest.digests, shards, strict=True)
+            {**place, "digest": digest, "octets": data} for digest, data in zip(manifest.digests, shards, strict=True)
         ]
 
         def publish(transaction: Transaction) -> bool:

@@ -74,7 +74,7 @@ def _read(sent: SentConsent, now: datetime) -> Agreement:
         terms = ConsentTerms(cover, sent.not_before, sent.not_after)
         terms.check_time(now)
         key = None if sent.agent_key is UNSET else agent_key_of(sent.agent_key)
-        octets, parts = base64url_decode(sent.value), [base64url_decode(one) for one in sent.blind_differences]
+        data, parts = base64url_decode(sent.value), [base64url_decode(one) for one in sent.blind_differences]
     except ProofInvalid:
         raise unsupported("the holder's consent is of another time") from None
     except ValueError as fault:
@@ -86,4 +86,4 @@ def _read(sent: SentConsent, now: datetime) -> Agreement:
     rhos = tuple(int.from_bytes(part, "big") for part in parts)
     if any(len(part) != SCALAR_OCTETS for part in parts) or any(rho >= ORDER for rho in rhos):
         raise unsupported("a difference of blinds is a scalar of 32 bytes, below the group order")
-    return Agreement(terms, HolderConsent(octets, rhos), key)
+    return Agreement(terms, HolderConsent(data, rhos), key)

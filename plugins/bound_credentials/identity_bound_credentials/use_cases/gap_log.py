@@ -68,10 +68,10 @@ class RecordGaps:
         copy. Two lists of one edition in the log would be taken for a lie. The next step records it."""
         manifest = Manifest.from_octets(published.manifest)
         shards = [await self.gaps.shard(list_id, digest) for digest in manifest.digests]
-        octets = [one for one in shards if one is not None]
-        if len(octets) == len(shards):
+        data = [one for one in shards if one is not None]
+        if len(data) == len(shards):
             next_one = replace(manifest, edition=newest + 1)
-            await self.gaps.publish(next_one, octets, published.version, after=manifest.edition)
+            await self.gaps.publish(next_one, data, published.version, after=manifest.edition)
 
 
 @value_class

@@ -94,9 +94,9 @@ class IssueBound:
         """See ``ProofSuite.bind``: a header for exactly this schema, key and list."""
         definition, issuer, method = prepared.definition, str(prepared.issuer), signed.verification_method
         try:
-            octets, commitment = base64url_decode(bound.header), base64url_decode(bound.commitment)
+            data, commitment = base64url_decode(bound.header), base64url_decode(bound.commitment)
             tag = base64url_decode(given(bound.holder_tag, "")) or None
-            header = BoundHeader.from_octets(octets)
+            header = BoundHeader.from_octets(data)
             reference = StatusListReference(status_gaps.list_id(issuer, GAP_PERIOD), GAP_PERIOD)
             expected = BoundHeader(definition.schema, method, reference, SecretKeeper.WALLET, schema_digest(definition))
             Particulars(bound.id, str(prepared.holder), prepared.valid_from, prepared.valid_until, bound.handle)
@@ -109,7 +109,7 @@ class IssueBound:
                 "the header is not that of a wallet's credential under this schema, key and the list of signed gaps that is published"
                 f" here for the issuer ({reference.list_id}), or the commitment has not {G1_OCTETS} bytes"
             )
-        binding = Binding(octets, commitment, bound.handle, NO_SECRET, prepared.accepts_new_secret)
+        binding = Binding(data, commitment, bound.handle, NO_SECRET, prepared.accepts_new_secret)
         return replace(prepared, id=bound.id), replace(signed, binding=binding, tag=tag)
 
     async def enlist(self, credential: Credential, prepared: Prepared, key: PublicKey) -> None:

@@ -172,8 +172,8 @@ class PresentBound:
             number = manifest.shard_of(handle)
             shard = self.shards.get((published.manifest, number))
             if shard is None:
-                octets = await self.gaps.shard(reference.list_id, manifest.digests[number])
-                shard = self.shards.put((published.manifest, number), manifest.open(number, octets or b""))
+                data = await self.gaps.shard(reference.list_id, manifest.digests[number])
+                shard = self.shards.put((published.manifest, number), manifest.open(number, data or b""))
             found = manifest.gap_in(shard, handle)
         except StatusListRefused:
             return None

@@ -80,12 +80,12 @@ class GetStatusGapShard:
 
     async def __call__(self, list_id: str, digest: str) -> bytes:
         try:
-            octets = await self.gaps.shard(list_id, base64url_decode(digest))
+            data = await self.gaps.shard(list_id, base64url_decode(digest))
         except ValueError:
             raise StatusListNotFound from None
-        if octets is None:
+        if data is None:
             raise StatusListNotFound
-        return octets
+        return data
 
 
 @dataclass(slots=True)
@@ -184,10 +184,10 @@ class PublishStatusGaps(Repeating):
         if manifest.epoch.method != gap_list.method:
             return manifest.edition + 1, known
         for number, digest in enumerate(manifest.digests):
-            octets = await self.gaps.shard(gap_list.id, digest)
+            data = await self.gaps.shard(gap_list.id, digest)
             # What is not there, or not as it was published, is signed anew.
             with suppress(StatusListRefused):
-                shard = manifest.open(number, octets or b"")
+                shard = manifest.open(number, data or b"")
                 gaps = (Gap(*ends) for ends in pairwise(shard.ends))
                 known |= zip(gaps, shard.signatures, strict=True)
         return manifest.edition + 1, known

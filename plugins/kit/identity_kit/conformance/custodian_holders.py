@@ -59,10 +59,10 @@ class HolderPromises(ExaminedCustodian):
 
     async def test_a_commitment_is_for_one_request(self, keeper: KeepingCustodian) -> None:
         """No other issuer, header, holder or nonce takes it."""
-        octets = await keeper.commit_holder("hana", "a", REQUEST)
+        data = await keeper.commit_holder("hana", "a", REQUEST)
         for other in _others():
             with pytest.raises(CommitmentInvalid):
-                blind.check_commitment(ciphersuite(select()), octets, other)
+                blind.check_commitment(ciphersuite(select()), data, other)
 
     async def test_it_signs_what_was_committed_to(self, signer: HolderCustodian) -> None:
         """``sign_bbs_blind`` gives the signature of the key it names on commitment and messages."""
@@ -80,9 +80,9 @@ class HolderPromises(ExaminedCustodian):
         await signer.generate("k", multikey.BLS12381G2, did=ISSUER, purpose=PURPOSE)
         commitment = await signer.commit_holder("hana", "a", REQUEST)
         changed = [commitment[:-1] + bytes([commitment[-1] ^ 1]), commitment[:-1], b"", bytes(192)]
-        for octets in changed:
+        for data in changed:
             with pytest.raises(KeyRefused):
-                await signer.sign_bbs_blind("k", MESSAGES, octets, REQUEST)
+                await signer.sign_bbs_blind("k", MESSAGES, data, REQUEST)
         for other in _others():
             with pytest.raises(KeyRefused):
                 await signer.sign_bbs_blind("k", MESSAGES, commitment, other)
@@ -130,7 +130,7 @@ class HolderPromises(ExaminedCustodian):
         """Every commitment of many concurrent callers is right, each with its own credential's point."""
         suite = ciphersuite(select())
         made = await asyncio.gather(*(keeper.commit_holder("hana", f"c{n}", REQUEST) for n in range(8)))
-        assert len({blind.check_commitment(suite, octets, REQUEST).point_octets for octets in made}) == 8
+        assert len({blind.check_commitment(suite, data, REQUEST).point_octets for data in made}) == 8
 
     def test_secrets_of_holders_outlive_the_process(
         self, keeper: KeepingCustodian, reopen: Callable[[], Custodian]
@@ -143,7 +143,7 @@ class HolderPromises(ExaminedCustodian):
         assert isinstance(again, KeepingCustodian)
         after = asyncio.run(again.commit_holder("hana", "a", REQUEST))
         asyncio.run(close(again))
-        first, second = (blind.check_commitment(suite, octets, REQUEST) for octets in (before, after))
+        first, second = (blind.check_commitment(suite, data, REQUEST) for data in (before, after))
         assert (first.point_octets, first.holder_tag) == (second.point_octets, second.holder_tag)
 
 

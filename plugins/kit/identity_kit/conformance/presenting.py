@@ -142,10 +142,10 @@ class PresentingProverConformance:
 
     def test_flipped_bits(self, prover: PresentingProver, case: BoundCase, text: str) -> None:
         """No byte may be changed."""
-        octets, chosen = base64url_decode(text), random.Random(7)  # noqa: S311 - which bits, and no secret
+        data, chosen = base64url_decode(text), random.Random(7)  # noqa: S311 - which bits, and no secret
         for _ in range(self.rounds):
-            place = chosen.randrange(8 * len(octets))
-            changed = bytearray(octets)
+            place = chosen.randrange(8 * len(data))
+            changed = bytearray(data)
             changed[place // 8] ^= 1 << place % 8
             with pytest.raises(ProofInvalid):
                 prover.verify_presentation(

@@ -117,8 +117,8 @@ class HolderOfSecret:
     def agrees(self, question: Question, bound: PresentationContext) -> HolderConsent:
         """The consent to this question for this verifier."""
         message = TERMS.message(question, bound.context, None)
-        octets, rhos = consent(ciphersuite(select()), self.secret, [self.blind], message, os.urandom)
-        return HolderConsent(octets, rhos)
+        data, rhos = consent(ciphersuite(select()), self.secret, [self.blind], message, os.urandom)
+        return HolderConsent(data, rhos)
 
 
 def particulars_of(

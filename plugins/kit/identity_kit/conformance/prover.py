@@ -197,15 +197,13 @@ class ProverConformance:
     def test_flipped_bits(self, prover: Prover, asked: Statement, proof: ZkProof) -> None:
         """No single bit of a proof can change: neither of its text, nor of what the text encodes."""
         chosen = random.Random(proof.proof)  # noqa: S311 -- which bits are flipped is no secret
-        octets, text = base64url_decode(proof.proof), proof.proof.encode()
-        ends = [(raw, 8 * len(raw) - 1 - bit) for raw in (octets, text) for bit in range(8)]
-        flips = ends + [
-            (raw, chosen.randrange(8 * len(raw))) for _ in range(self.rounds // 2) for raw in (octets, text)
-        ]
+        data, text = base64url_decode(proof.proof), proof.proof.encode()
+        ends = [(raw, 8 * len(raw) - 1 - bit) for raw in (data, text) for bit in range(8)]
+        flips = ends + [(raw, chosen.randrange(8 * len(raw))) for _ in range(self.rounds // 2) for raw in (data, text)]
         for raw, bit in flips:
             flipped = bytearray(raw)
             flipped[bit // 8] ^= 1 << bit % 8
-            changed = base64url_encode(bytes(flipped)) if raw is octets else flipped.decode("latin-1")
+            changed = base64url_encode(bytes(flipped)) if raw is data else flipped.decode("latin-1")
             with pytest.raises(ProofInvalid):
                 prover.verify(asked, replace(proof, proof=changed), context=context(), now=NOW)
 

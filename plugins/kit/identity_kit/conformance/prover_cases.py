@@ -170,9 +170,9 @@ def views(proof: ZkProof) -> bytes:
     return b" ".join(seen)
 
 
-def runs(octets: bytes, length: int) -> set[bytes]:
+def runs(data: bytes, length: int) -> set[bytes]:
     """All runs of this many bytes."""
-    return {octets[start : start + length] for start in range(len(octets) - length + 1)}
+    return {data[start : start + length] for start in range(len(data) - length + 1)}
 
 
 def traces(name: str, value: JsonValue) -> Iterator[bytes]:
@@ -181,8 +181,8 @@ def traces(name: str, value: JsonValue) -> Iterator[bytes]:
     if attribute is None or value is None or attribute.type == "boolean":
         return
     typed = attribute.read(value)
-    octets = [typed.text.encode()] if len(typed.text) > 4 else []
+    data = [typed.text.encode()] if len(typed.text) > 4 else []
     if typed.number is not None and abs(typed.number) > 1 << 32:
-        octets += [typed.scalar.to_bytes(8, "big"), typed.scalar.to_bytes(8, "little"), str(typed.scalar).encode()]
-    for form in octets:
+        data += [typed.scalar.to_bytes(8, "big"), typed.scalar.to_bytes(8, "little"), str(typed.scalar).encode()]
+    for form in data:
         yield from (form, form.hex().encode(), base64url_encode(form).encode())

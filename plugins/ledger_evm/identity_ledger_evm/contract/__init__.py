@@ -83,8 +83,8 @@ def call(function: str, *arguments: bytes) -> bytes:
 def append_call(items: Sequence[Item]) -> bytes:
     """The input of ``append``: the words of the items, and behind them their bytes, each with its length (4 bytes)."""
     words = b"".join(item.key + word(item.expected) + item.digest for item in items)
-    octets = b"".join(_with_length(item.did.encode()) + _with_length(item.entry) for item in items)
-    return call("append", word(WORD), word(len(items)), words, octets)
+    data = b"".join(_with_length(item.did.encode()) + _with_length(item.entry) for item in items)
+    return call("append", word(WORD), word(len(items)), words, data)
 
 
 def read_append(data: bytes) -> list[Item]:
@@ -108,8 +108,8 @@ def read_append(data: bytes) -> list[Item]:
     return items
 
 
-def _with_length(octets: bytes) -> bytes:
-    return len(octets).to_bytes(4, "big") + octets
+def _with_length(data: bytes) -> bytes:
+    return len(data).to_bytes(4, "big") + data
 
 
 def _read(data: bytes, at: int) -> tuple[bytes, int]:

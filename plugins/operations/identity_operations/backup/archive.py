@@ -32,7 +32,7 @@ def write_archive(
     manifest: BackupManifest,
     folder: Path,
     *,
-    advance: Advance = lambda octets: None,
+    advance: Advance = lambda data: None,
 ) -> None:
     """Seals the manifest and its files, which lie in ``folder``. Raises ``OSError``."""
     writer = SealedWriter(target, key, random=os.urandom)
@@ -47,7 +47,7 @@ def write_archive(
 
 
 def read_archive(
-    source: BinaryIO, key: OperatorKey, folder: Path | None, *, advance: Advance = lambda octets: None
+    source: BinaryIO, key: OperatorKey, folder: Path | None, *, advance: Advance = lambda data: None
 ) -> BackupManifest:
     """Opens the seal, compares every file with its hash, and writes them (mode 0600, on the disk on return) to the empty ``folder``, if
     one is given. Raises ``BackupInvalid``, ``OSError``; what was written until then is the caller's to remove."""

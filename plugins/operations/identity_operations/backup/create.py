@@ -71,7 +71,7 @@ def refused(where: Path) -> Iterator[None]:
 
 
 async def create_backup(
-    settings: Settings, key: OperatorKey, target: Path, *, advance: Advance = lambda octets: None
+    settings: Settings, key: OperatorKey, target: Path, *, advance: Advance = lambda data: None
 ) -> LookedAt:
     """Writes a backup to ``target``, which must not exist: whole or not at all. A service may run. Raises ``StartError``,
     ``DatabaseUnavailable``, ``OSError``."""
@@ -100,7 +100,7 @@ async def create_backup(
 
 
 async def verify_backup(
-    settings: Settings, key: OperatorKey, source: Path, *, advance: Advance = lambda octets: None
+    settings: Settings, key: OperatorKey, source: Path, *, advance: Advance = lambda data: None
 ) -> LookedAt:
     """Opens a backup as a restore would, in a temporary directory that is removed at the end. Raises ``StartError``, ``OSError``."""
     with tempfile.TemporaryDirectory(prefix="identity-backup-") as folder:

@@ -88,10 +88,10 @@ class BackupManifest:
         return jcs.canonicalize(msgspec.to_builtins(form))
 
     @classmethod
-    def parse(cls, octets: bytes) -> BackupManifest:
+    def parse(cls, data: bytes) -> BackupManifest:
         """Return the manifest of the JSON. Raises ``BackupInvalid``."""
         try:
-            read = strict_json.loads(octets)
+            read = strict_json.loads(data)
         except strict_json.JsonRefused as error:
             raise BackupInvalid(f"its manifest is broken: {error.reason}") from error
         if not isinstance(read, dict) or type(read.get("format")) is not int or read["format"] < 1:

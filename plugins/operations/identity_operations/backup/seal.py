@@ -69,9 +69,9 @@ class SealedWriter:
         box = sealing.seal(_master(key, header), self._key, _KEY_PURPOSE + jcs.canonicalize(header), random=random)
         target.write(MAGIC + jcs.canonicalize(header | {"key": base64_encode(box)}) + b"\n")
 
-    def write(self, octets: bytes) -> None:
+    def write(self, data: bytes) -> None:
         """Seals what makes a chunk with what is behind it; keeps the rest."""
-        self._chunk += octets
+        self._chunk += data
         while len(self._chunk) > CHUNK:
             self._write_chunk(bytes(self._chunk[:CHUNK]), is_last=False)
             del self._chunk[:CHUNK]

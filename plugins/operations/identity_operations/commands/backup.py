@@ -87,8 +87,8 @@ def create(settings: Settings, file: Path, key_file: Path | None, passphrase_fil
     key = operator_key(settings, key_file, passphrase_file, file)
     from identity_operations.backup.create import create_backup
 
-    octets = sum(path.stat().st_size for path in settings.data_dir.glob("*.sqlite"))
-    with progress(range(octets), "backup") as bar:
+    data = sum(path.stat().st_size for path in settings.data_dir.glob("*.sqlite"))
+    with progress(range(data), "backup") as bar:
         made = asyncio.run(create_backup(settings, key, file, advance=bar.update))
     _show(file, made)
 

@@ -53,14 +53,14 @@ def command(settings: Settings, output: Path | None, log: Any, url: str | None, 
     who = {} if url is None else signed_in(url, api_key)
     redaction = Redaction([*_secrets(settings, api_key), *filter(None, who.values())])
     parts = {name: _part(gather) for name, gather in _gatherers(settings, log, url, who).items()}
-    octets = _archive({name: _octets(part, redaction) for name, part in parts.items()}, began)
+    data = _archive({name: _octets(part, redaction) for name, part in parts.items()}, began)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         fail("there is such a file already", str(path), "name another with --output")
     with os.fdopen(descriptor, "wb") as file:
-        file.write(octets)
-    body = {"file": str(path), "octets": len(octets), "parts": [*parts], "replaced": redaction.replaced}
+        file.write(data)
+    body = {"file": str(path), "octets": len(data), "parts": [*parts], "replaced": redaction.replaced}
     show(body, text=_text)
 
 
@@ -102,10 +102,10 @@ def _octets(part: Any, redaction: Redaction) -> bytes:
 def _archive(parts: dict[str, bytes], made: datetime) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        for name, octets in parts.items():
+        for name, data in parts.items():
             member = tarfile.TarInfo(f"identity-support/{name}")
-            member.size, member.mode, member.mtime = len(octets), 0o600, int(made.timestamp())
-            archive.addfile(member, io.BytesIO(octets))
+            member.size, member.mode, member.mtime = len(data), 0o600, int(made.timestamp())
+            archive.addfile(member, io.BytesIO(data))
     return buffer.getvalue()
 
 

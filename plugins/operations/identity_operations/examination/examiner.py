@@ -178,8 +178,8 @@ class Examiner:
         if audit.size == size:
             for level in range(1, levels_of(size)):
                 for tile in tiles_of(size, level):
-                    octets = (await self._tree.tiles([(level, tile.number)])).get((level, tile.number), b"")
-                    audit.compare_tile(tile, octets[: HASH_BYTES * tile.width])
+                    data = (await self._tree.tiles([(level, tile.number)])).get((level, tile.number), b"")
+                    audit.compare_tile(tile, data[: HASH_BYTES * tile.width])
         audit.close()
         # Entries and tiles agree, also with what is remembered: then it is the head of the tree that does not.
         is_head = [one.kind for one in audit.findings] == ["root"]

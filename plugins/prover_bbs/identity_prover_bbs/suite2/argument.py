@@ -102,11 +102,11 @@ class VectorArgumentVerifier:
         self,
         generators: PresentationGenerators,
         layout: VectorLayout,
-        octets: bytes,
+        data: bytes,
         c: int,
         message_responses: Mapping[Slot, int],
     ) -> None:
-        vector = VerifierVector.decode(generators, octets, points=POINTS, responses=len(layout.sent))
+        vector = VerifierVector.decode(generators, data, points=POINTS, responses=len(layout.sent))
         values: dict[Key, int] = dict(zip(layout.sent, vector.responses, strict=True))
         values.update(message_responses)
         for interval, span, gap in zip(layout.intervals, layout.spans, layout.gaps, strict=True):

@@ -84,7 +84,7 @@ class PresentationEnvelope:
                 "consent": consent,
                 "context": bound.context.json,
                 "day": self.day,
-                "disclosed": [[part, slot, base64url_encode(octets)] for part, slot, octets in self.disclosed],
+                "disclosed": [[part, slot, base64url_encode(data)] for part, slot, data in self.disclosed],
                 "parts": [_part(credential.header.octets, proof) for credential, proof in credentials],
                 "pseudonym": _text(self.pseudonym),
                 "question": self.question.json,
@@ -138,9 +138,7 @@ class PresentationEnvelope:
             None if value["day"] is None else _number(value["day"]),
             tuple(StatusEpoch.from_header(base64url_decode(part["header"])) for part in status),
             bound,
-            tuple(
-                (_number(part), _number(slot), base64url_decode(octets)) for part, slot, octets in value["disclosed"]
-            ),
+            tuple((_number(part), _number(slot), base64url_decode(data)) for part, slot, data in value["disclosed"]),
             tuple(base64url_decode(part["proof"]) for part in parts),
             tuple(base64url_decode(part["proof"]) for part in status),
             base64url_decode(value["argument"]),
@@ -162,8 +160,8 @@ def _number(value: Any) -> int:
     return value
 
 
-def _text(octets: bytes | None) -> str | None:
-    return None if octets is None else base64url_encode(octets)
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else base64url_encode(data)
 
 
 def _octets(text: str | None) -> bytes | None:

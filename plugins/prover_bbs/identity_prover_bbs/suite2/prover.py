@@ -113,15 +113,15 @@ class PresentationProver:
         messages = {Slot(n, slot): value for n, part in enumerate(parts) for slot, value in enumerate(part.messages)}
         arguments = self._arguments(relation, messages, masks, selected, hedged)
         pseudonym = self._pseudonym(statement, messages, masks)
-        commitments = [octets for argument in arguments for octets in argument.first()]
+        commitments = [data for argument in arguments for data in argument.first()]
         firsts = [relation.init_octets(n, init.points_octets, init.domain) for n, init in enumerate(inits)]
         first = relation.first_message(context, firsts, consent, pseudonym, commitments)
         y = first_challenge(first)
-        coefficients = [octets for argument in arguments for octets in argument.second(y)]
+        coefficients = [data for argument in arguments for data in argument.second(y)]
         ph = presentation_header(relation.octets, context, first, coefficients)
         c = calculate_challenge(inits[0], relation.parts[0].disclosed, ph)
         proofs = [_proof(relation, n, inits[n], part, randoms[n], c) for n, part in enumerate(parts)]
-        octets = [argument.proof(c) for argument in arguments]
+        data = [argument.proof(c) for argument in arguments]
         count, has_vector = len(statement.question.credentials), relation.layout.octets > 0
         return PresentationEnvelope(
             statement.question,
@@ -131,8 +131,8 @@ class PresentationProver:
             relation.shown,
             tuple(proofs[:count]),
             tuple(proofs[count:]),
-            octets[0] if has_vector else b"",
-            tuple(octets[has_vector:]),
+            data[0] if has_vector else b"",
+            tuple(data[has_vector:]),
             pseudonym[0] if pseudonym else None,
             consent,
         )
@@ -192,12 +192,12 @@ class PresentationProver:
         signatures = [one.signature for one in witness.credentials] + [gap.signature for gap in witness.gaps]
         try:
             parts = []
-            for signed, octets, messages, base in zip(relation.parts, signatures, known, bases, strict=True):
+            for signed, data, messages, base in zip(relation.parts, signatures, known, bases, strict=True):
                 key = octets_to_public_key(suite, signed.key)
-                signature = octets_to_signature(suite, octets)
+                signature = octets_to_signature(suite, data)
                 scalars = tuple(mixed_messages_to_scalars(messages))
                 b = suite.commitment(calculate_domain(suite, key, signed.count, signed.header), scalars, base)
-                digest = sha256(frame(labels.WITNESS, [key.octets, octets, curve.g1_to_octets(b)])).digest()
+                digest = sha256(frame(labels.WITNESS, [key.octets, data, curve.g1_to_octets(b)])).digest()
                 if digest not in self._checked:
                     core.verify_point(suite, key, signature, b)
                     self._checked.put(digest, None)

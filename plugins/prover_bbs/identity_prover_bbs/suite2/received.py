@@ -96,7 +96,7 @@ def check_envelope(relation: PresentationRelation, bound: PresentationContext, e
     found = (envelope.question, envelope.day, envelope.epochs, envelope.bound, envelope.disclosed)
     if found != (question, statement.day, epochs, bound, relation.shown):
         raise refusal("the proof is of another question, or discloses something else than it says")
-    lengths = [len(octets) for octets in (*envelope.credential_proofs, *envelope.gap_proofs)]
+    lengths = [len(data) for data in (*envelope.credential_proofs, *envelope.gap_proofs)]
     own = [POINTS_OCTETS + SCALAR_OCTETS * (OWN_SCALARS + len(relation.owned(n))) for n in range(len(relation.parts))]
     own[0] += SCALAR_OCTETS
     plain_pseudonym = question.pseudonym is not None and not question.consented

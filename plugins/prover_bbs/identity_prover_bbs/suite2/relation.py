@@ -105,8 +105,8 @@ class PresentationRelation:
         parts, owner = _parts(statement, shown), _owners(statement, form)
         unequal = [Unequal(each.slot, _scalar(each.message)) for each in form.inequalities]
         layout = VectorLayout.of(_intervals(statement, form), unequal)
-        octets = _statement_octets(statement, form, parts, layout)
-        return PresentationRelation(statement, form, parts, shown, owner, equal, layout, sets, octets)
+        data = _statement_octets(statement, form, parts, layout)
+        return PresentationRelation(statement, form, parts, shown, owner, equal, layout, sets, data)
 
     def owned(self, part: int) -> list[Slot]:
         """The slots whose responses a part sends: all that the lead hides, of any other those that no earlier one stands for."""
@@ -159,7 +159,7 @@ def _parts(statement: PresentationStatement, shown: Sequence[tuple[int, int, byt
     for number_, (credential, key) in enumerate(zip(statement.question.credentials, statement.keys, strict=True)):
         header = credential.header
         disclosed = {HOLDER_SLOT: _CONSENTED_SCALAR} if consented else {}
-        disclosed |= {slot: _scalar(octets) for part, slot, octets in shown if part == number_}
+        disclosed |= {slot: _scalar(data) for part, slot, data in shown if part == number_}
         parts.append(SignedPart(True, key, header.method, header.octets, header.message_count, disclosed, consented))
     for status in statement.status:
         epoch = status.epoch

@@ -178,12 +178,12 @@ class PresentationVerifier:
         responses = _responses(relation, envelope, lead)
         parts = self._parts(relation, envelope, lead, responses, bases)
         arguments = self._arguments(relation, envelope, c, responses)
-        commitments = [octets for argument in arguments for octets in argument.first()]
+        commitments = [data for argument in arguments for data in argument.first()]
         shown = self._pseudonym(relation, envelope, c, responses)
         firsts = [relation.init_octets(n, part.init.points_octets, part.init.domain) for n, part in enumerate(parts)]
         first = relation.first_message(bound, firsts, envelope.consent, shown, commitments)
         y = first_challenge(first)
-        coefficients = [octets for argument in arguments for octets in argument.second(y)]
+        coefficients = [data for argument in arguments for data in argument.second(y)]
         ph = presentation_header(relation.octets, bound, first, coefficients)
         core.check_challenge(parts[0].init, lead, relation.parts[0].disclosed, ph)
         return parts, ph
@@ -221,13 +221,13 @@ class PresentationVerifier:
             parts.append(_Received(key, whole, init))
         return parts
 
-    def _satellite(self, octets: bytes) -> Proof:
+    def _satellite(self, data: bytes) -> Proof:
         """A further part: its points and first three responses; the messages' come with all others. Raises ``InvalidPoint``."""
         curve = self._suite.curve
         starts = range(0, POINTS_OCTETS, G1_OCTETS)
-        a_bar, b_bar, d = (curve.octets_to_g1(octets[start : start + G1_OCTETS]) for start in starts)
-        e_hat, r1_hat, r3_hat = _scalars(octets[POINTS_OCTETS : POINTS_OCTETS + OWN_SCALARS * SCALAR_OCTETS])
-        return Proof(a_bar, b_bar, d, e_hat, r1_hat, r3_hat, (), 0, octets[:POINTS_OCTETS])
+        a_bar, b_bar, d = (curve.octets_to_g1(data[start : start + G1_OCTETS]) for start in starts)
+        e_hat, r1_hat, r3_hat = _scalars(data[POINTS_OCTETS : POINTS_OCTETS + OWN_SCALARS * SCALAR_OCTETS])
+        return Proof(a_bar, b_bar, d, e_hat, r1_hat, r3_hat, (), 0, data[:POINTS_OCTETS])
 
     def _arguments(
         self, relation: PresentationRelation, envelope: PresentationEnvelope, c: int, responses: Mapping[Slot, int]
@@ -236,8 +236,8 @@ class PresentationVerifier:
         if relation.layout.octets:
             vector = VectorArgumentVerifier(self._generators, relation.layout, envelope.argument, c, responses)
             arguments.append(vector)
-        for (slot, layout), octets in zip(relation.sets, envelope.sets, strict=True):
-            arguments.append(SetVerifier(self._generators, layout, octets, c, responses[slot]))
+        for (slot, layout), data in zip(relation.sets, envelope.sets, strict=True):
+            arguments.append(SetVerifier(self._generators, layout, data, c, responses[slot]))
         return arguments
 
     def _pseudonym(
@@ -273,8 +273,8 @@ def _responses(relation: PresentationRelation, envelope: PresentationEnvelope, l
     if len(lead.m_hats) != len(relation.owned(0)):
         raise refusal("the BBS proof hides another number of messages")
     responses = dict(zip(relation.owned(0), lead.m_hats, strict=True))
-    for number_, octets in enumerate((*envelope.credential_proofs, *envelope.gap_proofs)[1:], 1):
-        own = _scalars(octets[POINTS_OCTETS + OWN_SCALARS * SCALAR_OCTETS :])
+    for number_, data in enumerate((*envelope.credential_proofs, *envelope.gap_proofs)[1:], 1):
+        own = _scalars(data[POINTS_OCTETS + OWN_SCALARS * SCALAR_OCTETS :])
         responses |= dict(zip(relation.owned(number_), own, strict=True))
     for slot, owner in relation.owner.items():
         # The lead sends all of its responses, as the draft has them; equal messages then have equal ones.
@@ -286,8 +286,8 @@ def _responses(relation: PresentationRelation, envelope: PresentationEnvelope, l
     return responses
 
 
-def _scalars(octets: bytes) -> list[int]:
-    found = [int.from_bytes(octets[at : at + SCALAR_OCTETS], "big") for at in range(0, len(octets), SCALAR_OCTETS)]
+def _scalars(data: bytes) -> list[int]:
+    found = [int.from_bytes(data[at : at + SCALAR_OCTETS], "big") for at in range(0, len(data), SCALAR_OCTETS)]
     if not all(value < ORDER for value in found):
         raise refusal("a scalar is not below the group order")
     return found

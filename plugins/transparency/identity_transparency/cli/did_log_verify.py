@@ -92,15 +92,15 @@ def verify(
         raise click.UsageError("--proof and --policy go with --service-history")
     now = datetime.now(UTC) if at is None else member_time(at, "--at")
     missing = unchecked(service_history is not None and service_did is not None, needs_service_log, name_of(file))
-    octets = file.read()
-    if not octets.strip():
+    data = file.read()
+    if not data.strip():
         fail("there is no log in it: it is empty", name_of(file), _EMPTY)
     try:
         approvals = None if witness_file is None else witness_file.read_bytes()
-        checked = verify_log.verify(octets, now=now + CLOCK_ALLOWANCE, witness_file=approvals)
+        checked = verify_log.verify(data, now=now + CLOCK_ALLOWANCE, witness_file=approvals)
         if did not in (None, checked.did):
             raise LogInvalid("It is the log of another DID.", details={"did": checked.did})
-        lines = octets.removesuffix(b"\n").split(b"\n")
+        lines = data.removesuffix(b"\n").split(b"\n")
         unnamed = verify_log.unnamed_keys(lines)
         if require_named_keys and unnamed is None:
             raise LogInvalid("Its entries do not show which keys the controller asked for.")

@@ -144,8 +144,8 @@ def examine(
     if auditor.size == checkpoint.size:
         for level in range(1, levels_of(checkpoint.size)):
             for tile in tiles_of(checkpoint.size, level):
-                if (octets := _fetched(source, tile, auditor)) is not None:
-                    auditor.compare_tile(tile, octets)
+                if (data := _fetched(source, tile, auditor)) is not None:
+                    auditor.compare_tile(tile, data)
     auditor.close()
     return auditor.findings
 
@@ -169,11 +169,11 @@ def _checkpoint(
         except (LedgerUnavailable, StorageMismatch) as error:
             findings.append(LogFault("contradiction", f"log of {source.stored().size}", str(error)))
         return trusted_log(source, b"", *known), source.stored()
-    octets = source.note()
+    data = source.note()
     with failing(Malformed, source.place, "name a log with --url, --dir or --data-dir", what="there is no checkpoint"):
-        trusted, checkpoint = trusted_log(source, octets, *known), unverified(octets)
+        trusted, checkpoint = trusted_log(source, data, *known), unverified(data)
         try:
-            trusted.open(octets)
+            trusted.open(data)
         except ReplacedKeyAlone as error:
             findings.append(LogFault("signature", "checkpoint", f"{error}; {PRESENT}"))
         except Refuted as error:
@@ -270,9 +270,9 @@ def export(target: Path, **where: Any) -> None:
     show(body, text="{entries} entries in {directory}, {files} files")
 
 
-def _write(path: Path, octets: bytes) -> None:
+def _write(path: Path, data: bytes) -> None:
     """All of it or nothing, so that a broken export can be gone on with."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
-    part.write_bytes(octets)
+    part.write_bytes(data)
     part.replace(path)

@@ -55,14 +55,12 @@ def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Any) -> bytes
             with httpx.stream(
                 "POST", place, content=body, headers=plain, timeout=SOCKET_SECONDS, trust_env=False, verify=trusted
             ) as answer:
-                octets = read_whole(answer, MAX_NOTE)
+                data = read_whole(answer, MAX_NOTE)
         if answer.status_code == 200:
-            return note + octets
-        if answer.status_code != 409 or re.fullmatch(rb"[0-9]{1,18}\s*", octets) is None:
-            raise Refuted(
-                f"the witness refuses: {answer.status_code} {octets.decode('utf-8', 'replace').strip()[:200]}"
-            )
-        old = int(octets)
+            return note + data
+        if answer.status_code != 409 or re.fullmatch(rb"[0-9]{1,18}\s*", data) is None:
+            raise Refuted(f"the witness refuses: {answer.status_code} {data.decode('utf-8', 'replace').strip()[:200]}")
+        old = int(data)
         if old > checkpoint.size:
             raise Refuted(f"the witness has seen {old} entries, the log shows {checkpoint.size}: it was cut")
     raise Refuted("the log grows faster than the witness cosigns; try again")

@@ -99,10 +99,10 @@ class Cosigner:
         # None where a write has failed half way: then the file says what holds.
         self._notes: dict[str, bytes] | None = _read(state)
 
-    def add_checkpoint(self, octets: bytes) -> str:
+    def add_checkpoint(self, data: bytes) -> str:
         """The cosignature lines for the body of a request. Raises what ``accept`` raises; ``LogsUnknown``; ``OSError`` where the state
         cannot be kept."""
-        submission = Submission.parse(octets)
+        submission = Submission.parse(data)
         # Compared, signed and written in one turn: no checkpoint can come in between, and times follow the sizes.
         with self._turn:
             held, logs = self._stored_notes(), self._logs()
@@ -138,9 +138,9 @@ def _checkpoint_of(note: bytes) -> Checkpoint:
     return Checkpoint.parse(Note.parse(note).text if "\n\n" in text else text)
 
 
-def _without_strangers(octets: bytes, logs: Sequence[VerifierKey]) -> bytes:
+def _without_strangers(data: bytes, logs: Sequence[VerifierKey]) -> bytes:
     """The note with the signatures of ``logs`` alone: whatever else a client has put into it is not ours to keep and to show."""
-    note = Note.parse(octets)
+    note = Note.parse(data)
     lines = [log.line(found.signature) for log in logs if (found := note.by(log)) is not None]
     return f"{note.text}\n{''.join(lines)}".encode()
 

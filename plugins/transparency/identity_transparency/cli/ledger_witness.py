@@ -67,12 +67,12 @@ class WitnessApp:
         reply = await self._reply(scope, receive)
         if reply is None:
             return
-        octets = reply.text.encode()
-        headers = [(b"content-type", reply.media.encode()), (b"content-length", b"%d" % len(octets))]
+        data = reply.text.encode()
+        headers = [(b"content-type", reply.media.encode()), (b"content-length", b"%d" % len(data))]
         if reply.status in (408, 413):
             headers.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-        await send({"type": "http.response.body", "body": octets})
+        await send({"type": "http.response.body", "body": data})
         click.echo(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {reply.status}", err=True)
 
     async def _reply(self, scope: Message, receive: Callable[[], Awaitable[Message]]) -> Reply | None:
@@ -89,15 +89,15 @@ class WitnessApp:
     async def _added(self, scope: Message, receive: Callable[[], Awaitable[Message]]) -> Reply | None:
         try:
             async with asyncio.timeout(BODY_SECONDS):
-                octets = await _body(receive)
+                data = await _body(receive)
         except TimeoutError:
             return Reply(408, TEXT, "the body did not arrive in time\n")
-        if octets is None:
+        if data is None:
             return None
-        if len(octets) > MAX_BODY:
+        if len(data) > MAX_BODY:
             return Reply(413, TEXT, f"a submission has at most {MAX_BODY} bytes\n")
         try:
-            return Reply(200, TEXT, await asyncio.to_thread(self._cosigner.add_checkpoint, octets))
+            return Reply(200, TEXT, await asyncio.to_thread(self._cosigner.add_checkpoint, data))
         except Stale as error:
             return Reply(409, "text/x.tlog.size", f"{error.size}\n")
         except (Malformed, Refuted) as error:

@@ -136,10 +136,10 @@ class FolderSource:
         """The entries of ``did`` as the bundles have them; whether they are those of the tree is for an audit to say."""
         found: list[LogLeaf] = []
         for bundle in tiles_of(unverified(self.note()).size, None):
-            octets = self.tile(bundle)
+            data = self.tile(bundle)
             # Most bundles have none of it, and are not taken apart.
-            if did.encode() in octets:
-                found += [leaf for leaf in map(LogLeaf.parse, unbundled(octets)) if leaf.did == did]
+            if did.encode() in data:
+                found += [leaf for leaf in map(LogLeaf.parse, unbundled(data)) if leaf.did == did]
         return found
 
     def growth(self, first: int, second: int) -> Sequence[bytes]:
@@ -175,10 +175,10 @@ class LocalSource:
         return Checkpoint(self.keys.present.name, frontier.size, frontier.root)
 
     def tile(self, tile: Tile) -> bytes:
-        octets = self._run(self._bundle(tile) if tile.level is None else self._hashes(tile.level, tile))
-        if octets is None:
+        data = self._run(self._bundle(tile) if tile.level is None else self._hashes(tile.level, tile))
+        if data is None:
             raise Missing("the database does not have it")
-        return octets
+        return data
 
     def leaves_of(self, did: str) -> list[LogLeaf]:
         """Return the entries of ``did`` as the ledger has them."""

@@ -88,14 +88,14 @@ def _evidence(
 
 
 def opened_checkpoint(
-    octets: bytes, log: TrustedLog | CheckpointKeys, where: str, witnesses: Sequence[str] = (), cosignatures: int = 0
+    data: bytes, log: TrustedLog | CheckpointKeys, where: str, witnesses: Sequence[str] = (), cosignatures: int = 0
 ) -> SignedCheckpoint:
     """The verified checkpoint; ends the command for any other."""
     known = [verifier_key(text) for text in witnesses]
     remedy = f"do not trust this log until you know why; {FOLLOW}"
     invalid = failing((Malformed, Refuted), where, remedy, what="the checkpoint is not valid")
     with invalid, failing(ReplacedKeyAlone, where, PRESENT):
-        return log.open(octets, known, cosignatures=cosignatures)
+        return log.open(data, known, cosignatures=cosignatures)
 
 
 def kept_history(path: Path | None) -> LoggedHistory | None:

@@ -60,25 +60,25 @@ class Audit:
         """The next bundle, of 256 entries but for the last, and the tile of level 0 over it as it is served."""
         start = self.size
         hashes = [_sha256(b"\x00" + leaf).digest() for leaf in leaves]
-        octets = b"".join(hashes)
-        if octets != tile:
+        data = b"".join(hashes)
+        if data != tile:
             self._compare(start, leaves, hashes, tile)
         for place, leaf in enumerate(leaves, start + 1):
             self._read(place, leaf)
         self._check_held(hashes)
-        if len(octets) == TILE_BYTES:
-            root = complete_root(octets)
+        if len(data) == TILE_BYTES:
+            root = complete_root(data)
             self._frontier = self._frontier.appended([root], height=8)
             self._keep(root)
         else:
             self._frontier = self._frontier.appended(hashes)
 
-    def compare_tile(self, tile: Tile, octets: bytes) -> None:
+    def compare_tile(self, tile: Tile, data: bytes) -> None:
         """A tile of a higher level as it is served, after all entries were fed."""
         level = tile.level or 0
         start = tile.number * TILE_BYTES
         own = bytes(self._levels[level - 1][start : start + tile.width * HASH_BYTES])
-        if octets != own:
+        if data != own:
             self._report("tile", f"tile {tile.path}", "it is not what the tiles below it make")
 
     def missing(self, tile: Tile, reason: str) -> None:

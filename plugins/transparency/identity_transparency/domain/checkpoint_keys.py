@@ -58,21 +58,21 @@ class CheckpointKeys:
         """The keys of which one has to have signed a checkpoint of this size, the present first."""
         return (self.present, *(one.key for one in self.earlier if size <= one.tree_size))
 
-    def is_signer(self, octets: bytes) -> bool:
+    def is_signer(self, data: bytes) -> bool:
         """Return whether a note has a signature line of the present key; ``open`` verifies it. Raises ``Malformed``."""
-        return Note.parse(octets).by(self.present) is not None
+        return Note.parse(data).by(self.present) is not None
 
-    def open(self, octets: bytes, witnesses: Iterable[VerifierKey] = (), *, cosignatures: int = 0) -> SignedCheckpoint:
+    def open(self, data: bytes, witnesses: Iterable[VerifierKey] = (), *, cosignatures: int = 0) -> SignedCheckpoint:
         """As ``note.open_checkpoint``, under the keys that count for the size of the checkpoint. Whichever of them has signed it has to
         have signed it well. Raises as that, and ``SignedByAnother``.
 
         A thief of a replaced key can sign any tree up to its size, so a verifier calls ``history.TrustedLog.open`` instead."""
-        note, known = Note.parse(octets), [*witnesses]
+        note, known = Note.parse(data), [*witnesses]
         keys = self.counting(Checkpoint.parse(note.text).size)
         signing = [key for key in keys if note.by(key) is not None] or keys[:1]
         if not any(note.by(key) for key in (self.present, *(one.key for one in self.earlier))):
             self._refuse_another(note)
-        opened = [open_checkpoint(octets, key, known, cosignatures=cosignatures) for key in signing]
+        opened = [open_checkpoint(data, key, known, cosignatures=cosignatures) for key in signing]
         return opened[0]
 
     def _refuse_another(self, note: Note) -> None:
@@ -225,11 +225,11 @@ class TrustedLog:
                 return cls(keys_followed(given, replaced, sizes, is_believed=is_believed), signed.checkpoint, growth)
         return cls(keys, None, growth)
 
-    def open(self, octets: bytes, witnesses: Iterable[VerifierKey] = (), *, cosignatures: int = 0) -> SignedCheckpoint:
+    def open(self, data: bytes, witnesses: Iterable[VerifierKey] = (), *, cosignatures: int = 0) -> SignedCheckpoint:
         """As ``CheckpointKeys.open``; one that a replaced key signed alone must be a part of the newest. Raises ``ReplacedKeyAlone``
         without a proof of that."""
-        signed = self.keys.open(octets, witnesses, cosignatures=cosignatures)
-        if not self.keys.is_signer(octets):
+        signed = self.keys.open(data, witnesses, cosignatures=cosignatures)
+        if not self.keys.is_signer(data):
             if self.newest is None:
                 raise ReplacedKeyAlone(
                     "a replaced key alone signed the checkpoint, and none of the present key is at hand"

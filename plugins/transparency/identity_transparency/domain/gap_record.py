@@ -49,19 +49,19 @@ class GapRecord:
         )
 
     @classmethod
-    def parse(cls, octets: bytes) -> Self:
-        """From an entry. Raises ``StatusListRefused`` for anything that ``octets`` would not write."""
+    def parse(cls, data: bytes) -> Self:
+        """From an entry. Raises ``StatusListRefused`` for anything that ``data`` would not write."""
         try:
-            if len(octets) > _MAX_OCTETS:
+            if len(data) > _MAX_OCTETS:
                 raise ValueError
-            value = strict_json.loads(octets)
+            value = strict_json.loads(data)
             texts, numbers = (value["issuer"], value["list"]), (value["period"], value["epoch"], value["edition"])
             if not all(type(one) is str for one in texts) or not all(type(one) is int for one in numbers):
                 raise ValueError
             read = cls(*texts, *numbers, multibase.base64url_decode(value["digest"]))
         except (ValueError, KeyError, TypeError, IndexError):
             raise StatusListRefused("the entry of the log is no record of a list") from None
-        if read.octets != octets:
+        if read.octets != data:
             raise StatusListRefused("the entry of the log is not in its canonical form")
         return read
 

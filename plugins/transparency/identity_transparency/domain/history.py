@@ -62,10 +62,10 @@ class LoggedHistory:
         return TrustedLog.follow(given, self.service_did, leaves, evidence, no_growth, is_believed=is_believed)
 
     @classmethod
-    def parse(cls, octets: bytes) -> LoggedHistory:
+    def parse(cls, data: bytes) -> LoggedHistory:
         """Raises ``Malformed``."""
         try:
-            body = strict_json.loads(octets)
+            body = strict_json.loads(data)
             if body["format"] != FORMAT:
                 raise Malformed("a history of another format")
             did, checkpoint = str(body["did"]), str(body["checkpoint"]).encode()

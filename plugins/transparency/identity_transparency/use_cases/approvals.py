@@ -36,7 +36,7 @@ from identity_transparency.wire import ApproveDidVersionRequest, DidApprovals, W
 AT_ONCE: Final = 64
 MOST_WAITING: Final = 50
 MAX_FILE: Final = 1024 * 1024
-"""Of a did-witness.json, in octets: some 2,000 approvals, more than the witnesses of one list have on their way (``witness.MOST_PENDING``).
+"""Of a did-witness.json, in bytes: some 2,000 approvals, more than the witnesses of one list have on their way (``witness.MOST_PENDING``).
 Each one that comes is put in its place in all of it."""
 MAX_RACES: Final = 16
 LOGS_KNOWN: Final = 32
@@ -65,10 +65,10 @@ class WitnessedLog:
         if not any(self.required):
             raise InvalidDocument("The DID has no witnesses.")
         old = None if kept is None else kept.octets
-        octets, versions = witness.merge(self.version_ids, self.required, old, offered)
-        if len(octets) > MAX_FILE:
+        data, versions = witness.merge(self.version_ids, self.required, old, offered)
+        if len(data) > MAX_FILE:
             raise InvalidDocument("The did-witness.json would be too large.", details={"max": MAX_FILE})
-        return WitnessFile(versions, sum(self.octets[:versions]), octets)
+        return WitnessFile(versions, sum(self.octets[:versions]), data)
 
 
 @value_class
@@ -93,10 +93,10 @@ class ReadWitnessedLog:
             if not before.octets:
                 raise DidNotFound(details={"did": did.shown})
             return before
-        version_ids, octets, said = zip(*more, strict=True)
+        version_ids, data, said = zip(*more, strict=True)
         asked = (*before.said, *said)
         whole = WitnessedLog(
-            (*before.version_ids, *version_ids), (*before.octets, *octets), asked, witness.required_by(asked)
+            (*before.version_ids, *version_ids), (*before.octets, *data), asked, witness.required_by(asked)
         )
         return self.known.put(name, whole)
 

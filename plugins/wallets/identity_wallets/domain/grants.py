@@ -108,8 +108,8 @@ class WalletGrants:
 
     def nonce_end(self, text: str, now: datetime) -> datetime:
         """When a nonce of ours ends that is still in force."""
-        octets = multibase.base64url_decode(text) if len(text) <= MAX_TEXT else b""
-        told, mac = octets[:-_MAC_OCTETS], octets[-_MAC_OCTETS:]
+        data = multibase.base64url_decode(text) if len(text) <= MAX_TEXT else b""
+        told, mac = data[:-_MAC_OCTETS], data[-_MAC_OCTETS:]
         if len(told) != 8 + _NONCE_OCTETS or not hmac.compare_digest(mac, self._mac(told)):
             raise ValueError("the nonce is none of ours")
         end = datetime.fromtimestamp(int.from_bytes(told[:8]), UTC)

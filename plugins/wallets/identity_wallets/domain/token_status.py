@@ -71,11 +71,11 @@ def referred(claims: Mapping[str, Any], origin: str) -> StatusReference | None:
 
 def encoded(places: Mapping[CredentialStatus, Iterable[int]]) -> str:
     """``lst``: two bits a place, the first in the lowest bits, compressed by zlib, in base64url (§4.1)."""
-    octets = bytearray(ENTRIES * BITS // 8)
+    data = bytearray(ENTRIES * BITS // 8)
     for status, listed in places.items():
         for place in listed:
-            octets[place * BITS // 8] |= VALUES[status] << place * BITS % 8
-    return multibase.base64url_encode(zlib.compress(bytes(octets), level=9))
+            data[place * BITS // 8] |= VALUES[status] << place * BITS % 8
+    return multibase.base64url_encode(zlib.compress(bytes(data), level=9))
 
 
 def claims(issuer: str, address: str, listed: str, made: datetime) -> dict[str, JsonValue]:

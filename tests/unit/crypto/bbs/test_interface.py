@@ -220,8 +220,8 @@ def test_few_bits_may_not_flip_slowly(scene):
             scene.verify_proof(proof=flipped(scene.proof, bit))
 
 
-def flipped(octets: bytes, bit: int) -> bytes:
-    changed = bytearray(octets)
+def flipped(data: bytes, bit: int) -> bytes:
+    changed = bytearray(data)
     changed[bit // 8] ^= 0x80 >> bit % 8
     return bytes(changed)
 

@@ -1,4 +1,4 @@
-"""Keys on raw octets: generation, the edges of a secret, the checks of a public key."""
+"""Keys on raw bytes: generation, the edges of a secret, the checks of a public key."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def test_a_secret_of_another_length(length):
 
 
 @pytest.mark.parametrize("octets", REFUSED_G2.values(), ids=REFUSED_G2)
-def test_a_public_key_that_is_none(curve, octets):
+def test_a_public_key_that_is_none(curve, data):
     with pytest.raises(InvalidBlsKey):
-        check_public_key(octets)
+        check_public_key(data)
 
 
 @pytest.mark.parametrize("octets", [b"", G2_GENERATOR[:-1], G2_GENERATOR + b"\x00"])
-def test_a_public_key_of_another_length(octets: bytes):
+def test_a_public_key_of_another_length(data: bytes):
     with pytest.raises(InvalidBlsKey, match="a public key has 96 bytes"):
-        check_public_key(octets)
+        check_public_key(data)

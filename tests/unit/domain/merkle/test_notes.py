@@ -60,13 +60,13 @@ def test_the_example_of_the_specification() -> None:
 
 def test_the_example_of_a_cosigned_checkpoint_is_read() -> None:
     """C2SP tlog-cosignature: one signature of the log, one timestamped."""
-    octets = (
+    data = (
         "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n"
         "\u2014 example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=\n"
         "\u2014 witness.example.com/w1 jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mb"
         "IUBkBIfZ+qnA==\n"
     ).encode()
-    note = Note.parse(octets)
+    note = Note.parse(data)
     checkpoint = Checkpoint.parse(note.text)
     assert (checkpoint.origin, checkpoint.size) == ("example.com/behind-the-sofa", 20852163)
     assert checkpoint.text == note.text
@@ -86,8 +86,8 @@ def test_a_checkpoint_is_opened_with_the_key_of_its_log() -> None:
 
 @pytest.mark.parametrize("place", range(0, len(signed()), 3))
 def test_a_flipped_byte_is_never_the_same_checkpoint(place: int) -> None:
-    octets = signed()
-    changed = octets[:place] + bytes([octets[place] ^ 1]) + octets[place + 1 :]
+    data = signed()
+    changed = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
     with pytest.raises((Refuted, Malformed)):
         open_checkpoint(changed, LOG_KEY)
 
@@ -96,9 +96,9 @@ def test_cosignatures_count_for_known_witnesses_only() -> None:
     opened = open_checkpoint(cosigned(), LOG_KEY, [WITNESS_KEY], cosignatures=1)
     assert opened.cosigned == {WITNESS_KEY.name: datetime.fromtimestamp(NOW, UTC)}
     assert open_checkpoint(cosigned(), LOG_KEY).cosigned == {}
-    for octets in (signed(), signed() + cosigned().replace(signed(), b"").replace(b"w1", b"w2")):
+    for data in (signed(), signed() + cosigned().replace(signed(), b"").replace(b"w1", b"w2")):
         with pytest.raises(Refuted, match="0 of the witnesses"):
-            open_checkpoint(octets, LOG_KEY, [WITNESS_KEY], cosignatures=1)
+            open_checkpoint(data, LOG_KEY, [WITNESS_KEY], cosignatures=1)
     double = [WITNESS_KEY, VerifierKey(WITNESS_KEY.name, WITNESS_KEY.public, WITNESS)]
     with pytest.raises(Refuted, match="1 of the witnesses"):
         open_checkpoint(cosigned(), LOG_KEY, double, cosignatures=2)
@@ -179,8 +179,8 @@ def test_kinds_are_those_of_signed_note() -> None:
 
 
 def test_a_note_has_at_most_64_kib() -> None:
-    octets = b"x\n" + signed()
-    full = b"x" * (64 * 1024 - len(octets)) + octets
+    data = b"x\n" + signed()
+    full = b"x" * (64 * 1024 - len(data)) + data
     assert len(Note.parse(full).signatures) == 1
     with pytest.raises(Malformed, match="too large"):
         Note.parse(b"x" + full)
@@ -189,19 +189,19 @@ def test_a_note_has_at_most_64_kib() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda octets: octets[:-1],
-        lambda octets: octets.replace(b"\n\n", b"\n"),
-        lambda octets: octets.replace("\u2014 ".encode(), b"- "),
-        lambda octets: octets.replace(b"\n\n", b"\n\x00\n\n"),
-        lambda octets: octets.replace(b"\n\n", b"\r\n\n"),
-        lambda octets: octets + b"\xff\n",
-        lambda octets: octets + "\u2014 name AAAA\n".encode(),
-        lambda octets: octets + "\u2014 name AAAAAAAB=\n".encode(),
-        lambda octets: octets + "\u2014 na+me AAAAAAAB\n".encode(),
-        lambda octets: octets + "\u2014 name AAAAAAAB more\n".encode(),
-        lambda octets: octets + "\u2014 AAAAAAAB\n".encode(),
-        lambda octets: b"x" * 70_000 + octets,
-        lambda octets: octets.partition(b"\n\n")[2],
+        lambda data: data[:-1],
+        lambda data: data.replace(b"\n\n", b"\n"),
+        lambda data: data.replace("\u2014 ".encode(), b"- "),
+        lambda data: data.replace(b"\n\n", b"\n\x00\n\n"),
+        lambda data: data.replace(b"\n\n", b"\r\n\n"),
+        lambda data: data + b"\xff\n",
+        lambda data: data + "\u2014 name AAAA\n".encode(),
+        lambda data: data + "\u2014 name AAAAAAAB=\n".encode(),
+        lambda data: data + "\u2014 na+me AAAAAAAB\n".encode(),
+        lambda data: data + "\u2014 name AAAAAAAB more\n".encode(),
+        lambda data: data + "\u2014 AAAAAAAB\n".encode(),
+        lambda data: b"x" * 70_000 + data,
+        lambda data: data.partition(b"\n\n")[2],
     ],
 )
 def test_what_is_no_note(change: object) -> None:

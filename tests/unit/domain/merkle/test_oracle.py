@@ -93,17 +93,17 @@ def test_both_verify_the_same_proofs(sigstore: Any) -> None:
 # Go's note.Open, line by line (golang.org/x/mod/sumdb/note).
 
 
-def go_open(octets: bytes) -> tuple[str, list[tuple[str, int, bytes]]]:
+def go_open(data: bytes) -> tuple[str, list[tuple[str, int, bytes]]]:
     """The text and (name, hash, signature) of a note, as Go reads it; raises ValueError where Go says errMalformedNote."""
-    if len(octets) > 1_000_000:
+    if len(data) > 1_000_000:
         raise ValueError
-    whole = octets.decode("utf-8")
+    whole = data.decode("utf-8")
     if any(one < " " and one != "\n" for one in whole):
         raise ValueError
-    split = octets.rfind(b"\n\n")
+    split = data.rfind(b"\n\n")
     if split < 0:
         raise ValueError
-    text, sigs = octets[: split + 1], octets[split + 2 :]
+    text, sigs = data[: split + 1], data[split + 2 :]
     if not sigs or sigs[-1:] != b"\n":
         raise ValueError
     found = []
@@ -138,22 +138,22 @@ def test_go_reads_what_we_write() -> None:
 @pytest.mark.parametrize("seed", range(300))
 def test_go_and_we_refuse_the_same_bytes(seed: int) -> None:
     chance = random.Random(seed)
-    octets = bytearray(KEY.note(LEAVES[:7]))
+    data = bytearray(KEY.note(LEAVES[:7]))
     for _ in range(chance.randint(1, 2)):
-        place = chance.randrange(len(octets))
-        octets[place : place + chance.randint(0, 1)] = bytes([chance.choice(b"\n \t+=A\x00\xe2\x80\x94z")])
+        place = chance.randrange(len(data))
+        data[place : place + chance.randint(0, 1)] = bytes([chance.choice(b"\n \t+=A\x00\xe2\x80\x94z")])
     try:
-        theirs = go_open(bytes(octets))
+        theirs = go_open(bytes(data))
     except ValueError:
         theirs = None
     try:
-        note = Note.parse(bytes(octets))
+        note = Note.parse(bytes(data))
         ours = note.text, [(one.name, int.from_bytes(one.key_id, "big"), one.signature) for one in note.signatures]
     except ValueError:
         ours = None
     if ours is None and theirs is not None:
         # Ours alone asks base64 for its one form, and for a text that is there.
-        lines = bytes(octets).rpartition(b"\n\n")[2].decode().splitlines()
+        lines = bytes(data).rpartition(b"\n\n")[2].decode().splitlines()
         one_form = all(
             base64.b64encode(base64.b64decode(line.split(" ")[2])).decode() == line.split(" ")[2] for line in lines
         )

@@ -56,15 +56,15 @@ EXAMPLE = "\n".join(
 
 
 def signed(*numbers: int, by: tuple[int, ...] = (100,), at: datetime = NOON) -> bytes:
-    octets = f"{CHECKPOINT.text}\n".encode()
+    data = f"{CHECKPOINT.text}\n".encode()
     for number in by:
         key = key_of(number, LOG, CHECKPOINT.origin)
-        octets += key.line(pair_of(number).sign(CHECKPOINT.text.encode())).encode()
+        data += key.line(pair_of(number).sign(CHECKPOINT.text.encode())).encode()
     for place, number in enumerate(numbers):
         seconds = int(at.timestamp()) + place
         signature = pair_of(number).sign(cosignature_message(CHECKPOINT.text, seconds))
-        octets += cosignature_line(key_of(number), seconds, signature).encode()
-    return octets
+        data += cosignature_line(key_of(number), seconds, signature).encode()
+    return data
 
 
 def test_the_example_of_the_specification() -> None:
@@ -93,7 +93,7 @@ def test_a_checkpoint_needs_its_log_and_the_quorum() -> None:
     opened = policy.open(signed(1, 3, 5))
     assert opened.checkpoint == CHECKPOINT
     assert set(opened.cosigned) == {"X1", "X3", "Y5"}
-    for octets, says in (
+    for data, says in (
         (signed(1, 3), "no quorum"),
         (signed(1, 4, 5), "no quorum"),
         # Of a signer that is not in the policy.
@@ -105,7 +105,7 @@ def test_a_checkpoint_needs_its_log_and_the_quorum() -> None:
         (signed(1) + signed(1, 5)[len(signed()) :], "no quorum"),
     ):
         with pytest.raises(Refuted, match=says):
-            policy.open(octets)
+            policy.open(data)
 
 
 def test_a_log_that_changes_its_key_is_known_by_either() -> None:
@@ -249,12 +249,12 @@ def test_a_cosignature_with_ml_dsa_44_counts() -> None:
 def test_missing_ml_dsa_44_means_unknown_key(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = mldsa.generate(bytes(32))
     key = VerifierKey("pq.example/w1", pair.public, WITNESS_ML_DSA)
-    octets = signed(1) + ml_dsa_line(pair, key, int(NOON.timestamp()))
+    data = signed(1) + ml_dsa_line(pair, key, int(NOON.timestamp()))
     monkeypatch.setattr(mldsa, "_implementation", lambda: None)
     policy = WitnessPolicy.parse(f"log {LOG_KEY}\n{LINES[0]}\nwitness PQ {key}\ngroup G any X1 PQ\nquorum G".encode())
-    assert set(policy.open(octets).cosigned) == {"X1"}
+    assert set(policy.open(data).cosigned) == {"X1"}
     with pytest.raises(Refuted, match="no quorum"):
-        WitnessPolicy.parse(f"log {LOG_KEY}\nwitness PQ {key}\nquorum PQ".encode()).open(octets)
+        WitnessPolicy.parse(f"log {LOG_KEY}\nwitness PQ {key}\nquorum PQ".encode()).open(data)
 
 
 def test_a_key_of_ml_dsa_44_has_its_length() -> None:

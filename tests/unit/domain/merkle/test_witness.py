@@ -64,9 +64,9 @@ def test_who_signed_counts() -> None:
         accept(Submission(0, (), stranger.note(LEAVES[:5])), LOGS, {})
     with pytest.raises(UnknownLog):
         accept(submitted(0, 5), [VerifierKey("else.example/log", KEY.pair.public)], {})
-    octets = KEY.note(LEAVES[:5])
+    data = KEY.note(LEAVES[:5])
     with pytest.raises(NotSigned):
-        accept(Submission(0, (), octets.replace(b"\n5\n", b"\n6\n")), LOGS, {})
+        accept(Submission(0, (), data.replace(b"\n5\n", b"\n6\n")), LOGS, {})
     # A log may change its key: either is enough.
     accept(submitted(0, 5), [stranger.verifier, KEY.verifier], {})
 
@@ -92,6 +92,6 @@ def test_an_empty_log_has_one_root() -> None:
         b"old 5\n" + (b"A" * 43 + b"=\n") * 64 + b"\nx",
     ],
 )
-def test_what_is_no_submission(octets: bytes) -> None:
+def test_what_is_no_submission(data: bytes) -> None:
     with pytest.raises(Malformed):
-        Submission.parse(octets)
+        Submission.parse(data)

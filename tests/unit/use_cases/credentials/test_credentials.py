@@ -449,10 +449,10 @@ def test_values_stand_nowhere_in_the_clear(office: Office, store_files: Any) -> 
     shown = run(office.issued())
     run(office.get(shown.credential.id, context(key_caller(targets=frozenset({str(office.hana)})))))
     change(office, shown.credential.id, office.as_(office.ivo), SUSPENSION, True)
-    octets = store_files()
-    assert shown.credential.id.encode() in octets
+    data = store_files()
+    assert shown.credential.id.encode() in data
     for secret in (b"Hana-the-secret", b"41250", b"9007199254740993", shown.witness.signature):
-        assert secret not in octets
+        assert secret not in data
     assert "Hana-the-secret" not in repr((shown, office.new(), office.vault))
 
 

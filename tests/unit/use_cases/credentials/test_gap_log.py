@@ -201,26 +201,26 @@ def test_a_proof_is_for_one_list_in_one_log(room: Room) -> None:
         ("nothing", manifest, b"", logs),
         ("a page", manifest, b"<html>captive portal</html>", logs),
     ]
-    for _, shown, octets, known in refused:
+    for _, shown, data, known in refused:
         with pytest.raises(StatusListRefused):
-            verify_recorded(shown, octets, ANY, logs=known)
+            verify_recorded(shown, data, ANY, logs=known)
 
 
 def test_a_record_has_one_form() -> None:
     record = record_of(lists(7))
     assert GapRecord.parse(record.octets) == record
-    octets = record.octets
+    data = record.octets
     for other in (
         b"",
         b"{}",
         b"[]",
-        octets + b" ",
-        octets.replace(b'"edition":1', b'"edition":true'),
-        octets.replace(b'"edition":1', b'"edition":1.0'),
-        octets.replace(b'"edition":1', b'"edition":"1"'),
-        octets.replace(b"record-1", b"record-2"),
-        octets.replace(b'{"digest"', b'{"aside":1,"digest"'),
-        octets.replace(b'{"digest"', b'{"digest":"AAAA","digest"'),
+        data + b" ",
+        data.replace(b'"edition":1', b'"edition":true'),
+        data.replace(b'"edition":1', b'"edition":1.0'),
+        data.replace(b'"edition":1', b'"edition":"1"'),
+        data.replace(b"record-1", b"record-2"),
+        data.replace(b'{"digest"', b'{"aside":1,"digest"'),
+        data.replace(b'{"digest"', b'{"digest":"AAAA","digest"'),
         b" " * 3_000,
     ):
         with pytest.raises(StatusListRefused):

@@ -491,8 +491,8 @@ def test_a_shard_is_read_once_until_its_list_is_published_anew(scene: Scene) -> 
 def test_a_shard_that_is_not_the_published_one_is_never_kept(scene: Scene) -> None:
     class Wrong(Counting):
         async def shard(self, list_id: str, digest: bytes) -> Any:
-            octets = await super().shard(list_id, digest)
-            return octets if self.read > 2 else octets[:-1] + bytes([octets[-1] ^ 1])
+            data = await super().shard(list_id, digest)
+            return data if self.read > 2 else data[:-1] + bytes([data[-1] ^ 1])
 
     wrong: Any = Wrong(scene.gaps)
     scene.present = replace(scene.present, gaps=wrong)

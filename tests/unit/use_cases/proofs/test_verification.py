@@ -148,11 +148,11 @@ def test_each_public_signal_edited(tell: Any) -> None:
 def test_an_edited_envelope_and_what_is_none(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made()
-        octets = bytearray(base64url_decode(made.proof.proof))
-        place = octets.index(b'"value":18') + len(b'"value":1')
-        octets[place : place + 1] = b"0"
+        data = bytearray(base64url_decode(made.proof.proof))
+        place = data.index(b'"value":18') + len(b'"value":1')
+        data[place : place + 1] = b"0"
         verdict = await rooms.verify(
-            made, proof=base64url_encode(bytes(octets)), public_signals=None, predicate_type=None, proof_id=None
+            made, proof=base64url_encode(bytes(data)), public_signals=None, predicate_type=None, proof_id=None
         )
         assert wrongs(verdict) == {"proof": (False, CheckCode.PROOF_INVALID)}
         for text in ("", "x", "e30", made.proof.proof[:-4], made.proof.proof + "AAAA"):
@@ -397,8 +397,8 @@ def test_what_a_stranger_writes_into_a_proof_names_nobody(tell: Any) -> None:
 
     async def story(rooms: Verifying) -> None:
         made = await rooms.made()
-        octets = base64url_decode(made.proof.proof).replace(b'"value":18', b'"value":10')
-        forged = base64url_encode(octets)
+        data = base64url_decode(made.proof.proof).replace(b'"value":18', b'"value":10')
+        forged = base64url_encode(data)
         await rooms.verify(made, caller=rooms.caller(rooms.mallory), proof=forged)
         (row,) = await StoredVerifications(rooms.store.database).list(VerificationQuery(None, None))
         assert row.verification.proof_id == made.id
