@@ -28,15 +28,20 @@ STEPS = Path(migrations.__file__).parent
 
 
 def differences(connection: Connection, metadata: MetaData | None = None) -> list[MigrateOperation]:
-    """Return the operations that make the tables of a database those of ``metadata``, by default the declared ones; other tables are left
-    alone."""
-    metadata = metadata or declared_tables()
+    """Return the operations that make the tables of a database those of ``metadata``; other tables are left alone.
+
+    By default these are the declared tables that steps of the kernel make.
+    """
+    wanted = metadata or declared_tables()
 
     def is_ours(_: object, name: str | None, kind: str, reflected: bool, __: object) -> bool:
-        return not (kind == "table" and reflected and name not in metadata.tables)
+        declared = wanted.tables.get(name or "")
+        if kind != "table" or declared is None:
+            return kind != "table" or not reflected
+        return metadata is not None or "steps" not in declared.info
 
     context = MigrationContext.configure(connection, opts={"include_object": is_ours})
-    found = produce_migrations(context, metadata).upgrade_ops
+    found = produce_migrations(context, wanted).upgrade_ops
     return [] if found is None else list(_flat(found))
 
 

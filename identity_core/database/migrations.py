@@ -72,10 +72,12 @@ def migrate(database: Database, package: str, prefix: str, *, adopt: Adopt | Non
     if _PREFIX.fullmatch(prefix) is None:
         raise ValueError(f"not a table prefix: {prefix!r}")
     steps = _steps(package, database.dialect)
-    if database.read_only:
+    try:
         _compare(database, prefix, steps)
-        return
-    database.write_now(lambda transaction: _run(transaction, database.dialect, prefix, steps, adopt))
+    except (DatabaseAbsent, MigrationPending):
+        if database.read_only:
+            raise
+        database.write_now(lambda transaction: _run(transaction, database.dialect, prefix, steps, adopt))
 
 
 def _steps(package: str, dialect: str) -> list[Step]:

@@ -12,6 +12,7 @@ import pytest
 from identity_commands.verify_log import verify
 from nacl.signing import SigningKey
 
+from identity_core.errors import AuthFailed
 from tests.attack.conftest import Target
 from tests.attack.stranger import (
     LEAVE,
@@ -365,8 +366,9 @@ def test_a_refusal_names_the_text_to_sign_and_no_more(target: Target) -> None:
     for value, expected in ((spent, required | used), *((value, required) for value in wrong)):
         answer = hana.send("update", service(), value)
         assert answer.outcome == FAILED
-        told = {name: text for name, text in answer.json["error"]["details"].items() if name != "requestId"}
-        assert told == expected
+        details = answer.json["error"]["details"]
+        assert {name: text for name, text in details.items() if name not in ("requestId", "remedy")} == expected
+        assert details["remedy"] == AuthFailed.remedy
 
 
 def test_a_bound_body_cannot_be_smuggled_by_a_duplicate_name(target: Target) -> None:

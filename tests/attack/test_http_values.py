@@ -40,7 +40,7 @@ def scene(people: People) -> Scene:
 
 
 @pytest.mark.parametrize("place", [*LISTS, "/dashboard/timeline"])
-@pytest.mark.parametrize("octets", [b"\0", b"a\0b", b"2026-01-01T00:00:00Z a\0", b"\n", b"\x7f", b"key_\x1f"])
+@pytest.mark.parametrize("data", [b"\0", b"a\0b", b"2026-01-01T00:00:00Z a\0", b"\n", b"\x7f", b"key_\x1f"])
 def test_a_cursor_with_control_characters_is_none_of_ours(people: People, place: str, data: bytes) -> None:
     cursor = base64.urlsafe_b64encode(data).rstrip(b"=").decode()
     key = {"X-API-Key": people.target.stranger.api_key}

@@ -43,7 +43,7 @@ REWRITTEN = {
 }
 
 
-@pytest.mark.parametrize("octets", REWRITTEN.values(), ids=REWRITTEN)
+@pytest.mark.parametrize("data", REWRITTEN.values(), ids=REWRITTEN)
 def test_the_same_entry_in_another_form(data: bytes) -> None:
     assert data != FIRST
     with pytest.raises(LogInvalid):

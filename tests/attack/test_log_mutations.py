@@ -121,7 +121,7 @@ def test_resealing_what_was_written_changes_nothing(place: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "octets",
+    "data",
     [b"", b"\n", b"\n\n", b"\n" + WHOLE, WHOLE + b"\n", WHOLE.replace(b"\n", b"\r\n"), WHOLE.replace(b"\n", b"\n\n"), b"[" + WHOLE + b"]",
      b"\xef\xbb\xbf" + WHOLE, WHOLE.decode().encode("utf-16"), b"\x00", WHOLE + b"\x00", b"x" * 100_000],
     ids=range(13),

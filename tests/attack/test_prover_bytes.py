@@ -19,7 +19,7 @@ CONTEXT = Forger(ASKED).context
 
 
 @pytest.fixture(scope="module")
-def octets():
+def data():
     """BBS proof, range proof, set proof."""
     bbs_proof, subs = parts(honest(ASKED))
     return bbs_proof, *subs

@@ -103,7 +103,7 @@ def accepted() -> list[tuple[str, bytes, int]]:
     ]
 
 
-@pytest.mark.parametrize(("name", "octets", "status"), accepted(), ids=[name for name, _, _ in accepted()])
+@pytest.mark.parametrize(("name", "data", "status"), accepted(), ids=[name for name, _, _ in accepted()])
 def test_odd_but_right_requests_are_taken(target: Target, name: str, data: bytes, status: int) -> None:
     response = exchange(target.address, target.fill(data))
     assert response.status == status, response.body[:500]

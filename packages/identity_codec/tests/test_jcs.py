@@ -63,7 +63,7 @@ def test_canonical_bytes_read_back_are_canonical(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "octets"),
+    ("value", "data"),
     [
         ({"b": 1, "a": 2}, b'{"a":2,"b":1}'),
         (

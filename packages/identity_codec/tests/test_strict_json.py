@@ -57,7 +57,7 @@ def test_any_bytes_are_a_value_or_refused(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "octets",
+    "data",
     [
         b"", b" ", b"nul", b"NaN", b"[Infinity]", b"-Infinity", b"1e999", b"[-1e400]", b"01", b"+1", b".5", b"1.", b"0x10",
         b"'a'", b"{a:1}", b"[1,]", b'{"a":1,}', b"[1] 2", b"// c\n1", b'"\t"', b'"\\x41"', b'"\\ud800"', b'"\\udc00\\ud800"',
@@ -74,7 +74,7 @@ def test_refused(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("octets", "value"),
+    ("data", "value"),
     [
         (b"18446744073709551615", 2**64 - 1),
         (b"-9223372036854775808", -(2**63)),
@@ -137,7 +137,7 @@ def test_what_stands_in_a_text_is_not_counted(filling: str) -> None:
             loads(text[:-1].encode() + broken.encode())
 
 
-@pytest.mark.parametrize("octets", [b'"' * 200_000, b'["' + b'","' * 80_000 + b'"]', b"[" + b'""' * 80_000 + b"]"])
+@pytest.mark.parametrize("data", [b'"' * 200_000, b'["' + b'","' * 80_000 + b'"]', b"[" + b'""' * 80_000 + b"]"])
 def test_too_many_texts_are_refused_before_they_are_read(data: bytes) -> None:
     with pytest.raises(JsonRefused):
         loads(data)

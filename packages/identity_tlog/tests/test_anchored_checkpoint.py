@@ -62,7 +62,7 @@ def test_what_is_malformed(change: dict[str, Any]) -> None:
         AnchoredCheckpoint.parse(json.dumps(ANCHORED.json | change).encode())
 
 
-@pytest.mark.parametrize("octets", [b"", b"[]", b"null", b"{", b'{"format":1,"format":1}'])
+@pytest.mark.parametrize("data", [b"", b"[]", b"null", b"{", b'{"format":1,"format":1}'])
 def test_what_is_none(data: bytes) -> None:
     with pytest.raises(Malformed, match="not an anchored checkpoint"):
         AnchoredCheckpoint.parse(data)

@@ -68,7 +68,7 @@ def test_endpoints_are_those_of_the_settings(served: set[str], endpoints: list[s
 def test_startup_without_the_protocol_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extension, "entry_points", lambda **how: EntryPoints())
     settings = load(environment={"IDENTITY_MCP_ENABLED": "true"})
-    with pytest.raises(StartError, match=r"IDENTITY_MCP_ENABLED\n.*identity-service\[mcp\]"):
+    with pytest.raises(StartError, match=r"IDENTITY_MCP_ENABLED\n.*identity[-_]service\[mcp\]"):
         contribute(settings)
 
 

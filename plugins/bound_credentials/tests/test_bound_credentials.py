@@ -237,7 +237,7 @@ def test_a_handle_has_one_form(office: Office, handle: Any) -> None:
     assert codes(office, value) in (["CREDENTIAL_MALFORMED"], ["SIGNATURE_INVALID"])
 
 
-@pytest.mark.parametrize("octets", [b"", bytes(48), b"\xc0" + bytes(47), b"\xff" * 48, bytes(47)])
+@pytest.mark.parametrize("data", [b"", bytes(48), b"\xc0" + bytes(47), b"\xff" * 48, bytes(47)])
 def test_a_point_that_is_none(office: Office, data: bytes) -> None:
     value = as_text(office, run(office.bound()))
     value["proof"]["commitment"] = base64url_encode(data)

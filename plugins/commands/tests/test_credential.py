@@ -160,7 +160,7 @@ def test_somebody_else_finds_no_credential(remote: Commands, here: Path, importe
     assert "CREDENTIAL_NOT_FOUND" in remote.refused("credential", "show", imported["id"], "--keys", mallory)[0]
 
 
-@pytest.mark.parametrize("octets", [b"[]", b"{", b'{"a":1,"a":2}', b"\xff"])
+@pytest.mark.parametrize("data", [b"[]", b"{", b'{"a":1,"a":2}', b"\xff"])
 def test_a_file_that_is_no_object(identity: Commands, here: Path, data: bytes) -> None:
     (here / "bad.json").write_bytes(data)
     identity.refused("credential", "verify", here / "bad.json", status=2)

@@ -263,7 +263,7 @@ def test_a_logout_forgets(identity: Commands, recorder: Callable[..., Recorder],
 
 
 @pytest.mark.parametrize(
-    "octets",
+    "data",
     [
         *(b"", b"[]", b"{}", b'{"use": 1}', b'{"use": null, "profiles": {"a": {}}}', b"\xff"),
         b'{"use": "a", "profiles": {"a": {"url": "http://a", "credential": "password", "secret": "s"}}}',

@@ -63,7 +63,7 @@ def test_every_form_of_a_file(proof, form):
 
 
 @pytest.mark.parametrize(
-    "octets",
+    "data",
     [
         b"",
         b"{}",

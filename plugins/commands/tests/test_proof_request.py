@@ -135,6 +135,6 @@ def test_a_refusal_names_every_remedy(server: LocalServer, remote: Commands, tmp
     assert "AUTONOMY_TOO_LOW" in said[0]
     assert said[2] == (
         "  do: let the holder pin the value: in the action of the IBCT, or in a grant of the delegation; "
-        "or let the holder delegate with --level 3 or more"
+        "or let the holder delegate with --level 3 or more."
     )
     assert "null is no value" in remote.refused(*request, "--value", "null", status=2)[0]

@@ -18,7 +18,7 @@ from identity_operations.checks import holder_file, machine, tables
 from identity_operations.commands import doctor
 from identity_transparency import checks
 
-from identity_core.extension import installation
+from identity_core.extension import declaration
 from plugins.operations.tests.test_doctor_remedies import examined
 from plugins.operations.tests.test_doctor_remedies_typed import installed
 from tests.postgres_server import PostgresServer, postgres_server
@@ -146,7 +146,7 @@ OF_FINDINGS = {
     "doctor_credentials.status_lists": [(CREDENTIALS, "test_a_list_that_is_not_published_for_now_is_told")] * 2,
     "doctor_credentials.holders": [(CREDENTIALS, "test_secrets_of_holders_that_are_not_kept_are_told")] * 2,
     "doctor_credentials._of_former_roots": [(CREDENTIALS, "test_credentials_of_stolen_key_are_listed_by_issuer")],
-    "installation.stopped": [(TYPED, "test_plugins_are_chosen_as_the_remedy_says")],
+    "declaration.stopped": [(TYPED, "test_plugins_are_chosen_as_the_remedy_says")],
     "database._sqlite": [(DONE, "test_a_network_file_system"), (DONE, "test_sqlite_is_updated")],
     "database._postgresql": [
         (MACHINE, "test_a_library_that_is_missing_is_named"),
@@ -193,7 +193,7 @@ def findings_of(path: Path) -> Counter[str]:
 def test_each_finding_has_the_test_of_its_remedy() -> None:
     """A new finding needs a test that types its remedy, which is named here."""
     found: Counter[str] = Counter()
-    for module in (doctor, installation, doctor_database, machine, tables, doctor_credentials, holder_file, checks):
+    for module in (doctor, declaration, doctor_database, machine, tables, doctor_credentials, holder_file, checks):
         found += findings_of(Path(module.__file__))
     assert {name: len(tests) for name, tests in OF_FINDINGS.items()} == dict(found)
     for module, name in {test for tests in OF_FINDINGS.values() for test in tests}:

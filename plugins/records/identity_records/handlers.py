@@ -75,7 +75,7 @@ class RecordsHandlers:
 
     async def delete_label(self, request: Request) -> Answer:
         await self.unlabel(request.path["namedDid"], request.context)
-        return Answer(204, headers=[NO_STORE])
+        return await self.list_labels(request)
 
 
 def _label(named: NamedDid) -> wire.Label:

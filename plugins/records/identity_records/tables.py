@@ -86,9 +86,10 @@ class VerificationTable(StoreModel, table=True):
 
 
 class LabelTable(StoreModel, table=True):
-    """A nickname, sealed; see ``labels.py``."""
+    """A nickname, sealed; see ``labels.py``. A step of this extension makes the table, when the extension is opened."""
 
     __tablename__ = "records_labels"
+    __table_args__ = ({"info": {"steps": "records_migrations"}},)
 
     id: str = Field(sa_type=Name, primary_key=True)
     holder: str = Field(sa_type=Name, index=True)

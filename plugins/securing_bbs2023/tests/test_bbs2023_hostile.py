@@ -229,7 +229,7 @@ def test_indexes_and_labels_of_a_proof_are_its_own(bbs: Bbs2023, derived: dict[s
 
 
 @pytest.mark.parametrize(
-    "octets",
+    "data",
     [
         b"",
         b"\xff",

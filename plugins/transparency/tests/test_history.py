@@ -13,6 +13,7 @@ from identity_kit.conformance.controller import Life
 from identity_transparency.domain import history
 from identity_transparency.domain.history import LoggedHistory, read_transaction, require_places, verify_history
 
+from identity_core.domain.dids import logs
 from identity_core.domain.dids.changes import Deactivate
 from identity_core.domain.dids.state import LogInvalid
 from identity_tlog.leaf import LogLeaf, Recorded
@@ -171,7 +172,7 @@ def test_entry_before_retirement_counts(
 ) -> None:
     """The entries stand at 0, 10 and 20, and the key counts below ``size``."""
     monkeypatch.setattr(history, "signer_of", lambda _: KEY)
-    monkeypatch.setattr(history.service_log, "signer_of", lambda _: KEY)
+    monkeypatch.setattr(logs, "signer_of", lambda _: KEY)
     lines, placed = [leaf.entry for leaf in PLACED], [PLACED[place] for place in proven]
     require_places("did:ids:x", lines, placed, {"another": 0})
     if line is None and size > 20:

@@ -57,7 +57,7 @@ def test_what_is_none_is_refused(change: dict[str, object]) -> None:
         Remembered.parse(json.dumps(read).encode())
 
 
-@pytest.mark.parametrize("octets", [b"", b"[]", b"null", b"[" * 60_000, b"{}", b"\xff", remembered().encode()[:-9]])
+@pytest.mark.parametrize("data", [b"", b"[]", b"null", b"[" * 60_000, b"{}", b"\xff", remembered().encode()[:-9]])
 def test_other_files_are_refused(data: bytes) -> None:
     with pytest.raises(Malformed):
         Remembered.parse(data)

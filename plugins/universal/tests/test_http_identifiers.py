@@ -381,7 +381,7 @@ def test_a_relative_reference_leads_to_no_other_host(target: Target, hana: Holde
 
 
 @pytest.mark.parametrize(
-    ("octets", "status"),
+    ("data", "status"),
     [
         (b"", 400),
         (b"%", 400),

@@ -272,7 +272,7 @@ export function verify(text, expected) {
   const envelope = readEnvelope(text);
   const equal = (one, other) => (one === null) === (other === null) && (one === null || one.equals(other));
   check(jcs(envelope.value.question) === jcs(question), 'another question');
-  check(envelope.context.audience === audience && envelope.nonce.equals(nonce), 'for somebody else');
+  check(envelope.context.audience === audience && envelope.nonce.equals(nonce), 'for another verifier');
   check(equal(envelope.agent?.key ?? null, agentKey) && equal(envelope.capability, capability), 'another agent or capability');
   const asked = question.credentials;
   const digests = envelope.parts.map(({header}) => sha256(header).toString('base64url'));

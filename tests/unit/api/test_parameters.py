@@ -23,7 +23,7 @@ def query(declared: list[dict[str, object]] = DECLARED) -> Query:
 
 
 @pytest.mark.parametrize(
-    ("octets", "values"),
+    ("data", "values"),
     [
         (b"", {}),
         (b"versionId=7", {"version_id": 7}),
@@ -42,7 +42,7 @@ def test_good_queries(data: bytes, values: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
-    "octets",
+    "data",
     [
         b"versionId=",
         b"versionId",

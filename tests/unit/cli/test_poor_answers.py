@@ -12,7 +12,7 @@ from tests.unit.cli.conftest import Commands
 from tests.unit.cli.test_remedies import require_known
 
 
-@pytest.mark.parametrize("octets", [b"", b"\n", b" \r\n\n"])
+@pytest.mark.parametrize("data", [b"", b"\n", b" \r\n\n"])
 def test_an_empty_log_is_no_reason_to_distrust_a_did(identity: Commands, here: Path, data: bytes) -> None:
     """A pipe whose first command has failed gives one."""
     (here / "log").write_bytes(data)

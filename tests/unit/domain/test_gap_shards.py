@@ -285,7 +285,7 @@ def test_a_manifest_with_another_member_is_refused(change: dict[str, object]) ->
 
 
 @pytest.mark.parametrize(
-    "octets", [b"", b"[]", b"null", b"1", b'"x"', b"{", b"\xff", b"[" * 10_000, b" " * (1 << 18), b"[0," * 9_999]
+    "data", [b"", b"[]", b"null", b"1", b'"x"', b"{", b"\xff", b"[" * 10_000, b" " * (1 << 18), b"[0," * 9_999]
 )
 def test_octets_that_are_no_manifest_are_refused(data: bytes) -> None:
     with pytest.raises(StatusListRefused):

@@ -55,7 +55,7 @@ def test_a_header_with_another_member_is_refused(change: dict[str, object]) -> N
 
 
 @pytest.mark.parametrize(
-    "octets",
+    "data",
     [
         b"",
         HEADER_TAG,

@@ -37,7 +37,9 @@ def compare(database: Look) -> list[Difference]:
     try:
         with engine.connect() as connection:
             inspector = inspect(connection)
-            declared = declared_tables().sorted_tables
+            # Tables that an extension makes itself are there once it was opened.
+            there = {None, *inspector.get_table_names()}
+            declared = [one for one in declared_tables().sorted_tables if one.info.get("steps") in there]
             names = [table.name for table in declared]
             asked = (
                 inspector.get_multi_columns,

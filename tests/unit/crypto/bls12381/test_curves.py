@@ -81,13 +81,13 @@ REFUSED_G2 = {
 }
 
 
-@pytest.mark.parametrize("octets", REFUSED_G1.values(), ids=REFUSED_G1)
+@pytest.mark.parametrize("data", REFUSED_G1.values(), ids=REFUSED_G1)
 def test_g1_refuses(curve: Curve, data: bytes):
     with pytest.raises(InvalidPoint):
         curve.octets_to_g1(data)
 
 
-@pytest.mark.parametrize("octets", REFUSED_G2.values(), ids=REFUSED_G2)
+@pytest.mark.parametrize("data", REFUSED_G2.values(), ids=REFUSED_G2)
 def test_g2_refuses(curve: Curve, data: bytes):
     with pytest.raises(InvalidPoint):
         curve.octets_to_g2(data)

@@ -54,13 +54,13 @@ def test_a_secret_of_another_length(length):
         public_key((5).to_bytes(length, "big") if length else b"")
 
 
-@pytest.mark.parametrize("octets", REFUSED_G2.values(), ids=REFUSED_G2)
+@pytest.mark.parametrize("data", REFUSED_G2.values(), ids=REFUSED_G2)
 def test_a_public_key_that_is_none(curve, data):
     with pytest.raises(InvalidBlsKey):
         check_public_key(data)
 
 
-@pytest.mark.parametrize("octets", [b"", G2_GENERATOR[:-1], G2_GENERATOR + b"\x00"])
+@pytest.mark.parametrize("data", [b"", G2_GENERATOR[:-1], G2_GENERATOR + b"\x00"])
 def test_a_public_key_of_another_length(data: bytes):
     with pytest.raises(InvalidBlsKey, match="a public key has 96 bytes"):
         check_public_key(data)

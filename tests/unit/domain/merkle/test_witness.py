@@ -80,7 +80,7 @@ def test_an_empty_log_has_one_root() -> None:
 
 
 @pytest.mark.parametrize(
-    "octets",
+    "data",
     [
         b"",
         b"old 5\n",
