@@ -1,9 +1,10 @@
-"""Files that an operator names: policies, keys, secrets, settings. Whatever lies there is opened without waiting for anyone: a named pipe
-to which nobody writes would keep a start or a look at the installation waiting for ever, and a device has no end.
+"""Files that an operator names: policies, keys, secrets, settings. A file is opened without blocking. A named pipe
+without a writer would block a start or a read-only command for ever, and a device has no end.
 
 ``install_command`` finds the folders of a checkout.
 
-Settings choose code that runs, and keys choose who is trusted, so ``require_own`` refuses what another user can write (CWE-427, CWE-732).
+Settings choose the code that runs, and keys choose who is trusted. So ``require_own`` refuses a file that another
+user can write (CWE-427, CWE-732).
 """
 
 from __future__ import annotations
@@ -53,11 +54,12 @@ def read_regular(path: Path) -> bytes:
 
 
 def require_own(path: Path, *, is_named: bool = True) -> None:
-    """Raise ``PermissionError`` where another user can write the file or folder at ``path``, which a link may lead to.
+    """Raise ``PermissionError`` if another user can write the file or folder at ``path``. ``path`` may be a link.
 
-    The owner must be this user or root. root may also use what it was told to use (``is_named``) of another user, because it administers
-    the service of that user; what lies in a working directory it may not. A sticky folder counts as writable: its files can be anyone's.
-    On a read-only mount the mode counts for nothing, and the owner neither: whoever mounted it vouches for it, such as a container's host.
+    The owner must be this user or root. With ``is_named`` root may also use files of another user, because it
+    administers the service of that user; it may not use what lies in a working directory. A sticky folder counts as
+    writable, because any user may own its files. On a read-only mount mode and owner are not checked: they are the
+    responsibility of the mount, such as a container's host.
     """
     status, me = path.stat(), os.geteuid()
     # A pipe or a device is for the reader to refuse.
@@ -104,7 +106,7 @@ def new_draft(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        # Nobody has named the draft.
+        # The operator did not choose the name of the temporary file, so the error names ``path``.
         error.filename = os.fspath(path)
         raise
     try:

@@ -113,7 +113,8 @@ def author(text: str, reader: Caller | None) -> wire.Author:
 
 
 def revoker(text: str | None, reader: Caller | None) -> wire.Revoker | None:
-    """The same of who revoked it, None for no one."""
+    """Return the wire form of the author of a revocation for ``reader``, as ``author`` does; None if it was not
+    revoked."""
     if text is None:
         return None
     who = author(text, reader)

@@ -1,7 +1,7 @@
-"""The routes of the document, and the comparison of document and code before the first request.
+"""Routes of the document, and the comparison of document and code before the first request.
 
-Every operation has a handler, every handler an operation, every security scheme somebody who checks it, every header
-parameter is one that the guard reads. What does not fit stops the start with one line.
+Every operation must have a handler, and every handler an operation. Every security scheme must have a check, and the
+guard must read every header parameter. If something does not fit, the start ends with one line.
 """
 
 from __future__ import annotations
@@ -63,9 +63,10 @@ def dereference(document: Mapping[str, Any], part: Any) -> Any:
 
 
 def bind(document: Mapping[str, Any], handlers: Sequence[object], schemes: Mapping[str, str]) -> dict[str, Handler]:
-    """operationId → handler, the public coroutine methods of ``handlers``.
+    """Return a mapping of operationId to handler, made of the public coroutine methods of ``handlers``.
 
-    ``schemes`` are the security schemes that somebody checks. Raises ``ContractError`` for whatever does not fit.
+    ``schemes``: the security schemes that have a check.
+    Raises ``ContractError``: when document and code do not fit.
     """
     found: dict[str, Handler] = {}
     for handler_object in handlers:

@@ -1,8 +1,9 @@
-"""The one shape of an error body, ``{"error": {"code", "message", "details"}}`` with ``details.requestId`` in each, and content negotiation
-(RFC 9110 §12.5.1). An operation that follows another standard has the members of that one beside ``error``.
+"""Error bodies ``{"error": {"code", "message", "details"}}`` with ``details.requestId`` in each, and content
+negotiation (RFC 9110 §12.5.1). An operation that follows another standard has the members of that standard beside
+``error``.
 
-Parameters of ``Accept`` other than ``q`` are ignored, since no media type of ours has any. So is an ``Accept`` that is longer than any
-that somebody needs, as a server may.
+Parameters of ``Accept`` other than ``q`` are ignored, because the media types of this service have none. An
+``Accept`` header that is too long for any real client is ignored too, as a server may.
 """
 
 from __future__ import annotations

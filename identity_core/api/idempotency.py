@@ -70,8 +70,12 @@ class _Slot:
 
 @value_class
 class Idempotency:
-    """Stands around a handler. ``secret`` is at least 16 bytes that all processes share and no one else knows; a new
-    one forgets every stored answer. ``random`` gives bytes of the operating system's random source."""
+    """Wrapper of a handler that stores its answer for the ``Idempotency-Key``.
+
+    ``secret``: at least 16 bytes that all processes share and that are otherwise secret; a new one makes every stored
+    answer unreadable.
+    ``random``: a source of bytes from the operating system.
+    """
 
     keys: IdempotencyKeys
     clock: Clock

@@ -21,7 +21,7 @@ from identity_core.errors import AuthFailed, AuthRequired, IdentityError
 
 Headers = Sequence[tuple[str, str]]
 NO_STORE: Final = ("Cache-Control", "no-store")
-"""For answers of which no one may keep a copy."""
+"""The header for answers that must not be cached."""
 FORM: Final = "application/x-www-form-urlencoded"
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 USUAL_BYTES: Final = 4_096

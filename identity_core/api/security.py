@@ -65,9 +65,13 @@ class ClaimedCaller(NamedTuple):
 
 @value_class
 class Gate:
-    """Admits requests. ``mismatch`` tells how the databases are not those that this service wrote, or that its clock is ahead: nothing is
-    changed meanwhile, and even a signature that is checked is spent in them; reading goes on. ``places``: unfinished requests that an
-    address may have at the workers of unauthenticated callers; ``held`` lists the address of each."""
+    """Admission of requests. ``mismatch`` returns the reason why the databases are not those that this service wrote,
+    or why its clock is ahead. In that state nothing is changed, not even by a signature check, which consumes the
+    signature; reads continue.
+
+    ``places``: the unfinished requests that an address may have at the workers of unauthenticated callers.
+    ``held``: the address of each such request.
+    """
 
     reader: DidReader
     api_keys: AuthenticateApiKey

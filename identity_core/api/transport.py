@@ -147,7 +147,7 @@ def _refuse_ambiguity(request: Request) -> None:
 
 
 class ClientGone(Exception):
-    """The client closed the connection before its request was complete; there is no one to answer."""
+    """The client closed the connection before its request was complete, so no answer can be sent."""
 
 
 async def read_body(request: Request, receive: Receive, cap: int) -> bytes:

@@ -1,11 +1,12 @@
-"""Checks around the handlers that write: who pays for what a DID writes and how much it may, and audit lines of
-refusals.
+"""Checks around the handlers that write: the quota that pays for a DID's writes, and audit lines of refusals.
 
-A request is counted before its handler, in which it writes, and not before: what is refused as malformed and what is answered again
-for its Idempotency-Key writes nothing. Of a day it counts even if the handler refuses it, because that leaves a line in the audit log.
-What is kept for good is taken back when it is refused. Nothing is counted in the transaction that stores it, because a change of a
-DID is stored by the ledger: so no count is ever lower than what is stored, in whatever process and wherever one dies. API keys, also
-behind a token, are the operator's own and have no quota.
+A request is counted where its handler starts to write, not before. A malformed request and a repeated answer of an
+Idempotency-Key write nothing and are not counted. A daily quota counts the request even if the handler refuses it,
+because a refusal leaves a line in the audit log. A quota on permanent records is released when the handler refuses.
+
+The count is not part of the transaction that stores the change, because the ledger stores a change of a DID. So the
+count is never lower than the number of stored changes, in any process and after any crash. API keys, also behind a
+token, belong to the operator and have no quota.
 """
 
 from __future__ import annotations

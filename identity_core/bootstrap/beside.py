@@ -61,7 +61,7 @@ def tagged_keys(stores: tuple[KeyStore, ...], store: Store, clock: Clock) -> Tag
 
 
 def with_tagged(stores: tuple[KeyStore, ...], keys: TaggedKeys) -> tuple[KeyStore, ...]:
-    """``stores`` with ``keys`` in the place of the store under it."""
+    """Return ``stores`` with ``keys`` instead of the store that it wraps."""
     return tuple(keys if one is keys.store else one for one in stores)
 
 

@@ -160,8 +160,8 @@ async def fingerprints(custodian: Custodian) -> Callable[[str], str]:
 
 
 async def did_hashes(custodian: Custodian) -> Callable[[str], str]:
-    """Return the keyed hash that replaces a DID in logs: 12 hex digits, from which a reader who knows DIDs cannot find
-    one. 12 hex digits, from which no one who knows DIDs finds his."""
+    """Return the keyed hash that replaces a DID in logs: 12 hex digits. A reader who knows DIDs cannot find one by
+    its hash."""
     secret = await _secret(custodian, b"identity: hashes of DIDs in logs, v1")
     return lambda did: hmac.digest(secret, did.encode(), "sha256").hex()[:12]
 

@@ -1,12 +1,12 @@
-"""The process that the workers of a server are forked from. It has imported what they run, so that none of them does, and has opened
-nothing: no file, no thread, no connection of an installation is there twice.
+"""The process from which the workers of a server are forked. It has imported the modules of the workers, so that they
+need not. It has opened nothing, so no worker inherits a file, a thread or a connection of an installation.
 
-It does not know what the environment says of secrets either: a prover, which runs as the same user, could read that in ``/proc``. Workers
-are told once they let no one look.
+It does not hold the secrets of the environment. A prover runs as the same user and could read them in ``/proc``. A
+worker gets them after it has made itself unreadable to other processes.
 
-It is asked at a Unix socket, in a folder of its own that only this user may enter. The folder goes with the server; where that is
-killed, with this process, which ends when neither the server nor a worker is left. Where all are killed at once a socket at which
-nobody listens stays in the temporary folder of the system, for whoever tidies that up.
+The server sends requests over a Unix socket in a private folder that only this user may enter. The server removes the
+folder at its end. If the server is killed, this process removes it, once neither the server nor a worker is left. If
+all are killed at once, an unused socket remains in the temporary folder of the system.
 """
 
 from __future__ import annotations

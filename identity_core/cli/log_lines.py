@@ -66,8 +66,8 @@ class Stderr(logging.StreamHandler[TextIO], RequestHandler):
 
     def __init__(self) -> None:
         super().__init__()
-        # Lines of records, and requests with their times: those are formatted together, which takes half as long. No lock is needed to
-        # append, and whoever flushes takes them one by one.
+        # Lines of records, and requests with their times. Requests are formatted together, which takes half as long.
+        # Appending needs no lock, because a flush takes the entries one by one.
         self._waiting: deque[str | tuple[AnsweredRequest, float]] = deque()
         self.formatter: TextLines | JsonLines | None = None
         # The loops that are going to flush, soon and at the end of the turn; one that ended before does not.

@@ -112,7 +112,8 @@ def _as_table(value: Any, columns: Mapping[str, Text]) -> bool:
 
 
 def on_one_line(value: Any) -> Any:
-    """``value`` with every text in it on one line: what somebody else wrote into a record cannot look like another line of it."""
+    """Return ``value`` with every text in it on one line, so that text from another party cannot look like a line of
+    its own."""
     match value:
         case str():
             return value.replace("\n", "\\n")

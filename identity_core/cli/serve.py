@@ -232,13 +232,13 @@ def _unix(path: Path, mode: int) -> Iterator[socket.socket]:
     with contextlib.ExitStack() as stack:
         bound = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         try:
-            # Whoever is looked for and whoever is put there are one step for every process that does so.
+            # The check of the socket and its replacement are one step for every process that uses this lock.
             with locked_folder(path.parent) as is_ours:
                 if not is_ours:
                     fail("another program is at work there", str(path.parent), "choose a folder of its own for --uds")
                 if _is_taken(path):
                     fail("somebody listens there already", str(path), "stop it, or choose another --uds")
-                # Nobody connects before it has its mode: it gets its name after that.
+                # No client can connect before the socket has its mode: it gets its name after that.
                 bound.bind(os.fspath(draft))
                 stack.callback(draft.unlink, missing_ok=True)
                 draft.chmod(mode)
@@ -266,7 +266,7 @@ def _is_taken(path: Path) -> bool:
         except ConnectionRefusedError:
             return False
         except OSError:
-            # It has no time for us, or does not let us in: somebody is there.
+            # A timeout or a refused access means that a process listens there.
             return True
     return True
 

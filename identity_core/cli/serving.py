@@ -123,8 +123,8 @@ def _worker(settings: Settings) -> Callable[[], bootstrap.Asgi]:
 
 
 def worker_application(settings: Settings, environment: Mapping[str, str]) -> bootstrap.Asgi:
-    """Return the application of a worker. It leaves when its parent is gone, however that ended: no one else would ever
-    stop it."""
+    """Return the application of a worker. The worker ends when its parent has ended for any reason, because no other
+    process would stop it."""
     leave_no_core()
     os.environ.update(environment)
     _within_files(settings)
@@ -173,8 +173,8 @@ class Workers(Multiprocess):
         super().keep_subprocess_alive()
 
     def terminate_all(self) -> None:
-        """Tells the workers to stop. Our own hold on the socket ends first: else new connections would wait in it for
-        no one."""
+        """Send the workers the signal to stop. Close this process's own copy of the socket first, so that no new
+        connection waits in it without a reader."""
         for listening in self.sockets:
             listening.close()
         super().terminate_all()

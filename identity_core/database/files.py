@@ -1,12 +1,13 @@
-"""Files: one that is durable and whole or not there at all, a lock, and whether an SQLite file is still the one that was opened.
+"""Files: durable and atomic writes, a lock, and a check whether an SQLite file is still the one that was opened.
 
-The lock is the queue of the processes that write to one SQLite file. SQLite's own waiting is polling, and a busy neighbour starves the
-others for seconds; ``flock`` wakes the one who waits. It also keeps two processes from checkpointing at one time, which SQLite before
-3.51.3 can answer with a corrupt file.
+The lock is the queue of the processes that write to one SQLite file. SQLite polls while it waits, and a busy process
+then starves the others for seconds; ``flock`` wakes the waiting process. The lock also keeps two processes from
+checkpointing at one time, which can corrupt the file in SQLite before 3.51.3.
 
-Anyone who moves another file to its name, or removes it, leaves the open connections with a file that no one will find again: what
-they commit is lost at their end, acknowledged or not. The names are looked up before each commit: two ``stat``, two
-microseconds. Left out: a file that is written over in place; its content tells (the extension ``transparency``).
+If the file is replaced or removed, open connections hold a file that no new connection finds. Their commits are lost
+when they close, even acknowledged ones. So the names are looked up before each commit: two ``stat``, two
+microseconds. A file that is overwritten in place is not detected here; the extension ``transparency`` compares its
+content.
 """
 
 from __future__ import annotations

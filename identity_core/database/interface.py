@@ -23,7 +23,7 @@ T = TypeVar("T")
 Dialect = Literal["sqlite", "postgresql"]
 
 MAPPED_MEBIBYTES = 0
-"""How much of an SQLite file a connection maps into memory unless somebody says less; more SQLite does not."""
+"""The default number of MiB of an SQLite file that a connection maps into memory."""
 
 READERS = 3
 """Connections for reading that a database on a server opens at most, unless told otherwise."""
@@ -108,24 +108,30 @@ class Database(Protocol):
         heavy: bool = False,
         then: Callable[[T], None] | None = None,
     ) -> Awaitable[T]:
-        """Queues a job for the writer at once; the awaitable resolves after COMMIT.
+        """Queue a job for the writer at once. The awaitable resolves after COMMIT.
 
-        Jobs that wait at the same time share one transaction; one that raises is undone alone. ``durable=False`` lets the commit
-        return before it is on the disk: it survives the death of the process, and may be lost, last commits first, when the machine
-        loses power. With ``patience_seconds`` a job may wait so long for others to share its commit with; one without starts them all.
-        ``heavy`` is for a job that changes many pages and that nobody waits for: its awaitable resolves when the writer is free for the
-        next group, so that the time it took is the time for which the writer was held; SQLite brings the pages out of its log soon.
-        One whose awaitable is cancelled before its turn is not run, unless it has a ``then``, which gets the result on the event loop once
-        it is committed, whether or not anybody still waits for it. The awaitable raises ``DatabaseOverloaded`` when too many jobs
-        wait, ``DatabaseClosed`` after ``close``; the call itself raises neither.
+        Jobs that wait at the same time share one transaction; a job that raises is undone alone.
+
+        ``durable=False``: the commit returns before it is on the disk. It survives the death of the process. If the
+        machine loses power, it may be lost, last commits first.
+        ``patience_seconds``: the batch window of the job. One job without a batch window starts them all.
+        ``heavy``: for a job that changes many pages and that no caller waits for. Its awaitable resolves when the
+        writer is free for the next group, so its duration is the time for which the writer was held. SQLite moves the
+        pages out of its log soon after.
+        ``then``: gets the result on the event loop once it is committed, whether or not a caller still waits for it.
+
+        A job whose awaitable is cancelled before it starts is not run, unless it has a ``then``.
+
+        The awaitable raises ``DatabaseOverloaded``: when too many jobs wait; ``DatabaseClosed``: after ``close``. The
+        call itself raises neither.
         """
 
     def write_now(self, job: Job[T]) -> T:
         """One durable transaction without an event loop: for start-up and commands, never beside queued jobs."""
 
     def foreign_changes(self) -> int | None:
-        """A number that changes whenever somebody else than this object's writer has committed; None where that is not
-        cheap to know (PostgreSQL)."""
+        """Return a number that changes whenever another writer than this object's has committed; None where that is
+        expensive to read (PostgreSQL)."""
 
     def load(self) -> DatabaseLoad:
         """How much this object has to do, and has done."""

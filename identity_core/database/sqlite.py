@@ -1,8 +1,9 @@
-"""The embedded database: one SQLite file in WAL mode, one writing connection a process.
+"""The embedded database: one SQLite file in WAL mode, one writing connection per process.
 
-Statements take microseconds, so a group runs on the event loop; only what waits for the disk or for another process goes
-to the writer's thread: the COMMIT with its fsync, checkpoints, and a lock that somebody else holds. README.md has the
-measurements. The connection is used by one of the two at a time: while the thread commits, the next group waits.
+Statements take microseconds, so a group runs on the event loop. Steps that wait for the disk or for another process
+run on the writer's thread: the COMMIT with its fsync, checkpoints, and a lock that another process holds. README.md
+has the measurements. The loop and the thread use the connection one at a time: while the thread commits, the next
+group waits.
 """
 
 from __future__ import annotations
@@ -106,7 +107,8 @@ class SqliteDatabase:
             raise translated(error) from error
 
     def foreign_changes(self) -> int:
-        """See ``Database.foreign_changes``. While our commit is on its way no one else can write: the last value holds."""
+        """See ``Database.foreign_changes``. While this object's commit is in flight no other process can write: the
+        last value is valid."""
         if not self._committing:
             try:
                 self._foreign = self._writer.execute("PRAGMA data_version").fetchone()[0]
@@ -136,7 +138,7 @@ class SqliteDatabase:
         return result
 
     def _perform(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
-        """On the loop: begins at once when no one is in the way, else on the thread."""
+        """Begin on the loop at once if the lock is free, else on the thread."""
         self._reads = self._reader
         if not self._polite and self._lock.try_acquire():
             try:
@@ -152,7 +154,8 @@ class SqliteDatabase:
         self._worker.submit(lambda: self._wait_for_turn(loop, group))
 
     def _lose_patience(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
-        """On the loop, again and again while the thread waits: no one's job hangs because somebody else's process does."""
+        """Fail the waiting jobs on the loop, again and again while the thread waits, so that no job hangs because of
+        another process."""
         self._queue.give_up(group, DatabaseUnavailable("another process holds the write lock"))
         self._deadline = loop.call_later(PATIENCE_SECONDS, self._lose_patience, loop, group)
 
@@ -174,7 +177,7 @@ class SqliteDatabase:
             self._release()
             # A loop that is only slow gets to its turn in the end.
             seconds *= 2
-            # Asking for the lock again before the loop goes on would hold up the other processes for nothing.
+            # Taking the lock again before the loop continues would delay the other processes for nothing.
             while not turn.noticed.wait(TURN_SECONDS) and not loop.is_closed():
                 pass
 

@@ -151,7 +151,8 @@ def _run_apart(writer: Connection, jobs: Sequence[Pending]) -> None:
 
 
 def _require_transaction(writer: Connection) -> None:
-    """Raises ``DatabaseUnavailable`` when a full disk made SQLite undo everything: no one's work is left then."""
+    """Raise ``DatabaseUnavailable`` when a full disk made SQLite undo the whole transaction, and with it the work of
+    every job."""
     if not writer.in_transaction:
         raise DatabaseUnavailable("the transaction was undone: is the disk full?")
 

@@ -130,8 +130,8 @@ class Bulkhead:
         )
 
     def blocked(self, method: str, seconds: float, circuit: Circuit) -> None:
-        """A coroutine ran for so long without awaiting that every other request stood still; no one can stop it, but it
-        shows. Past the deadline it counts as a failure."""
+        """Record that a coroutine ran for ``seconds`` without awaiting, so that every other request waited. It cannot
+        be stopped, but it is counted. Past the deadline it counts as a failure."""
         reason = f"blocked the event loop for {seconds:.2f} s; synchronous code belongs into in_threads"
         if seconds >= self.limits.deadline_seconds:
             self.failed(method, reason, circuit=circuit)
@@ -178,7 +178,7 @@ def _wrapped(call: Callable[..., Any], wrap: Callable[[Any], Any]) -> Callable[.
 
 def guard_function(function: Callable[..., T], name: str, check: Check, bulkhead: Bulkhead) -> Callable[..., T]:
     """One plain function behind the border."""
-    # An interrupt from the keyboard is no one's fault.
+    # An interrupt from the keyboard is not a failure.
     let_through: tuple[type[BaseException], ...] = (*bulkhead.contract.errors, KeyboardInterrupt)
 
     def call(*args: Any, **kwargs: Any) -> T:
@@ -254,7 +254,8 @@ def _awaited(member: Member, bulkhead: Bulkhead) -> Any:
 
 
 def from_outside(error: BaseException) -> bool:
-    """Whether a call ended because its caller goes away or somebody interrupts the process, and not by the plugin's fault."""
+    """Return whether a call ended because its caller was cancelled or the process was interrupted, and not because
+    the plugin failed."""
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is not None and task.cancelling() > 0

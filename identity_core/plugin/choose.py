@@ -91,12 +91,14 @@ def _choose(installed: Iterable[str]) -> str:
 
 @value_class
 class InstalledPlugin:
-    """One thing that a plugin provides, or a plugin that provides nothing because it is disabled or failed.
+    """A provider of a plugin, or a plugin without one because it is disabled or failed.
 
-    ``name`` is the one that settings choose by (for disabled and failed plugins the entry point's), ``hook`` the hook
-    or ``-``. States: active (built and in use), starting (its worker processes are), chosen (named by the settings, not
-    built in this process), available (no one asked for it, or it waits to be configured and ``reason`` says what for),
-    shut off (its circuit is open), failed, disabled. ``reason`` says why in the last three.
+    ``name``: the name in the settings; for disabled and failed plugins the entry point's. ``hook``: the hook or
+    ``-``.
+
+    States: active (built and in use), starting (its worker processes start), chosen (named by the settings, not built
+    in this process), available (the settings do not choose it, or it lacks settings that ``reason`` lists), shut off
+    (its circuit is open), failed, disabled. ``reason`` explains the last three.
     """
 
     name: str

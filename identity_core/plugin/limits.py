@@ -1,12 +1,12 @@
-"""Limits of calls to a plugin: time for each call, and a way back after failures.
+"""Limits of calls to a plugin: a deadline for each call, and recovery after failures.
 
-**Deadline.** A coroutine that ends without suspending (a cache, an embedded database read on the loop) is stepped once and done: no
-timer is made. One that suspends is driven inside the caller's task. At the deadline it is cancelled and has a grace period for its
-clean-up; one that goes on waiting after that is closed, so that a plugin which swallows the cancellation holds no one. What no deadline
-can reach is a coroutine that blocks the event loop; such code belongs into ``in_threads``. A call that is still in a queue at its
-deadline raises ``Overloaded``, which is no failure.
+**Deadline.** A coroutine that ends without suspending (a cache, an embedded database read on the loop) needs one step
+and no timer. One that suspends is driven inside the caller's task. At the deadline it is cancelled and has a grace
+period for its clean-up. If it still waits after that, it is closed, so that a plugin which swallows the cancellation
+cannot hold its caller. A deadline cannot stop a coroutine that blocks the event loop; such code belongs into
+``in_threads``. A call that is still in a queue at its deadline raises ``Overloaded``, which is not a failure.
 
-**Circuit.** Failures in a row shut a plugin's method off; after a while one call may try again.
+**Circuit.** Consecutive failures shut off a method of a plugin. After a while one call may try again.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def rest(coroutine: Coroutine[Any, Any, T], waits_for: Any, deadline: Deadline) 
     """The result of a coroutine whose first step yielded ``waits_for``. Raises ``DeadlineExceeded``."""
     task = asyncio.current_task()
     if task is None:
-        # Whoever steps without a task closes what would wait, which is not the plugin's fault.
+        # A caller without a task closes a coroutine that would wait, which is not a failure of the plugin.
         yield waits_for
         raise RuntimeError("a deadline needs a task")
     before = task.cancelling()

@@ -130,8 +130,8 @@ class PluginManager:
         return self._chosen(CUSTODIAN, name)
 
     def key_stores(self, names: Sequence[str]) -> tuple[KeyStore, ...]:
-        """The stores of API keys in the order of ``names``; a ``WritableKeyStore`` stays one. While no one has set
-        ``key_stores``, those of the default that are not installed are left out."""
+        """Return the stores of API keys in the order of ``names``; a ``WritableKeyStore`` stays one. Unless
+        ``key_stores`` is set, default stores that are not installed are left out."""
         installed = offers_of(self.collection, KEY_STORE)
         if self.settings.origin(KEY_STORE.setting).kind == "default":
             names = [name for name in names if name in installed] or names

@@ -88,8 +88,8 @@ class PluginError(StartError):
 
 
 class NotConfigured(PluginError):
-    """A plugin that is installed and waits for settings that no one can guess. Unless something chosen needs it, that is no fault:
-    it is listed with what to set."""
+    """A plugin that is installed and lacks required settings. Unless a chosen plugin needs it, that is not a fault:
+    it is listed with the settings that it lacks."""
 
 
 @value_class

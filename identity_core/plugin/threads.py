@@ -99,7 +99,7 @@ class Threads:
             outcome = _outcome(call)
             self._done += 1
             with contextlib.suppress(RuntimeError):
-                # A closed loop has no one who waits.
+                # A closed loop has no waiting caller.
                 future.get_loop().call_soon_threadsafe(_settle, future, outcome)
             del future, call, outcome  # else the last result lives until the next job
 
@@ -119,11 +119,13 @@ def _outcome(call: Callable[[], Any]) -> Outcome:
 
 
 def in_threads(thing: T, *, workers: int) -> T:
-    """``thing``, whose methods are synchronous, as an object whose methods are coroutines.
+    """Return an object whose methods are coroutines that run the synchronous methods of ``thing`` on threads.
 
-    Each call runs on one of at most ``workers`` threads that belong to this object alone; so a call that hangs takes a
-    thread of its own plugin and no one else's. ``close()`` is awaited like any method and ends the threads. Properties
-    are read on the event loop and must not block. Raises ``TypeError`` when a method is a coroutine already.
+    Each call runs on one of at most ``workers`` threads that belong to this object alone. So a call that hangs blocks
+    only a thread of its own plugin. ``close()`` is awaited like any method and ends the threads. Properties are read
+    on the event loop and must not block.
+
+    Raises ``TypeError``: when a method is a coroutine already.
     """
     away = LedgerUnavailable if isinstance(thing, LedgerBackend) else PluginUnavailable
     pool = Threads(workers, f"plugin-{type(thing).__name__}", away)

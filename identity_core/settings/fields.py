@@ -1,8 +1,8 @@
-"""From what somebody wrote to a typed field: one dataclass a table, checked field by field.
+"""Conversion of settings to typed fields: one dataclass per table, checked field by field.
 
-The same rules hold for the core's tables and for a plugin's: a field's annotation is its type (``bool``, ``int``,
-``float``, ``str``, ``Path``, ``Literal``, ``tuple[T, ...]``, a nested dataclass, or one of them ``| None``), a field
-without a default must be given, and ``__post_init__`` may raise ``ValueError`` for rules that span fields.
+The rules are the same for the core's tables and for a plugin's. A field's annotation is its type (``bool``, ``int``,
+``float``, ``str``, ``Path``, ``Literal``, ``tuple[T, ...]``, a nested dataclass, or one of them ``| None``). A field
+without a default is required. ``__post_init__`` may raise ``ValueError`` for rules that span fields.
 """
 
 from __future__ import annotations
@@ -72,8 +72,7 @@ def setting(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Given:
-    """A value that somebody wrote. ``is_text`` marks one from the environment, whose type has yet to be read from its
-    text."""
+    """A value of a setting. ``is_text`` marks one from the environment, which must still be parsed to its type."""
 
     value: object = dataclasses.field(repr=False)
     origin: Origin

@@ -112,10 +112,10 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def line_numbers(text: str) -> dict[str, int]:
-    """Dotted keys to line numbers (from 1) of a text that ``tomllib`` accepts.
+    """Return a mapping of dotted keys to line numbers (from 1) for a text that ``tomllib`` accepts.
 
-    Lines are gathered until ``tomllib`` takes them as one statement: a statement goes on over a line's end only inside
-    a string or an array, and half of those never parses. So there is no second TOML grammar here.
+    Lines are collected until ``tomllib`` accepts them as one statement. A statement spans lines only inside a string
+    or an array, and an incomplete one of these never parses. So there is no second TOML grammar here.
     """
     lines: dict[str, int] = {}
     table: tuple[str, ...] = ()
@@ -204,10 +204,12 @@ class PluginTables:
         )
 
     def refuse_unknown(self, known: Mapping[str, Iterable[type[Any]]], *, all_loaded: bool = True) -> None:
-        """Raises ``SettingsError`` for the first key that no plugin has. ``known`` maps each plugin's name to its
-        dataclasses: several plugins of different kinds may share a name, and each takes its own keys from the one
-        table. Unless all plugins are loaded, a table or variable that no one claims may belong to one of the others and
-        is let be."""
+        """Raise ``SettingsError`` for the first key that no plugin has.
+
+        ``known`` maps each plugin's name to its dataclasses. Several plugins of different kinds may share a name, and
+        each takes its own keys from the one table. Unless all plugins are loaded, an unknown table or variable may
+        belong to a plugin that is not loaded, and is ignored.
+        """
         keys = {
             name: {key for table in tables for key in keys_of(table, f"plugins.{name}")}
             for name, tables in known.items()

@@ -141,7 +141,7 @@ class TokenBucketMemoryStorage(TokenBucketStorage):
                 self._full_at.move_to_end(key)
                 debt = max(full_at - now, 0.0)
             if debt > capacity + _EPSILON_SECONDS:
-                # No one can owe that much: the clock has stepped back. The bucket is empty from now on.
+                # Such a debt is impossible: the clock has stepped back. The bucket is empty from now on.
                 debt = capacity
                 self._full_at[key] = now + capacity
             after = debt + cost * interval

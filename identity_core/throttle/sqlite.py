@@ -114,7 +114,7 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
             row = execute(_LOOK, parameters).fetchone()
             debt = 0 if row is None else max(row[0] - self._now(), 0)
             if debt > spending.capacity:
-                # No one can owe that much: the clock has begun anew. The bucket is empty from now on.
+                # Such a debt is impossible: the clock has restarted. The bucket is empty from now on.
                 execute(_EMPTY, parameters)
                 debt = spending.capacity
             elif cost and row is not None:

@@ -97,7 +97,7 @@ def main(descriptor: int) -> None:
             be_silent()
             stand_back(order.niceness)
             _answer_all(built, channel, send, lines)
-    # Threads that the plugin left running, and its exit handlers, keep no one waiting.
+    # Exit without waiting for threads that the plugin left running, or for its exit handlers.
     os._exit(0)
 
 

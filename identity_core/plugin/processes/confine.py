@@ -56,7 +56,7 @@ def confine(parent: int, memory_mebibytes: int) -> None:
 
 
 def stand_back(niceness: int) -> None:
-    """Lower priority from here on. A start is in no one's way, and is waited for."""
+    """Lower the priority of this process. A start keeps the normal priority, because callers wait for it."""
     with contextlib.suppress(OSError):
         os.nice(niceness)
 

@@ -44,7 +44,7 @@ NICE: Final = 10
 """Below the server, so that proofs never hold up a resolution."""
 
 ANONYMOUS_NICE: Final = 15
-"""Below the proofs: strangers get what no one else wants."""
+"""Below the proofs: unauthenticated clients get the processor time that remains."""
 
 
 class Processes:

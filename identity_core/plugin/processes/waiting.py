@@ -1,8 +1,9 @@
-"""The calls that wait for a worker, and which of them go to it together.
+"""Queue of the calls that wait for a worker, and the choice of calls that are sent together.
 
-A call that waits alone goes alone. Of those that wait at one time each worker gets its share: proofs to read, because one of them costs
-less than a journey; those to verify, as far as the prover is a ``BatchVerifier``; and those to make. Of these each journey costs more than
-its bytes: it wakes the server, which takes the processor from a prover, and either goes on with cold caches.
+A call that waits alone is sent alone. If several wait, each worker gets its share: proofs to read, because one of
+them costs less than a message; proofs to verify, if the prover is a ``BatchVerifier``; and proofs to make. A message
+costs more than its bytes: it wakes the server, which takes the processor from a prover, and both continue with cold
+caches.
 """
 
 from __future__ import annotations
@@ -136,6 +137,6 @@ class WaitingJobs:
 def patience_of(jobs: Sequence[Job], deadline_seconds: float) -> float:
     """How long a worker may be at them, when it may be at one for ``deadline_seconds``."""
     if len(jobs) > 1 and jobs[0].together is ProveTogether:
-        # Long after they should be there; what is left of their callers' patience is for asking each alone.
+        # A batch is late long before its callers' deadline; the remaining time is for sending each call alone.
         return deadline_seconds / 4
     return deadline_seconds * len(jobs)

@@ -29,11 +29,13 @@ _CLOSED_SECONDS: Final = 1.0
 
 @value_class
 class Order:
-    """Order to a new worker: the prover or format to build, by its hook and its Provider's name, and its bounds.
+    """Order to a new worker: the prover or format to build, by its hook and its Provider's name, and its limits.
 
-    ``tables`` holds the prover's own settings as they were written, and no one else's; ``environment`` names the variables that it
-    gets beside what every program needs. ``niceness`` is added to the server's. ``parent`` is the process that it must not outlive. The
-    order goes down the channel and is nowhere to be seen: not in the command line, not in the environment.
+    ``tables``: the prover's own settings as they were written, and no others. ``environment``: the names of the
+    variables that it gets in addition to those of every program. ``niceness``: added to the server's. ``parent``: the
+    process that it must not outlive.
+
+    The order is sent over the channel only: it is in neither the command line nor the environment.
     """
 
     source: PluginSource
@@ -150,7 +152,7 @@ class WorkerProcess:
             self._kill_group()
 
     def _kill_group(self) -> None:
-        # No one has reaped the process, so its number is still its own.
+        # The process has not been reaped, so its number is still its own.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 
@@ -159,7 +161,7 @@ class WorkerProcess:
         with contextlib.suppress(ChildProcessError):
             os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
         with contextlib.suppress(RuntimeError):
-            # A closed loop has no one who would care.
+            # A closed loop has no waiting caller.
             self._loop.call_soon_threadsafe(self._has_ended)
 
     def _has_ended(self) -> None:
