@@ -157,7 +157,7 @@ class SqliteDatabase:
         self._deadline = loop.call_later(PATIENCE_SECONDS, self._lose_patience, loop, group)
 
     def _wait_for_turn(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
-        """Wait for the lock on the thread. The lock file is the queue of this service's processes; other programs use SQLite's lock only."""
+        """Wait for the lock on the thread. The lock file is the queue of this service; other programs use SQLite's lock only."""
         seconds = TURN_SECONDS
         while not loop.is_closed():
             error: DatabaseError | None = None
