@@ -26,17 +26,19 @@ from typing import BinaryIO, Final
 from urllib.parse import unquote, urlsplit
 
 MOST_OCTETS: Final = 4 * 1024 * 1024
-"""More than any such file has."""
+"""A larger size than any such file needs."""
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """The file at ``path`` (or that a link there leads to), to be read. Raises ``OSError``, of a pipe, device or socket, too, and of a
-    file of more than ``MOST_OCTETS``."""
-    # Not opened to find out: to open some devices does something.
+    """Open the regular file at ``path`` (or the target of a link) for reading.
+
+    Raises ``OSError``: also for a pipe, a device or a socket, and for a file of more than ``MOST_OCTETS``.
+    """
+    # Its type is checked before it is opened, because opening some devices has an effect.
     _require_regular(path, path.stat())
     file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb")  # noqa: SIM115
     try:
-        # What lies there may have changed between the two looks.
+        # The file may have been replaced between the two checks.
         _require_regular(path, os.fstat(file.fileno()))
     except OSError:
         file.close()
@@ -45,7 +47,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_regular(path: Path) -> bytes:
-    """The bytes of that file. Raises ``OSError``."""
+    """Return the bytes of the file. Raises ``OSError``: as ``open_regular``."""
     with open_regular(path) as file:
         data = file.read(MOST_OCTETS + 1)
     if len(data) > MOST_OCTETS:
