@@ -64,7 +64,7 @@ def require_own(path: Path, *, is_named: bool = True) -> None:
     responsibility of the mount, such as a container's host.
     """
     status, me = path.stat(), os.geteuid()
-    # A pipe or a device is for the reader to refuse.
+    # The reader of the file refuses a pipe or a device.
     is_kept = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
     if not is_kept or os.statvfs(path).f_flag & os.ST_RDONLY:
         return
@@ -102,8 +102,9 @@ def too_large(path: Path) -> OSError:
 
 @contextlib.contextmanager
 def new_draft(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """A new file beside ``path`` (mode 0600), and the same open. The caller fills and settles it, and gives it its name inside; the folder
-    is on disk afterwards, and no draft is left."""
+    """Create a file beside ``path`` (mode 0600), and yield its path and the open file. The caller fills it, calls
+    ``settle`` and renames it, all inside the context. Afterwards the folder is on disk, and no temporary file is
+    left."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -121,8 +122,8 @@ def new_draft(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
 
 @contextlib.contextmanager
 def durable_draft(path: Path, data: bytes) -> Iterator[Path]:
-    """A file beside ``path`` (mode 0600) with these bytes on disk. The caller gives it its name, by ``replace`` or ``hardlink_to``, does
-    so inside; the folder is on disk afterwards, and no draft is left."""
+    """Create a file beside ``path`` (mode 0600) with these bytes on disk. The caller renames it with ``replace`` or
+    ``hardlink_to``, inside the context. Afterwards the folder is on disk, and no temporary file is left."""
     with new_draft(path) as (draft, file):
         file.write(data)
         settle(file)
@@ -130,20 +131,21 @@ def durable_draft(path: Path, data: bytes) -> Iterator[Path]:
 
 
 def settle(file: BinaryIO) -> None:
-    """Returns when what was written to ``file`` is on disk."""
+    """Return when the content of ``file`` is on disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
 def sync_folder(path: Path) -> None:
-    """Returns when the names in a folder are on disk."""
+    """Return when the names in a folder are on disk."""
     with _folder(path) as folder:
         os.fsync(folder)
 
 
 @contextlib.contextmanager
 def locked_folder(path: Path) -> Iterator[bool]:
-    """An exclusive ``flock`` on a folder itself, which needs no file in it. Whether it is ours: it is not waited for."""
+    """Try to take an exclusive ``flock`` on a folder itself, which needs no file in it, without waiting. Yield
+    whether it was taken."""
     with _folder(path) as folder:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -156,12 +156,13 @@ ErrorShape = Callable[[IdentityError, dict[str, JsonValue], Headers], Answer]
 class Request:
     """One request. The guard sets the members before ``operation``, the dispatch the others.
 
-    ``headers``: those that the service reads (``transport.READ``), by lower-case name, repeated ones joined by ``,
-    ``.
+    ``headers``: those that the service reads (``transport.READ``), by lower-case name, repeated ones joined by a
+    comma and a space.
     ``repeated``: their single values. ``arrived``: seconds of a monotonic clock. ``paid``: a bucket was charged.
     ``status``: None until an answer is sent. ``answer_headers`` and ``cross_origin``: sent with every answer,
-    including refusals. ``query`` and ``body``: of the document's types in ``identity_core.wire``. ``query_octets``:
-    the query as received.
+    including refusals.
+    ``query`` and ``body``: of the document's types in ``identity_core.wire``. ``query_octets``: the query as
+    received.
     ``attempt``: see ``idempotency.py``.
     """
 

@@ -158,8 +158,10 @@ class Gate:
     def _claimed(
         self, operation: Operation, request: Request, credential: HeaderCredential | None, refusal: IdentityError | None
     ) -> ClaimedCaller:
-        """Return the caller that a credential claims, before it is looked up or verified; ``refusal`` is the error for
-        a malformed credential. Raises ``InvalidDid``."""
+        """Return the caller that a credential claims, before it is looked up or verified.
+
+        ``refusal``: the error of a malformed credential. Raises ``InvalidDid``: for a malformed DID in the path.
+        """
         is_controlled = "{did}" in operation.path and not operation.schemes.isdisjoint((DID_AUTH, RECOVERY_KEY))
         did = self.reader.parse(request.path["did"]) if is_controlled else None
         if refusal is not None:
@@ -276,8 +278,8 @@ def target_of(operation: Operation, request: Request) -> str:
 
 
 def body_hash(request: Request) -> str | None:
-    """Return the hash that binds a challenge to the body; None if there is no body or it is not JSON (it is refused
-    later)."""
+    """Return the hash that binds a challenge to the body; None without a body, or if it is not JSON (such a body is
+    refused later)."""
     try:
         return hash_body(request.json())
     except ValueError:

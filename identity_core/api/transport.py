@@ -137,7 +137,7 @@ def _repeat(request: Request, fields: dict[str, str], name: str, value: str) -> 
 
 
 def _refuse_ambiguity(request: Request) -> None:
-    """Refuses differing repetitions of the headers in ``SINGLE``; equal ones count once."""
+    """Refuse differing repetitions of the headers in ``SINGLE``; equal ones count once."""
     fields = dict(request.headers)
     for name in SINGLE:
         values = request.repeated.get(name)

@@ -165,8 +165,8 @@ async def fingerprints(custodian: Custodian) -> Callable[[str], str]:
 
 
 async def did_hashes(custodian: Custodian) -> Callable[[str], str]:
-    """Return the keyed hash that replaces a DID in logs: 12 hex digits. A reader who knows DIDs cannot find one by
-    its hash."""
+    """Return the keyed hash that replaces a DID in logs: 12 hex digits. Without the key, a DID cannot be compared
+    with the hash."""
     secret = await _secret(custodian, b"identity: hashes of DIDs in logs, v1")
     return lambda did: hmac.digest(secret, did.encode(), "sha256").hex()[:12]
 

@@ -133,7 +133,8 @@ def served_resources(chosen: ChosenExtensions, settings: Settings) -> tuple[str,
 
 
 def unserved_resources(chosen: ChosenExtensions, settings: Settings) -> dict[str, tuple[str, str]]:
-    """Return the paths of the other resources and of extensions that are off, each with its extension and the setting that must be true.
+    """Return the paths of the other resources and of extensions that are off, each with its extension and the setting
+    that must be true.
 
     The setting is empty if the extension must be enabled.
     """
@@ -182,7 +183,7 @@ class Runtime:
 
     @property
     def resources(self) -> tuple[str, ...]:
-        """Return the paths that have access tokens of their own."""
+        """Return the paths that have separate access tokens."""
         return served_resources(self.extensions, self.settings)
 
     @property

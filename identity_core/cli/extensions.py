@@ -129,7 +129,10 @@ def require_from_file(settings: Settings, name: str) -> None:
 
 
 def write_settings(path: Path, declared: Extension, *, enable: bool) -> None:
-    """Turn an extension on or off in the settings file, which keeps its mode and owner. Raises ``OSError``, ``ValueError``."""
+    """Turn an extension on or off in the settings file, which keeps its mode and owner.
+
+    Raises ``OSError``, ``ValueError``: when the file cannot be written or edited.
+    """
     before = path.stat() if path.exists() else None
     text = "" if before is None else path.read_text("utf-8")
     edited = edit_settings(text, declared.name, enable=enable, default=declared.default)

@@ -179,7 +179,7 @@ def escaped(text: str) -> str:
 
 
 def _escaped(line: str) -> str:
-    """Return ``line`` with the characters escaped as in JSON that a terminal would obey, so that JSON keeps its meaning."""
+    """Return ``line`` with terminal control characters escaped as in JSON, so that JSON keeps its meaning."""
     if line.isprintable():
         return line
     return "".join(one if one.isprintable() or one == "\t" else json.dumps(one)[1:-1] for one in line)

@@ -54,7 +54,7 @@ def _listed(settings: Settings) -> list[InstalledPlugin]:
 
 
 def read_plugins(look: Callable[[Settings], T], config: Path | None) -> T:
-    """Return the result of ``look``. An error that stops every start ends the command."""
+    """Return the result of ``look`` for the settings. An error that stops every start ends the command."""
     try:
         return look(configured(config))
     except StartError as error:

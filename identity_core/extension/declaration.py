@@ -238,8 +238,9 @@ class Extension(Struct, frozen=True, kw_only=True):
     ``adopts``: its tables that a step of the kernel made.
     ``sinks``: makes the sinks of its events over an open store, for a service and for a command beside one. They are
     vital if the extension is. The second argument is whether the store had no records before.
-    ``retention``: the retention rules of its tables with records about people. ``checks`` and ``rows``: its checks of
-    an installation while no service is open, for ``identity doctor`` and ``identity fsck``.
+    ``retention``: the retention rules of its tables with records about people.
+    ``checks`` and ``rows``: its checks of an installation while no service is open, for ``identity doctor`` and
+    ``identity fsck``.
     ``resources``: paths outside its document that have separate access tokens, each with the setting that serves it.
     Such a setting turns the extension on as well, so an upgrade keeps it on by the setting alone.
     ``paths``: its other public paths outside the document, which answer 404 with the remedy while it is off.

@@ -43,7 +43,7 @@ from identity_core.settings.tree import Settings, Throttle
 
 DEFAULT_FILE = Path("identity.toml")
 SYSTEM_FILE = Path("/etc/identity/identity.toml")
-"""Read if there is no other file. Root reads it first, because any user may own root's working directory."""
+"""Read if there is no other file. Root reads it before the working directory's, which any user may own."""
 
 # Variables with special names, and the keys that they set. ``API_KEY`` is the first.
 ALIASES = {"API_KEY": "plugins.env.api_key", "IDENTITY_API_KEYS": "plugins.env.api_keys"}

@@ -40,8 +40,8 @@ class BucketDebit(NamedTuple):
 
     @classmethod
     def of(cls, rate: float, burst: int, cost: int, ticks: int) -> BucketDebit:
-        """Return the debit of ``rate`` in tokens per second, above 0, and ``0 <= cost <= burst``, where cost 0 takes
-        no token.
+        """Return the debit of ``rate`` in tokens per second, above 0, and ``0 <= cost <= burst``, where cost 0 only
+        reads the bucket.
 
         Raises ``ValueError``: for other values.
         """
@@ -70,7 +70,7 @@ class TokenBucketSupport(ABC):
     def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Coroutine[Any, Any, Decision]:
         """Take ``cost`` tokens from the bucket ``key``, which contains up to ``burst`` and gains ``rate`` per second.
 
-        Cost 0 takes no token. Raises ``ValueError``: for a cost above the burst, which could never pass.
+        Cost 0 only reads the bucket. Raises ``ValueError``: for a cost above the burst, which could never pass.
         """
         raise NotImplementedError
 

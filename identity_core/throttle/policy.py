@@ -81,7 +81,8 @@ def limit_fields(limit: Limit, decision: Decision) -> Headers:
 
 
 class TokenBucketRateLimiter(RateLimiter):
-    """The strategy of ``limits`` for token buckets. The server calls ``spend``; the other methods are those of every strategy."""
+    """The strategy of ``limits`` for token buckets. The server calls ``spend``; the other methods are those of every
+    strategy."""
 
     def __init__(self, storage: Storage) -> None:
         if not isinstance(storage, TokenBucketSupport):
@@ -90,12 +91,14 @@ class TokenBucketRateLimiter(RateLimiter):
         self._buckets: TokenBucketSupport = storage
 
     async def spend(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
-        """Spend ``cost`` tokens of the bucket ``key``, without waiting if it is on this machine. Raises ``ValueError`` as the storage."""
+        """Take ``cost`` tokens from the bucket ``key``, without waiting if it is on this machine. Raises
+        ``ValueError``: as the storage."""
         decision = self._buckets.spend_at_once(key, rate, burst, cost)
         return await self._buckets.acquire_token_bucket(key, rate, burst, cost) if decision is None else decision
 
     async def hit(self, item: RateLimitItem, *identifiers: str, cost: int = 1) -> bool:
-        """Spend ``cost`` tokens if they are there, and return whether they were. The burst is the amount of the item, as for windows."""
+        """Take ``cost`` tokens if the bucket has them, and return whether it had. The burst is the amount of the
+        item, as for windows."""
         return cost <= item.amount and (await self._spend(item, identifiers, cost)).allowed
 
     async def test(self, item: RateLimitItem, *identifiers: str, cost: int = 1) -> bool:
@@ -103,7 +106,7 @@ class TokenBucketRateLimiter(RateLimiter):
         return cost <= (await self._spend(item, identifiers, 0)).remaining
 
     async def get_window_stats(self, item: RateLimitItem, *identifiers: str) -> WindowStats:
-        """Return when the bucket is full again (seconds since the epoch), and what is in it now."""
+        """Return when the bucket is full again (seconds since the epoch), and the tokens that it has now."""
         seen = await self._spend(item, identifiers, 0)
         return WindowStats(time.time() + seen.reset_after_seconds, seen.remaining)
 
