@@ -76,7 +76,8 @@ def require_own(path: Path, *, is_named: bool = True) -> None:
 
 
 def _is_own_group(group: int) -> bool:
-    """Return whether a group has no other member: root's, or one of this user's that has the user's name, or no name, as in a container."""
+    """Return whether a group has no other member. That is true of root's group. It is also true of a group of this
+    user that has the user's name, or no name, as in a container."""
     if group == 0 or group not in (os.getegid(), *os.getgroups()):
         return group == 0
     try:
@@ -165,9 +166,11 @@ def _folder(path: Path) -> Iterator[int]:
 
 
 def install_command(requirement: str) -> str:
-    """Return the command that installs a distribution of this project with an extra, such as ``identity-service[redis]``.
+    """Return the command that installs a distribution of this project with an extra, such as
+    ``identity-service[redis]``.
 
-    If the kernel runs in a checkout, or was installed from one, the command installs from there: no index has the rest of it then.
+    If the kernel runs in a checkout, or was installed from one, the command installs from there, because no index has
+    the other distributions.
     """
     root, (name, bracket, extra) = Path(__file__).parents[1], requirement.partition("[")
     with contextlib.suppress(PackageNotFoundError, KeyError):

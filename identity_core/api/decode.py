@@ -205,13 +205,14 @@ URI: Final = "[A-Za-z][A-Za-z0-9+.-]*:[!-~]+"
 
 
 def cursor(last: str | RowPosition, of: str = "") -> str:
-    """Return the base64url text of where a page of the list ``of`` ended."""
+    """Return the base64url text of the position at which a page of the list ``of`` ended."""
     text = last if isinstance(last, str) else f"{micros(last.created_at)} {last.id}"
     return multibase.base64url_encode(f"{of}{text}".encode())
 
 
 def row_position(cursor: str | None, id_pattern: str) -> RowPosition | None:
-    """Return where a page of rows ended, None for the first. Raises as ``position``."""
+    """Return the position at which a page of rows ended, None for the first page. Raises ``InvalidRequest``: as
+    ``position``."""
     text = position(cursor, f"[0-9]{{1,17}} {id_pattern}")
     if text is None:
         return None
@@ -235,6 +236,7 @@ def position(cursor: str | None, pattern: str, of: str = "") -> str | None:
 def page_of(
     rows: Sequence[R], limit: int, place: Callable[[R], str | RowPosition], of: str = ""
 ) -> tuple[Sequence[R], str | None]:
-    """Return a page of the list ``of``, of ``limit`` + 1 requested rows, and the cursor of the next one: the last ``place``."""
+    """Return a page of the list ``of``, and the cursor of the next page, made of the last ``place``. ``rows`` has at
+    most ``limit`` + 1 rows."""
     page = rows[:limit]
     return page, cursor(place(page[-1]), of) if len(rows) > limit else None

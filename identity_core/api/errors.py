@@ -40,8 +40,8 @@ def guide_folder() -> Path | None:
 
 
 def explanation_of(code: str) -> str | None:
-    """Return the place where the guide explains an error code, relative to the origin of the service; None if no guide
-    is served."""
+    """Return the path of the guide's page about an error code, relative to the origin of the service; None if no
+    guide is served."""
     if guide_folder() is None:
         return None
     return f"{GUIDE}/reference/errors.html#{code.lower().replace('_', '-')}"

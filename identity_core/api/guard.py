@@ -105,8 +105,8 @@ class Guard:
             self._in_progress += 1
 
     def _sending(self, receive: Receive, send: Send) -> Send:
-        """Return ``send``, which does not count the request as in progress while the client does not read, and which raises ``ClientGone``
-        instead of sending another part of an answer to a client that has disconnected."""
+        """Return a ``send`` that does not count the request as in progress while the client does not read. If the
+        client has disconnected, it raises ``ClientGone`` instead of sending another part of an answer."""
         gone: asyncio.Future[bool] | None = None
 
         async def send_message(message: Message) -> None:

@@ -70,7 +70,7 @@ class ProofHandlers:
 
 
 def _made(request: Request, answered: Answered) -> Answer:
-    """Return the proof. Raises the refusal that the request got."""
+    """Return the answer with the proof. Raises the error with which the request was refused."""
     if answered.is_replay:
         request.answer_headers = (*request.answer_headers, REPLAYED)
     if isinstance(answered.outcome, RefusedInvocation):
@@ -212,7 +212,7 @@ def record(stored: StoredProof) -> wire.ProofRecord:
 
 
 def anchor(receipt: Anchor | None) -> wire.Anchor | None:
-    """Return the receipt as answers show it."""
+    """Return the wire form of the receipt."""
     if receipt is None:
         return None
     return wire.Anchor(

@@ -37,14 +37,13 @@ COUNTED_BELOW: Final = 16
 class Cost:
     """The weight of an operation, in tokens of its caller's bucket, from ``x-cost`` of the document.
 
-    One token pays for about the work of proving or verifying one bound: some milliseconds of a prover. A statement
-    about a large set takes longer with each element, and its elements make the body large: 4,096 of them are 20 to 30
-    kB, and 50 to 100 ms.
+    One token pays for about the work of proving or verifying one bound: some milliseconds of a prover. A statement about a large
+    set takes longer with each element, and its elements make the body large. A set of 4,096 is 20 to 30 kB, and 50 to 100 ms.
 
-    ``first``: the tokens of any request. ``items``: the members that lead to a list in the body; each of its items
-    costs at least a token.
-    ``free_bytes``: the bytes of a body that cost nothing. A whole body costs nothing unless the caller is
-    unauthenticated or ``bySize`` is set.
+    ``first``: the tokens of any request. ``items``: the members that lead to a list in the body; each of its items costs at least
+    a token.
+    ``free_bytes``: the bytes of a body that cost nothing. A whole body costs nothing unless the caller is unauthenticated or
+    ``bySize`` is set.
     """
 
     first: int = 1

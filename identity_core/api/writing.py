@@ -54,7 +54,7 @@ class Quotas:
 
     async def spend(self, operation: Operation, request: Request, kept: Charge | None = None) -> bool:
         """Count one writing request of the day, together with the permanent charge ``kept``. If only ``kept`` exceeds
-        its quota, the day alone is counted. A DID without permission is not charged.
+        its quota, the day alone is counted. An operation that does not admit a DID is free.
 
         Return whether ``kept`` was counted. Raises ``QuotaExceeded``: when the daily quota is used up.
         """

@@ -61,8 +61,8 @@ class SystemClock:
         return (at - _BEGAN).total_seconds() - time.clock_gettime(_COUNTER)
 
     def fault(self) -> ClockAhead | None:
-        """Return why changes are refused: the clock is ahead, or so far behind that used challenges would be
-        forgotten. None if it is right."""
+        """Return the error of a change while the clock is ahead, or so far behind that records of used values would
+        be forgotten. None if it is right."""
         is_right = -CLOCK_SET_BACK.total_seconds() <= self.ahead_seconds(self.now()) <= MOST_AHEAD_SECONDS
         return None if is_right else ClockAhead(details=NOT_RECORDED)
 
@@ -138,7 +138,9 @@ async def answers_secret(custodian: Custodian) -> bytes:
 
 async def rows_secret(custodian: Custodian) -> bytes:
     """Return the secret from which the tags of the store's rows are derived; the database alone cannot produce them.
-    Raises ``KeyNotHeld`` before the first start that makes them."""
+
+    Raises ``KeyNotHeld``: before the first start that makes them.
+    """
     await custodian.public_key(ROWS_KEY)
     return await _secret(custodian, b"identity: rows of the store, v1", key=ROWS_KEY)
 

@@ -110,8 +110,8 @@ def kernel_probes(opened: Runtime) -> Mapping[str, Probe]:
 
 
 def custodian_signs(opened: Runtime) -> Probe:
-    """Return the probe of the custodians: the log key must sign, and each custodian looks up a random name, which no
-    cache can answer."""
+    """Return the probe of the custodians: the log key must sign, and each custodian looks up a name, which it cannot
+    answer from memory."""
     clock, signer, turn, signed = opened.clock, opened.signer, asyncio.Lock(), float("-inf")
 
     async def probe() -> str:

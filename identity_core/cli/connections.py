@@ -201,7 +201,8 @@ class BoundedProtocol(HttpToolsProtocol):
             self._stage, self._deadline = BETWEEN, inf
 
     def write(self, data: bytes) -> None:
-        """Write for an answer: its head together with the first part of its body, because each write is a system call."""
+        """Write a part of an answer. The head is written together with the first part of the body, because each write
+        is a system call."""
         if self._answer_head is None and self.cycle.response_started:
             self._answer_head = data
         else:
@@ -249,7 +250,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self.flow.resume_reading()
 
     def end_if_late(self, now: float) -> bool:
-        """Close the connection and return True if its client has missed a deadline. ``now`` is in seconds of the loop's clock."""
+        """Close the connection and return True if its client has missed a deadline. ``now``: seconds of the loop's
+        clock."""
         if self.transport.is_closing():
             self._stalled_since = self._stalled_since or now
         is_answered = self.cycle is None or self.cycle.response_complete

@@ -27,7 +27,7 @@ STYLE_OF: Final = {word: style for style, words in _STYLES.items() for word in w
 
 
 def is_terminal(file: IO[str]) -> bool:
-    """Return whether ``file`` is a terminal whose user wants more than plain text."""
+    """Return whether ``file`` is a terminal for which colours are allowed."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") in ("dumb", "unknown")
     return not plain and file.isatty()
 

@@ -211,7 +211,7 @@ class NotReplicated(DatabaseUnavailable):
 
 
 class DatabaseMismatch(DatabaseError, StorageMismatch):
-    """The stored data differs from the data that was written."""
+    """The stored data differs from the data that the service wrote."""
 
     def __init__(self, reason: str = "") -> None:
         StorageMismatch.__init__(self)

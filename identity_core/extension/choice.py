@@ -186,7 +186,8 @@ def refuse_unmet(
     *,
     enable: bool,
 ) -> None:
-    """Raise ``SettingsError``: when a start would refuse that ``one`` is turned on or off, because of what extensions require."""
+    """Raise ``SettingsError`` when the requirements of extensions would make a start refuse that ``one`` is turned on
+    or off."""
     name, on = one.declared.name, [each for each in installed if _state(each, settings, kept)[0]]
     if enable:
         unmet = sorted({*one.declared.requires} - {each.declared.name for each in on})

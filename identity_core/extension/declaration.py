@@ -173,19 +173,20 @@ class Kernel(Protocol):
 
     @property
     def origin(self) -> str:
-        """The scheme, host and port of the setting ``public_url``."""
+        """Return the scheme, host and port of the setting ``public_url``."""
 
     @property
     def operations(self) -> Mapping[str, Any]:
-        """The operations of the document by operationId, each with its own authorization; empty until the application is built."""
+        """Return the operations of the document by operationId, each with its own authorization; empty until the
+        application is built."""
 
     @property
     def gauges(self) -> Sequence[Gauge]:
-        """The gauges of all parts; complete once the application is built."""
+        """Return the gauges of all parts; complete once the application is built."""
 
     @property
     def retention(self) -> Sequence[RetentionRule]:
-        """The retention rules of all parts that are on."""
+        """Return the retention rules of all active parts."""
 
     @property
     def refusal(self) -> Callable[[], IdentityError | None]:

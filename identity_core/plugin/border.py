@@ -143,8 +143,8 @@ class Bulkhead:
         )
 
     def blocked(self, method: str, seconds: float, circuit: Circuit) -> None:
-        """Record that a coroutine ran for ``seconds`` without awaiting, so that every other request waited. It cannot
-        be stopped, but it is counted. Past the deadline it counts as a failure."""
+        """Log that a coroutine ran for ``seconds`` without awaiting, so that every other request waited. It cannot be
+        stopped. Past the deadline it counts as a failure."""
         reason = f"blocked the event loop for {seconds:.2f} s; synchronous code belongs into in_threads"
         if seconds >= self.limits.deadline_seconds:
             self.failed(method, reason, circuit=circuit)

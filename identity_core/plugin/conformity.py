@@ -92,7 +92,7 @@ def _parameter_fault(declared: Any, own: Any) -> str | None:
     by_position = [one for one in wanted if one.kind is not one.KEYWORD_ONLY]
     by_name = {one.name: None for one in wanted if one.kind is one.KEYWORD_ONLY}
     try:
-        # The core may call a parameter by its place or by its name.
+        # The core may pass a parameter by its position or by its name.
         signature.bind(*[None for _ in by_position], **by_name)
         signature.bind(**{one.name: None for one in wanted})
     except TypeError as error:
@@ -167,7 +167,7 @@ def _plain_types(hint: Any) -> tuple[type, ...]:
     """Return the types of an annotation that ``isinstance`` alone can check; ``object`` if it cannot."""
     if get_origin(hint) in (Union, types.UnionType):
         return tuple(one for part in get_args(hint) for one in _plain_types(part))
-    # Any is a class, and one that takes no instances.
+    # ``Any`` is a class without instances.
     origin = get_origin(hint) or (type(None) if hint is None else object if hint is Any else hint)
     return (origin,) if isinstance(origin, type) else (object,)
 
@@ -177,7 +177,7 @@ def _protocol(protocol: type[Any]) -> Check:
     seen: set[type] = set()
 
     def check(value: Any) -> bool:
-        # Looking an attribute up may run a property; once a class is enough.
+        # Reading an attribute may run a property; one check per class is enough.
         if type(value) not in seen:
             if not all(hasattr(value, name) for name in names):
                 return False

@@ -43,7 +43,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Circuit:
-    """The circuit of one method. ``tripped`` is the one attribute that the good path reads."""
+    """The circuit of one method. ``tripped`` is the only attribute that is read for a call without failures."""
 
     clock: Clock
     failures_to_open: int
@@ -81,7 +81,7 @@ class Circuit:
         opens = self.probing or (not self.tripped and self.failures >= self.failures_to_open)
         if opens:
             self._failed_probes += self.probing
-            # The exponent is bounded, as the wait is.
+            # The exponent is limited, like the wait.
             wait = self.retry_seconds * 2 ** min(self._failed_probes, 20)
             self._until = self.clock.monotonic() + min(wait, max(MOST_RETRY_SECONDS, self.retry_seconds))
             self.tripped, self.probing = True, False

@@ -286,8 +286,8 @@ def identity_provide_securing() -> Provider[SecuringFormat]:  # type: ignore[emp
 
 @hookspec
 def identity_extend() -> Extension:  # type: ignore[empty-body]
-    """Return the extension that this distribution provides. Called once at startup, before anything is opened; all extensions of all
-    plugins are installed side by side. Must not do I/O."""
+    """Return the extension that this distribution provides. Called once at startup, before anything is opened. All
+    extensions of all plugins are installed side by side. Must not do I/O."""
 
 
 @hookspec(firstresult=True)

@@ -23,7 +23,7 @@ from identity_core.ports.ledger import LedgerBackend
 T = TypeVar("T")
 
 Outcome = tuple[Any, Exception | None]
-"""What a call returned, or what it raised."""
+"""The result of a call, or its error."""
 
 # The maximum of waiting jobs per thread. The bulkhead outside limits them too; this limits a pool that is used alone.
 _WAITING_PER_WORKER = 64

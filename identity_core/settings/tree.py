@@ -182,7 +182,7 @@ class AnchoringSettings:
 
 @value_class
 class Log:
-    """Settings of the lines on standard error; ``after_deactivation`` is about the logs of DIDs."""
+    """Settings of the lines on standard error. ``after_deactivation`` is about the logs of DIDs."""
 
     level: Literal["debug", "info", "warning", "error"] = setting("info", "The lowest level that is written.")
     format: Literal["text", "json"] = setting("text", "One line of text, or one JSON object, a record.")

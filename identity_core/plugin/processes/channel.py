@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class Prove(Struct, tag=True):
-    """``Prover.prove``. It contains the open witness, whose attributes are any JSON values; its own type cannot declare them."""
+    """``Prover.prove``, with the open witness. Its attributes are any JSON values, which its own type cannot declare."""
 
     statement: Statement
     signature: bytes
@@ -57,7 +57,7 @@ class Prove(Struct, tag=True):
 
 
 class Read(Struct, tag=True):
-    """``Prover.read``."""
+    """The message for ``Prover.read``."""
 
     proof: str
 
@@ -76,7 +76,7 @@ class Read(Struct, tag=True):
 
 
 class Verify(Struct, tag=True):
-    """``Prover.verify``."""
+    """The message for ``Prover.verify``."""
 
     statement: Statement
     proof: ZkProof
@@ -104,7 +104,7 @@ class VerifyTogether(Struct, tag=True):
     calls: list[Verify | Extended]
 
     def refusals(self, prover: BatchVerifier) -> list[ProofInvalid | None]:
-        """Return the error of each call, or None. Raises ``ValueError`` for another number of answers."""
+        """Return the error of each call, or None. Raises ``ValueError``: for another number of answers."""
         calls: list[Any] = [one.parse() if isinstance(one, Extended) else one for one in self.calls]
         found: dict[int, ProofInvalid | None] = {}
         kinds: list[Any] = [*dict.fromkeys(map(type, calls))]

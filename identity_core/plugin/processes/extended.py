@@ -24,7 +24,7 @@ def calls_taken(prover: object) -> list[str]:
 
 
 def prover_protocols() -> tuple[type[Any], ...]:
-    """Return what a prover may be besides ``Prover``, by the modules of extensions' calls."""
+    """Return the optional Protocols of a prover besides ``Prover``, from the modules of extensions' calls."""
     return tuple(each for one in entry_points(group=GROUP) for each in one.load().PROTOCOLS)
 
 

@@ -79,12 +79,12 @@ class ProverProcesses(Processes):
 
     @property
     def suite(self) -> str:
-        """Return the suite of the prover. Raises ``PluginUnavailable`` before a worker is ready."""
+        """Return the suite of the prover. Raises ``PluginUnavailable``: before a worker is ready."""
         return self._known().suite
 
     @property
     def predicate_types(self) -> frozenset[str]:
-        """Return the predicate types. Raises ``PluginUnavailable`` before a worker is ready."""
+        """Return the predicate types. Raises ``PluginUnavailable``: before a worker is ready."""
         return self._known().predicate_types
 
     async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
@@ -98,12 +98,12 @@ class ProverProcesses(Processes):
         return presented
 
     async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
-        """Verify in a worker."""
+        """Verify a proof in a worker."""
         await self._ask(Verify(statement, proof, context, now))
 
     @property
     def extensions(self) -> frozenset[str]:
-        """Return the extensions whose calls it takes. Raises ``PluginUnavailable`` before a worker is ready."""
+        """Return the extensions whose calls the prover takes. Raises ``PluginUnavailable``: before a worker is ready."""
         return self._known().extensions
 
     async def ask(self, call: ProverCall) -> Any:
@@ -128,7 +128,7 @@ class SecuringProcesses(Processes):
         return head
 
     async def verify(self, secured: Secured, public_key: str, *, binding: KeyBinding | None = None) -> Disclosed:
-        """Verify in a worker."""
+        """Verify a secured credential in a worker."""
         disclosed: Disclosed = await self._ask(AskFormat(_sent(secured), public_key, binding))
         return disclosed
 
