@@ -1,4 +1,4 @@
-"""``python -m identity_core`` is ``identity``."""
+"""The program ``identity`` as a module: ``python -m identity_core``."""
 
 from identity_core.cli import main
 

@@ -1,4 +1,4 @@
-"""An in-process cache that avoids repeated queries and checks: a dict that stays small."""
+"""An in-process cache that avoids repeated queries and checks: a dict of limited size."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ V = TypeVar("V")
 
 
 class BoundedCache(Generic[K, V]):
-    """At most ``size`` values by key; the oldest makes room for a new one. Several threads may use it.
+    """At most ``size`` values by key; a new value replaces the oldest. Several threads may use it.
 
-    Whether a value still holds is for its user to say. Reading does not make a value younger, and costs what it costs in a dict.
+    The user of a value must check whether it is still valid. Reading does not make a value younger, and costs as much
+    as in a dict.
     """
 
     __slots__ = ("_kept", "_lock", "_size", "get")
 
     def __init__(self, size: int) -> None:
         self._size = size
-        # A plain dict would walk over the places of all that left before to find its oldest.
+        # To find its oldest entry, a plain dict would pass over the slots of all deleted entries.
         self._kept: OrderedDict[K, V] = OrderedDict()
         self._lock = threading.Lock()
         self.get: Callable[[K], V | None] = self._kept.get
 
     def put(self, key: K, value: V) -> V:
-        """Remembers ``value`` as the youngest, and gives it back."""
+        """Store ``value`` as the youngest, and return it."""
         with self._lock:
             self._kept.pop(key, None)
             while len(self._kept) >= self._size:
@@ -36,16 +37,16 @@ class BoundedCache(Generic[K, V]):
         return value
 
     def forget(self, key: K) -> V | None:
-        """Takes the value of ``key`` away, if there is one."""
+        """Remove and return the value of ``key``, if there is one."""
         with self._lock:
             return self._kept.pop(key, None)
 
     def values(self) -> Collection[V]:
-        """All of them, the oldest first; not while another thread writes."""
+        """Return all values, the oldest first. Must not be called while another thread writes."""
         return self._kept.values()
 
     def clear(self) -> None:
-        """Forgets everything."""
+        """Remove all values."""
         with self._lock:
             self._kept.clear()
 

@@ -1,7 +1,7 @@
-"""Every refusal, one class a code, made when this module is imported.
+"""All errors of the service, one class per code, made when this module is imported.
 
-``errors.json`` has their members: the code, the HTTP status, a message that is safe to show to anybody, and the remedies.
-``errors.pyi`` states the classes for type checkers and for readers. ``python -m openapi.build`` generates both.
+``errors.json`` has their members: the code, the HTTP status, a message that is safe for any client, and the remedies.
+``errors.pyi`` declares the classes for type checkers and for readers. ``python -m openapi.build`` generates both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MEMBERS: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_name("errors
 
 
 class IdentityError(Exception):
-    """A refusal or failure with a stable code. ``details`` holds only JSON values and never a secret."""
+    """A refusal or failure with a stable code. ``details`` contains only JSON values and never a secret."""
 
     code: ClassVar[str] = "INTERNAL_ERROR"
     status: ClassVar[int] = 500
@@ -31,7 +31,7 @@ class IdentityError(Exception):
         self.details: dict[str, JsonValue] = dict(details or {})
 
     def find_remedy(self) -> str:
-        """Return what the client can do in this case, by the details, else by the code."""
+        """Return the next step for the client in this case, by the details, else by the code."""
         match self.details:
             case {"remedy": str() as remedy}:
                 return remedy

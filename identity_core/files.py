@@ -1,9 +1,10 @@
-"""Files that an operator names: policies, keys, secrets, settings. Whatever lies there is opened without waiting for anyone: a named pipe
-to which nobody writes would keep a start or a look at the installation waiting for ever, and a device has no end.
+"""Files that an operator names: policies, keys, secrets, settings. A file is opened without blocking. A named pipe
+without a writer would block a start or a read-only command for ever, and a device has no end.
 
 ``install_command`` finds the folders of a checkout.
 
-Settings choose code that runs, and keys choose who is trusted, so ``require_own`` refuses what another user can write (CWE-427, CWE-732).
+Settings choose the code that runs, and keys choose who is trusted. So ``require_own`` refuses a file that another
+user can write (CWE-427, CWE-732).
 """
 
 from __future__ import annotations
@@ -25,17 +26,19 @@ from typing import BinaryIO, Final
 from urllib.parse import unquote, urlsplit
 
 MOST_OCTETS: Final = 4 * 1024 * 1024
-"""More than any such file has."""
+"""A larger size than any such file needs."""
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """The file at ``path`` (or that a link there leads to), to be read. Raises ``OSError``, of a pipe, device or socket, too, and of a
-    file of more than ``MOST_OCTETS``."""
-    # Not opened to find out: to open some devices does something.
+    """Open the regular file at ``path`` (or the target of a link) for reading.
+
+    Raises ``OSError``: also for a pipe, a device or a socket, and for a file of more than ``MOST_OCTETS``.
+    """
+    # Its type is checked before it is opened, because opening some devices has an effect.
     _require_regular(path, path.stat())
     file = open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb")  # noqa: SIM115
     try:
-        # What lies there may have changed between the two looks.
+        # The file may have been replaced between the two checks.
         _require_regular(path, os.fstat(file.fileno()))
     except OSError:
         file.close()
@@ -44,7 +47,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_regular(path: Path) -> bytes:
-    """The bytes of that file. Raises ``OSError``."""
+    """Return the bytes of the file. Raises ``OSError``: as ``open_regular``."""
     with open_regular(path) as file:
         data = file.read(MOST_OCTETS + 1)
     if len(data) > MOST_OCTETS:
@@ -53,14 +56,15 @@ def read_regular(path: Path) -> bytes:
 
 
 def require_own(path: Path, *, is_named: bool = True) -> None:
-    """Raise ``PermissionError`` where another user can write the file or folder at ``path``, which a link may lead to.
+    """Raise ``PermissionError`` if another user can write the file or folder at ``path``. ``path`` may be a link.
 
-    The owner must be this user or root. root may also use what it was told to use (``is_named``) of another user, because it administers
-    the service of that user; what lies in a working directory it may not. A sticky folder counts as writable: its files can be anyone's.
-    On a read-only mount the mode counts for nothing, and the owner neither: whoever mounted it vouches for it, such as a container's host.
+    The owner must be this user or root. With ``is_named`` root may also use files of another user, because it
+    administers the service of that user; it may not use what lies in a working directory. A sticky folder counts as
+    writable, because any user may own its files. On a read-only mount mode and owner are not checked: they are the
+    responsibility of the mount, such as a container's host.
     """
     status, me = path.stat(), os.geteuid()
-    # A pipe or a device is for the reader to refuse.
+    # The reader of the file refuses a pipe or a device.
     is_kept = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
     if not is_kept or os.statvfs(path).f_flag & os.ST_RDONLY:
         return
@@ -72,7 +76,8 @@ def require_own(path: Path, *, is_named: bool = True) -> None:
 
 
 def _is_own_group(group: int) -> bool:
-    """Return whether a group has no other member: root's, or one of this user's that has the user's name, or no name, as in a container."""
+    """Return whether a group has no other member. That is true of root's group. It is also true of a group of this
+    user that has the user's name, or no name, as in a container."""
     if group == 0 or group not in (os.getegid(), *os.getgroups()):
         return group == 0
     try:
@@ -98,13 +103,14 @@ def too_large(path: Path) -> OSError:
 
 @contextlib.contextmanager
 def new_draft(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """A new file beside ``path`` (mode 0600), and the same open. The caller fills and settles it, and gives it its name inside; the folder
-    is on disk afterwards, and no draft is left."""
+    """Create a file beside ``path`` (mode 0600), and yield its path and the open file. The caller fills it, calls
+    ``settle`` and renames it, all inside the context. Afterwards the folder is on disk, and no temporary file is
+    left."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        # Nobody has named the draft.
+        # The operator did not choose the name of the temporary file, so the error names ``path``.
         error.filename = os.fspath(path)
         raise
     try:
@@ -117,8 +123,8 @@ def new_draft(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
 
 @contextlib.contextmanager
 def durable_draft(path: Path, data: bytes) -> Iterator[Path]:
-    """A file beside ``path`` (mode 0600) with these bytes on disk. The caller gives it its name, by ``replace`` or ``hardlink_to``, does
-    so inside; the folder is on disk afterwards, and no draft is left."""
+    """Create a file beside ``path`` (mode 0600) with these bytes on disk. The caller renames it with ``replace`` or
+    ``hardlink_to``, inside the context. Afterwards the folder is on disk, and no temporary file is left."""
     with new_draft(path) as (draft, file):
         file.write(data)
         settle(file)
@@ -126,20 +132,21 @@ def durable_draft(path: Path, data: bytes) -> Iterator[Path]:
 
 
 def settle(file: BinaryIO) -> None:
-    """Returns when what was written to ``file`` is on disk."""
+    """Return when the content of ``file`` is on disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
 def sync_folder(path: Path) -> None:
-    """Returns when the names in a folder are on disk."""
+    """Return when the names in a folder are on disk."""
     with _folder(path) as folder:
         os.fsync(folder)
 
 
 @contextlib.contextmanager
 def locked_folder(path: Path) -> Iterator[bool]:
-    """An exclusive ``flock`` on a folder itself, which needs no file in it. Whether it is ours: it is not waited for."""
+    """Try to take an exclusive ``flock`` on a folder itself, which needs no file in it, without waiting. Yield
+    whether it was taken."""
     with _folder(path) as folder:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -159,9 +166,11 @@ def _folder(path: Path) -> Iterator[int]:
 
 
 def install_command(requirement: str) -> str:
-    """Return the command that installs a distribution of this project with an extra, such as ``identity-service[redis]``.
+    """Return the command that installs a distribution of this project with an extra, such as
+    ``identity-service[redis]``.
 
-    If the kernel runs in a checkout, or was installed from one, the command installs from there: no index has the rest of it then.
+    If the kernel runs in a checkout, or was installed from one, the command installs from there, because no index has
+    the other distributions.
     """
     root, (name, bracket, extra) = Path(__file__).parents[1], requirement.partition("[")
     with contextlib.suppress(PackageNotFoundError, KeyError):

@@ -1,4 +1,5 @@
-"""Import paths of version 1.0 of modules that moved, most of them to other distributions. They leave in 1.2."""
+"""Import paths of version 1.0 for modules that moved, most of them to other distributions. They will be removed in
+1.2."""
 
 from __future__ import annotations
 
@@ -43,9 +44,9 @@ MOVED: Final = {
 
 
 class OldNames(MetaPathFinder, Loader):
-    """A finder that gives the moved module itself for its old name, with a ``DeprecationWarning``.
+    """A finder that returns the moved module for its old name, with a ``DeprecationWarning``.
 
-    An old package is a module without files, else the finder of paths would load the modules below it again.
+    An old package is a module without files, else the path finder would load the modules below it again.
     """
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:

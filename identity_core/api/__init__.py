@@ -1,1 +1,1 @@
-"""HTTP in, HTTP out: the only room that knows Connexion, schemas and status codes."""
+"""The HTTP interface: the only package that uses Connexion, schemas and status codes."""

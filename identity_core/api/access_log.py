@@ -1,9 +1,9 @@
-"""One record for each answered request, for an operator to find the request that a client names.
+"""One log record per answered request, so that an operator can find the request that a client names.
 
-A record says what was asked and how it went, never whom it was about: no target, query, header or body, no DID, no key and no
-address. A caller is the fingerprint of an API key, as in the audit log, or a keyed hash of a DID, the same for as long as the installation
-keeps its keys. ``cli/log_lines.py`` makes a line of it; where that is all that the log goes to, it is told without a record, which costs
-more than the line.
+A record contains the operation and its outcome, never the subject: no target, query, header or body, no DID, no key
+and no address. A caller is the fingerprint of an API key, as in the audit log, or a keyed hash of a DID. The hash
+stays the same as long as the installation keeps its keys. ``cli/log_lines.py`` formats the line. If it is the only
+log handler, it is called without a record, because a record costs more than the line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from identity_core.api.guard import Observe
 
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-# These refusals cost their client nothing, so a flood of them must not fill a disk.
+# A client pays nothing for these refusals, so a flood of them must not fill a disk.
 FREE: Final = frozenset({429, 503})
 FREE_A_SECOND: Final = 50
 REMEMBERED_DIDS: Final = 4_096
@@ -30,8 +30,8 @@ log = logging.getLogger("identity.request")
 
 
 class AnsweredRequest(NamedTuple):
-    """The logged facts of one request. ``code`` is empty where it was not refused. No member holds a character that a
-    line of text or of JSON would escape: all are words of ours, digits, and a request id that was looked through."""
+    """The logged facts of one request. ``code`` is empty if it was not refused. No member has a character that a line
+    of text or of JSON would escape: all are fixed words, digits, and a checked request id."""
 
     method: str
     operation: str
@@ -44,7 +44,7 @@ class AnsweredRequest(NamedTuple):
     code: str = ""
 
     def fields(self) -> dict[str, Any]:
-        """The members of a record."""
+        """Return the members of a record."""
         found = dict(zip(MEMBERS, self, strict=False))
         return found | {"code": self.code} if self.code else found
 
@@ -53,15 +53,17 @@ MEMBERS: Final = ("method", "operation", "status", "milliseconds", "octetsIn", "
 
 
 class RequestHandler(logging.Handler):
-    """A handler that needs no record of a request. No abstract class: to ask for an instance of one takes a tenth of a line."""
+    """A log handler that needs no record of a request. It is not an abstract class, because an ``isinstance`` check
+    of one takes a tenth of the time of a line."""
 
     def answered(self, answered: AnsweredRequest) -> None:
-        """Takes note. Must not raise."""
+        """Log a request. Must not raise."""
         raise NotImplementedError
 
 
 class FreeRefusals:
-    """Which refusals of ``FREE`` have a record: ``FREE_A_SECOND`` of them a second. The next tells how many before it have none."""
+    """Choice of the refusals in ``FREE`` that are logged: ``FREE_A_SECOND`` per second. The next logged one contains
+    the number of those that were not logged."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
@@ -70,7 +72,7 @@ class FreeRefusals:
         self._left_out = 0
 
     def takes(self) -> bool:
-        """Whether the next one is written."""
+        """Return whether the next one is logged."""
         now = self._monotonic()
         if now - self._second >= 1.0:
             self._second, self._count = now, 0
@@ -94,13 +96,13 @@ def write(answered: AnsweredRequest, more: Mapping[str, Any] = NOTHING) -> None:
     if len(handlers) == 1 and isinstance(handlers[0], RequestHandler) and not more:
         handlers[0].answered(answered)
     else:
-        # Without a search for who called: that costs as much as the rest.
+        # Without a search for the calling function, which costs as much as the rest.
         fields = {"fields": {**answered.fields(), **more}}
         log.handle(log.makeRecord(log.name, logging.INFO, __file__, 0, "request", (), None, extra=fields))
 
 
 def write_refused_connection(status: int, code: str, octets: int, request_id: str, free: FreeRefusals) -> None:
-    """A record of a connection that was refused with an answer of so many bytes before it had a request."""
+    """Write a record of a connection that was refused before it had a request. ``octets``: the bytes of the answer."""
     if log.isEnabledFor(logging.INFO) and free.takes():
         write(AnsweredRequest("-", "-", status, 0.0, 0, octets, "-", request_id, code), free.left_out())
 
@@ -116,10 +118,11 @@ def observe_with(observers: Sequence[Callable[[Request, float], None]]) -> Obser
 
 
 class RequestLog:
-    """Writes a record for each request that it is called with.
+    """Observer that writes a record per request.
 
-    ``success_share`` of the answers below 400 get one, from 0 to 1, evenly; so does every refusal, but for those of ``FREE`` past
-    ``FREE_A_SECOND``, whose number the next record of the kind tells. ``hashed`` gives the keyed hash of a DID.
+    ``success_share``: the share of the answers below 400 that are logged, from 0 to 1, evenly. Every refusal is
+    logged, except those of ``FREE`` beyond ``FREE_A_SECOND``; the next record of the kind contains their number.
+    ``hashed``: returns the keyed hash of a DID.
     """
 
     def __init__(
@@ -132,7 +135,7 @@ class RequestLog:
         self._hashes: BoundedCache[str, str] = BoundedCache(REMEMBERED_DIDS)
 
     def __call__(self, request: Request, seconds: float) -> None:
-        """``seconds`` is how long it took."""
+        """Log a request that took ``seconds``."""
         if not log.isEnabledFor(logging.INFO):
             return
         status, more = request.status or 0, NOTHING
@@ -147,7 +150,7 @@ class RequestLog:
             request.method if request.method in METHODS else "-",
             request.operation_id or "-",
             status,
-            # As ``round`` to two digits, in half the time.
+            # Equals ``round`` to two digits, in half the time.
             int(seconds * 100_000 + 0.5) / 100,
             len(request.body_octets),
             request.sent_octets,
@@ -159,7 +162,7 @@ class RequestLog:
 
     def _is_due(self) -> bool:
         self._due += self._share
-        # Shares such as 0.1 are no sums of powers of two.
+        # Shares such as 0.1 are not sums of powers of two.
         if self._due < 1.0 - 1e-9:
             return False
         self._due -= 1.0

@@ -1,6 +1,7 @@
-"""The handlers of the tag ``api_keys``: admin keys administer API keys. Also how answers show the author of a record.
+"""The handlers of the tag ``api_keys``, with which admin keys administer API keys, and the form of authors in
+answers.
 
-The text of a key is in the answers of createApiKey and rotateApiKey and nowhere else.
+Only the answers of createApiKey and rotateApiKey contain the text of a key.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _ID: Final = "key_[A-Za-z0-9_-]+"
 
 @value_class
 class ApiKeyHandlers:
-    """createApiKey, listApiKeys, getApiKey, updateApiKey, rotateApiKey, revokeApiKey."""
+    """Handlers of createApiKey, listApiKeys, getApiKey, updateApiKey, rotateApiKey, revokeApiKey."""
 
     create: CreateApiKey
     list: ListApiKeys
@@ -106,14 +107,15 @@ _API_KEY: Final = "apiKey:"
 
 
 def author(text: str, reader: Caller | None) -> wire.Author:
-    """The author of ``Caller.author``, for ``reader`` (None for a stranger)."""
+    """Return the wire form of ``Caller.author`` for ``reader`` (None for an unauthenticated client)."""
     if not text.startswith(_API_KEY):
         return wire.Author(kind="did", did=text)
     return wire.Author(kind="apiKey", fingerprint=text.removeprefix(_API_KEY) if sees_keys(reader) else UNSET)
 
 
 def revoker(text: str | None, reader: Caller | None) -> wire.Revoker | None:
-    """The same of who revoked it, None for no one."""
+    """Return the wire form of the author of a revocation for ``reader``, as ``author`` does; None if it was not
+    revoked."""
     if text is None:
         return None
     who = author(text, reader)
@@ -121,5 +123,5 @@ def revoker(text: str | None, reader: Caller | None) -> wire.Revoker | None:
 
 
 def sees_keys(reader: Caller | None) -> bool:
-    """Whether fingerprints of API keys are shown to ``reader``."""
+    """Return whether answers to ``reader`` contain fingerprints of API keys."""
     return reader is not None and reader.is_admin

@@ -1,7 +1,7 @@
-"""The ASGI application: guard → Connexion[lifespan, dispatch], built at once and not at the first request.
+"""The ASGI application: guard → Connexion[lifespan, dispatch], built at startup and not at the first request.
 
-Connexion builds its stack when it is first called, and a server that starts with a broken one answers 500 to everything. Here a fault
-in the document or a missing handler is an exception of ``build_app``. Run it with ``--lifespan on``.
+Connexion builds its stack when it is first called, and a server with a broken stack answers 500 to everything. Here a
+fault in the document or a missing handler is an exception of ``build_app``. Run it with ``--lifespan on``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from identity_core.api.transport import Receive, Scope, Send
 
 Lifespan = Callable[[Any], AbstractAsyncContextManager[Any]]
 
-# These operations answer whatever the load.
+# These operations answer under any load.
 ALWAYS_ANSWERED = ("getHealth", "getReadiness")
 _BUILD: Final = "identity.build"
 
@@ -41,13 +41,16 @@ def build_app(
     limit: int = 1000,
     validate: bool = True,
 ) -> Guard:
-    """The application over ``document`` and ``handlers``; ``/openapi.json`` and ``/docs`` are there besides the pages of ``wiring``.
+    """Return the application over ``document`` and ``handlers``. ``/openapi.json`` and ``/docs`` are served beside
+    the pages of ``wiring``.
 
-    ``observe`` is called with every answer, ``identify`` makes request ids. ``limit`` bounds the requests in progress. With ``validate``
-    Connexion gets the whole document and checks it against the schema of OpenAPI, which takes a second. The document that ships with
-    the package needs that at no start, so Connexion gets its ``outline``.
-    ``lifespan`` None means that the wrapper of the application answers the server's lifespan events.
-    Raises ``ContractError`` in one line, or Connexion's ``InvalidSpecification``.
+    ``observe``: called with every answer. ``identify``: makes request ids. ``limit``: the maximum of requests in
+    progress.
+    ``validate``: Connexion gets the whole document and checks it against the schema of OpenAPI, which takes a second.
+    The document that ships with the package was checked before, so Connexion gets its ``outline``.
+    ``lifespan``: None if the wrapper of the application answers the server's lifespan events.
+
+    Raises ``ContractError``: in one line, when document and code do not fit; Connexion's ``InvalidSpecification``.
     """
     value: dict[str, Any] = dict(document.value)
     wiring = replace(wiring, pages={**document_page(document), **docs_pages(), **wiring.pages})
@@ -59,7 +62,7 @@ def build_app(
         resolver=HandlerResolver(bind(value, handlers, wiring.schemes)),
     )
     stack.add_api(value if validate else outline(value))
-    # The first call builds the stack. Nothing awaits in this one, because no layer handles its type.
+    # The first call builds the stack. It never awaits, because no layer handles its type.
     with contextlib.suppress(StopIteration):
         stack({"type": _BUILD}, _nowhere, _nowhere).send(None)
     forms = {at.partition("{")[0].encode(): form.operation for at, form in wiring.forms.items() if form.operation}
@@ -76,7 +79,7 @@ def build_app(
 
 
 def placed(document: Mapping[str, Any]) -> Iterator[tuple[bytes, Any]]:
-    """Every operation by the raw paths that lead to it, each as far as its first parameter."""
+    """Yield every operation with each raw path that leads to it, up to its first parameter."""
     base = document.get("servers", [{"url": ""}])[0]["url"]
     for path, _, declared in contract.operations(document):
         for place in (base + path, *declared.get("x-aliases", ())):
@@ -93,7 +96,8 @@ def early_shapes(document: Mapping[str, Any], shapes: Mapping[str, ErrorShape]) 
 
 
 def outline(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document without all that only our own parsers read: Connexion copies and checks everything that it gets."""
+    """Return the document without everything that only this service's parsers read, because Connexion copies and
+    checks all that it gets."""
     paths: dict[str, dict[str, Any]] = {}
     for path, method, declared in contract.operations(document):
         kept = {"operationId": declared["operationId"], "responses": {"default": {"description": ""}}}

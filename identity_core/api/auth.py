@@ -1,4 +1,5 @@
-"""The handlers of the tag ``auth``, and the credential in the header fields of a request, which is not looked up or checked here."""
+"""The handlers of the tag ``auth``, and the parser of the credential in a request's header fields. It is not looked
+up or verified here."""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ def _malformed(reason: str) -> AuthFailed:
 
 @value_class
 class AuthHandlers:
-    """getDidAuthChallenge."""
+    """Handler of getDidAuthChallenge."""
 
     challenge: GetDidAuthChallenge
     trusted_proxies: Sequence[Network] = ()

@@ -1,5 +1,5 @@
-"""Answers of resolveDid and resolveIdentifier: encoded in the media type that was negotiated, with their entity tags, and kept by (DID,
-media type) as long as the version in force is the one they were made from."""
+"""Encoded answers of resolveDid and resolveIdentifier in the negotiated media type, with their entity tags. They are
+cached by (DID, media type) as long as the version from which they were made is in force."""
 
 from __future__ import annotations
 
@@ -50,20 +50,20 @@ SHAPES: Final[Mapping[str, Shape]] = {
     **dict.fromkeys((W3C, PROFILED), "result"),
 }
 HEAD_SECONDS: Final = 5
-# An answer counts only while the index remembers the head of its DID, and it remembers this many.
+# An answer is valid only while the index has the head of its DID in memory, and it has this many.
 CACHED_ANSWERS: Final = 4_096
 READ_LATELY: Final = 16_384
 MAX_IF_NONE_MATCH: Final = 2_048
 IMMUTABLE: Final = "public, max-age=31536000, immutable"
 NEWEST: Final = f"public, max-age={HEAD_SECONDS}"
 
-# A proxy that compresses weakens the tag, or names the coding in it; the version is the same.
+# A proxy that compresses weakens the tag, or adds the coding's name; the version is the same.
 _ETAG_VERSION: Final = re.compile(r'(?:W/)?"([1-9][0-9]{0,15})(?:\.[a-z+-]+)?(?:-gzip)?"', re.ASCII)
 
 
 @value_class
 class CachedAnswer:
-    """An encoded resolution of the version in force, its 304 twin, and when it goes stale by itself."""
+    """An encoded resolution of the version in force, its 304 twin, and the time when it becomes stale."""
 
     version_id: int
     etag: str
@@ -74,8 +74,9 @@ class CachedAnswer:
 
 @dataclass(slots=True)
 class AnswerCache:
-    """The newest answers by (DID, media type); the oldest leave first. An entry counts only while the index says, cheaply, that
-    its version is still the newest, and until so many entries of the log are cosigned as it awaits."""
+    """Cache of the newest answers by (DID, media type), which evicts the oldest first. An entry is valid while two
+    conditions hold: the index has no newer version, a cheap check; and fewer entries of the log are cosigned than the
+    entry awaits."""
 
     index: DocumentIndex
     clock: Clock
@@ -83,11 +84,11 @@ class AnswerCache:
     hits: int = field(default=0, init=False)
     asked: int = field(default=0, init=False)
     _answers: BoundedCache[tuple[str, str], CachedAnswer] = field(default_factory=lambda: BoundedCache(CACHED_ANSWERS))
-    # The hashes of DIDs that were read lately, each in the place that it names.
+    # The hashes of DIDs that were read lately, each at the index that follows from it.
     _read: array[int] = field(default_factory=lambda: array("q", bytes(8 * READ_LATELY)))
 
     def find(self, did: str, media: str) -> CachedAnswer | None:
-        """The answer that still holds, or None; counted."""
+        """Return the valid answer, or None. Counts requests and hits."""
         self.asked += 1
         cached = self._answers.get((did, media))
         if cached is None or self.index.generation(did) != cached.version_id:
@@ -100,8 +101,8 @@ class AnswerCache:
         return cached
 
     def is_asked_again(self, did: str) -> bool:
-        """Whether what is read of the DID is to be remembered, because it was read lately, too: most of a million are asked for once, and
-        to remember one costs as much as to read it."""
+        """Return whether the DID was read lately, so that its answer must be cached. Most of a million DIDs are
+        requested once, and caching an answer costs as much as reading it."""
         mark = hash(did)
         place = mark % READ_LATELY
         was_read = self._read[place] == mark
@@ -109,13 +110,16 @@ class AnswerCache:
         return was_read
 
     def keep(self, did: str, media: str, cached: CachedAnswer) -> None:
-        """Remembers ``cached``."""
+        """Store ``cached``."""
         self._answers.put((did, media), cached)
 
 
 def resolution_media(accept: str | None, offered: tuple[str, ...] = RESOLUTION_MEDIA) -> str:
-    """The media type of ``offered`` that ``accept`` prefers, or ``PROFILED``: of all parameters of media types only the profile of DID
-    Resolution means something. Raises ``NotAcceptable``."""
+    """Return the media type of ``offered`` that ``accept`` prefers, or ``PROFILED``. Of all parameters only the
+    profile of DID Resolution is evaluated.
+
+    Raises ``NotAcceptable``: when ``accept`` has none of ``offered``.
+    """
     media = negotiate(accept, offered)
     return PROFILED if media == LD and _PROFILE in (accept or "") else media
 
@@ -137,7 +141,8 @@ def content_tag(content: bytes) -> str:
 
 
 def if_match(request: Request) -> int | None:
-    """The version that If-Match names; ``*`` and no header ask for none. Raises ``InvalidRequest``."""
+    """Return the version that If-Match names; None for ``*`` or without the header. Raises ``InvalidRequest``: for a
+    malformed value."""
     header = request.header("if-match")
     if header is None or header.strip() == "*":
         return None
@@ -157,8 +162,12 @@ def resolution(
     shape: Shape | None = None,
     body: Any = None,
 ) -> CachedAnswer:
-    """Return 200 in the negotiated media type, with its 304 twin. ``duration`` is in milliseconds. ``shape`` is that of the answer if not
-    what resolveDid answers in this media type; ``other`` has a ``body`` of its own."""
+    """Return 200 in the negotiated media type, with its 304 twin.
+
+    ``duration``: in milliseconds. ``shape``: the shape of the answer, if it differs from resolveDid's in this media
+    type.
+    ``body``: the body of the shape ``other``.
+    """
     version = result.version
     document = raw(version.state.document.octets)
     shape = shape or SHAPES[media]
@@ -174,7 +183,7 @@ def resolution(
         body = DidResolution(
             did_document=document, did_document_metadata=_metadata(result), did_resolution_metadata=found
         )
-    # A document from elsewhere has no versions to tell apart: its hash does.
+    # A document from another registry has no version numbers, so its hash is used.
     mark = (version.state.entry_hash if version.receipt is None else "") or version.state.version_id
     form = media if shape != "result" else W3C
     is_cosigned = result.cosigned is not None and shape != "document"
@@ -192,21 +201,23 @@ def resolution(
     )
 
 
-# Most DIDs have a first version, which is all that these say of one.
+# Most DIDs have one version only; these are the metadata of a first version.
 @lru_cache(maxsize=256)
 def headers_of(mark: int | str, form: str, control: str, *, is_cosigned: bool, is_superseded: bool) -> Headers:
     """Return ETag (first), Vary and Cache-Control of an answer.
 
-    ``mark`` is a version id or a hash, ``form`` the media type that the tag names. The tag covers what the metadata says beside the
-    version: that a checkpoint is cosigned, and that a next version exists (RFC 9110 §8.8.1)."""
+    ``mark`` is a version id or a hash, ``form`` the media type that the tag names. The tag also covers metadata
+    beside the version: that a checkpoint is cosigned, and that a next version exists (RFC 9110 §8.8.1).
+    """
     marks = ("+cosigned" if is_cosigned else "") + ("+superseded" if is_superseded else "")
     tag = f'"{mark}.{form.removeprefix("application/")}{marks}"'
     return (("ETag", tag), ("Vary", "Accept"), ("Cache-Control", control))
 
 
 def gone(request: Request, result: Resolution, media: str, *, selected: bool, form: str = JSON) -> Answer:
-    """Return the 410 of a deactivated DID in the media type ``form``: beside the error the version that was requested, or a W3C result
-    without a document. The details name the transaction of the version that was requested, else of the deactivation."""
+    """Return the 410 of a deactivated DID in the media type ``form``. Beside the error it has the requested version,
+    or a W3C result without a document. The details name the transaction of the requested version, else of the
+    deactivation."""
     state, receipt = result.version.state, result.version.receipt
     details: dict[str, JsonValue] = {
         "did": str(state.did),
@@ -227,7 +238,7 @@ def gone(request: Request, result: Resolution, media: str, *, selected: bool, fo
 
 
 def _metadata(result: Resolution) -> DidDocumentMetadata:
-    """In the specification's shape."""
+    """Return the metadata in the shape of the specification."""
     state, following = result.version.state, result.following
     return DidDocumentMetadata(
         created=printed(state.created_at),
@@ -242,7 +253,7 @@ def _metadata(result: Resolution) -> DidDocumentMetadata:
 
 
 def w3c_metadata(result: Resolution) -> W3cDidDocumentMetadata:
-    """As DID Resolution has it: version ids are strings, a first version has no ``updated``."""
+    """Return the metadata of DID Resolution: version ids are strings, and a first version has no ``updated``."""
     state, following = result.version.state, result.following
     return W3cDidDocumentMetadata(
         created=printed(state.created_at),
@@ -267,9 +278,11 @@ def _position(result: Resolution) -> LedgerPosition | UnsetType:
 
 
 def cache_control(result: Resolution, query: ResolveDidQuery, now: datetime, *, is_document: bool) -> str:
-    """Return for how long the answer to ``query`` may be stored.
+    """Return the Cache-Control value of the answer to ``query``.
 
-    Only a version's document never changes; its metadata change with the next version, and at deactivation (RFC 8246 §2)."""
+    Only a version's document never changes. Its metadata change with the next version and at deactivation (RFC 8246
+    §2).
+    """
     if query.version_id is not None and is_document:
         return IMMUTABLE
     left = HEAD_SECONDS if result.stale_at is None else int((result.stale_at - now).total_seconds())

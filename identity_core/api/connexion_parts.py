@@ -1,7 +1,8 @@
-"""The parts of Connexion that are used, imported in this one place, without those that a server does not use.
+"""The parts of Connexion that this service uses, imported only here, without those that a server does not use.
 
-Any part of Connexion imports all of it: two clients of HTTP and Starlette's test client, which is a tenth of a start, and
-warns on stderr of a dependency that is no operator's. These are left until something of theirs is called.
+Any part of Connexion imports all of it: two HTTP clients and Starlette's test client. That takes a tenth of a start,
+and it prints a warning about a dependency that an operator cannot change. These modules are imported when something
+of them is called.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-# Connexion and Starlette only call what they take of these, and nothing does in a server.
+# Connexion and Starlette only call these names, and a server never does.
 CALLED_ONLY = ("httpx", "requests", "starlette.testclient")
 
 
 class _Later(ModuleType):
-    """Stands for a module that is imported when something of it is called."""
+    """A placeholder of a module, which is imported when something of it is called."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("__"):

@@ -1,7 +1,7 @@
-"""The routes of the document, and the comparison of document and code before the first request.
+"""Routes of the document, and the comparison of document and code before the first request.
 
-Every operation has a handler, every handler an operation, every security scheme somebody who checks it, every header
-parameter is one that the guard reads. What does not fit stops the start with one line.
+Every operation must have a handler, and every handler an operation. Every security scheme must have a check, and the
+guard must read every header parameter. If something does not fit, the start ends with one line.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from identity_core.settings import StartError
 
 
 class ContractError(StartError):
-    """Document and code do not fit; the message is one line."""
+    """Document and code do not fit. The message is one line."""
 
 
 @value_class
 class OpenApiDocument:
-    """The OpenAPI document: ``value`` as JSON, ``data`` as the file has it."""
+    """The OpenAPI document. ``value``: as JSON. ``data``: the bytes of the file."""
 
     value: Mapping[str, Any]
     octets: bytes
@@ -48,12 +48,12 @@ def load_document(parts: Mapping[str, bytes] | None = None) -> OpenApiDocument:
 
 
 def parse_document(data: bytes) -> OpenApiDocument:
-    """A document from its file."""
+    """Return the document of a file's bytes."""
     return OpenApiDocument(orjson.loads(data), data)
 
 
 def dereference(document: Mapping[str, Any], part: Any) -> Any:
-    """``part``, or what its ``$ref`` names inside the document."""
+    """Return ``part``, or the part of the document to which its ``$ref`` points."""
     while isinstance(part, Mapping) and "$ref" in part:
         target: Any = document
         for step in part["$ref"].removeprefix("#/").split("/"):
@@ -63,9 +63,10 @@ def dereference(document: Mapping[str, Any], part: Any) -> Any:
 
 
 def bind(document: Mapping[str, Any], handlers: Sequence[object], schemes: Mapping[str, str]) -> dict[str, Handler]:
-    """operationId → handler, the public coroutine methods of ``handlers``.
+    """Return a mapping of operationId to handler, made of the public coroutine methods of ``handlers``.
 
-    ``schemes`` are the security schemes that somebody checks. Raises ``ContractError`` for whatever does not fit.
+    ``schemes``: the security schemes that have a check.
+    Raises ``ContractError``: when document and code do not fit.
     """
     found: dict[str, Handler] = {}
     for handler_object in handlers:
@@ -101,7 +102,7 @@ def _check_operation(
         raise ContractError(f"{where}: parameters belong to the operation, not to the path")
     declared = document.get("components", {}).get("securitySchemes", {})
     for requirement in operation.get("security", document.get("security", [])):
-        # An empty one lets strangers in (OpenAPI 3.0.3, Security Requirement Object).
+        # An empty requirement admits unauthenticated clients (OpenAPI 3.0.3, Security Requirement Object).
         if len(requirement) > 1:
             raise ContractError(f"{where}: a security requirement names one scheme, alternatives are a list")
         for scheme in requirement:
@@ -127,14 +128,16 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def percent_decode(data: bytes) -> str:
-    """UTF-8 text of a percent-encoded segment. Raises ValueError for a broken escape, broken UTF-8 or a control
-    character, NUL among them."""
+    """Return the UTF-8 text of a percent-encoded segment.
+
+    Raises ``ValueError``: for a broken escape, broken UTF-8 or a control character, including NUL.
+    """
     if b"%" in data:
         if _BROKEN_PERCENT.search(data):
             raise ValueError("broken percent-encoding")
         data = unquote_to_bytes(data)
     text = data.decode("utf-8")
-    # No control character is printable, and to ask for that costs a fifth of the search.
+    # No control character is printable, and this check costs a fifth of a search.
     if not text.isprintable() and _CONTROL.search(text):
         raise ValueError("control character")
     return text
@@ -153,23 +156,23 @@ class _Node(Generic[T]):
 class Routes(Generic[T]):
     """Path templates such as ``/dids/{did}/history``, each with its targets by HTTP method.
 
-    A last segment ``{name:path}`` takes one segment or more, as OpenAPI has no way to say and Connexion says by
+    A last segment ``{name:path}`` matches one or more segments. OpenAPI has no notation for that; Connexion uses
     ``format: path``.
     """
 
     def __init__(self) -> None:
         self._static: dict[bytes, dict[str, T]] = {}
-        # The literal segments before a first parameter, and where they lead.
+        # The literal segments before a first parameter, and their nodes.
         self._before_last: dict[bytes, _Node[T]] = {}
         self._root: _Node[T] = _Node()
 
     def add(self, template: str, targets: Mapping[str, T]) -> None:
-        """Registers ``template``. Raises ValueError when another name stands for the same parameter already."""
+        """Register ``template``. Raises ``ValueError``: when the same parameter already has another name."""
         node = self._root
         before = template.partition("/{")[0].encode("ascii")
         for segment in template.split("/")[1:]:
             if segment.startswith("{"):
-                # The first one: of those behind it the same is known by then.
+                # Set at the first parameter; later ones leave it unchanged.
                 self._before_last.setdefault(before, node)
             if segment.endswith(":path}"):
                 node.rest = (segment[1:-6], {**(node.rest[1] if node.rest else {}), **targets})
@@ -189,9 +192,10 @@ class Routes(Generic[T]):
             self._static[template.encode("ascii")] = node.found
 
     def find(self, raw_path: bytes) -> tuple[dict[str, T], Mapping[str, str]]:
-        """The targets by method and the decoded parameters.
+        """Return the targets by method and the decoded parameters.
 
-        Raises ``NotFound``; ``InvalidDid`` or ``InvalidRequest`` for a parameter that is no text.
+        Raises ``NotFound``: for an unknown path; ``InvalidDid`` or ``InvalidRequest``: for a parameter that is not
+        text.
         """
         static = self._static.get(raw_path)
         if static is not None:
@@ -199,7 +203,8 @@ class Routes(Generic[T]):
         return self._near(raw_path) or self._walked(raw_path)
 
     def _near(self, raw_path: bytes) -> tuple[dict[str, T], Mapping[str, str]] | None:
-        """The same for a path of which only the last segment is a parameter, where that is text: nearly all are. None for others."""
+        """Return the result of ``find`` for a path with a valid parameter in its last segment only, which nearly all
+        are. None for others."""
         before, _, last = raw_path.rpartition(b"/")
         node = self._before_last.get(before)
         if node is None or not last or _literal(node, last) is not None:
@@ -240,7 +245,7 @@ class Routes(Generic[T]):
 
 
 def _refuse_broken(parameter: str | None) -> None:
-    """Raises the refusal of a parameter that is no text, when there is one."""
+    """Raise the error of a parameter that is not text, if there is one."""
     if parameter == "did":
         raise InvalidDid(details={"reason": "encoding"})
     if parameter is not None:
@@ -261,7 +266,8 @@ def _not_text(name: str) -> InvalidRequest:
 
 
 def _literal(node: _Node[T], segment: bytes) -> _Node[T] | None:
-    """The literal child that ``segment`` spells, perhaps with needless escapes (RFC 3986 §6.2.2.2: equivalent)."""
+    """Return the literal child with the name ``segment``, which may have needless escapes (RFC 3986 §6.2.2.2:
+    equivalent)."""
     if b"%" not in segment:
         return node.literals.get(segment)
     return None if _BROKEN_PERCENT.search(segment) else node.literals.get(unquote_to_bytes(segment))

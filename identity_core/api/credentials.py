@@ -1,4 +1,4 @@
-"""The handlers of the tag ``credentials``, and schemas and credentials as they answer."""
+"""The handlers of the tag ``credentials``, and the form of schemas and credentials in answers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _PREFIX: Final = "/api/v1"
 _JSON: Final = "application/json"
 _VC: Final = "application/vc"
 LIST_SECONDS: Final = 60
-"""How long a cache may show a status list: what is revoked is seen everywhere a minute later."""
+"""The seconds for which a cache may store a status list: a revocation is visible everywhere a minute later."""
 
 _FOR_GOOD: Final = ("Cache-Control", "public, max-age=86400, immutable")
 _FOR_A_WHILE: Final = ("Cache-Control", "public, max-age=5")
@@ -57,8 +57,8 @@ _FOR_A_WHILE: Final = ("Cache-Control", "public, max-age=5")
 
 @value_class
 class CredentialHandlers:
-    """createCredentialSchema, listCredentialSchemas, getCredentialSchema, issueCredential, importCredential, listCredentials,
-    getCredential, setCredentialStatus, verifyCredential, getStatusList."""
+    """Handlers of createCredentialSchema, listCredentialSchemas, getCredentialSchema, issueCredential,
+    importCredential, listCredentials, getCredential, setCredentialStatus, verifyCredential, getStatusList."""
 
     create_schema: CreateCredentialSchema
     list_schemas: ListCredentialSchemas
@@ -133,14 +133,14 @@ def _list_media(accept: str | None) -> str:
     try:
         return negotiate(accept, (_JSON, _VC))
     except NotAcceptable:
-        # Readers of lists who accept something else have always had JSON.
+        # Clients that accept another type have always got JSON.
         return _JSON
 
 
 def schema(registered: RegisteredSchema, reader: Caller | None) -> wire.CredentialSchema:
-    """A registered schema, for ``reader`` (None for everybody)."""
+    """Return a registered schema for ``reader`` (None for any client)."""
     signed = registered.definition.schema
-    # They have one JSON form, here and in the store.
+    # Schemas have one JSON form, here and in the store.
     attributes = convert(schema_json.attributes_json(registered.definition), tuple[wire.CredentialAttribute, ...])
     return wire.CredentialSchema(
         id=signed.id,
@@ -161,13 +161,13 @@ def _messages(signed: Schema) -> tuple[wire.CredentialMessage, ...]:
 
 
 def schemas(page: SchemaPage) -> wire.CredentialSchemaList:
-    """A page of schemas."""
+    """Return a page of schemas."""
     following = None if page.is_last else cursor(page.items[-1].definition.schema.id, "schemas ")
     return wire.CredentialSchemaList(items=tuple(schema(one, None) for one in page.items), next_cursor=following)
 
 
 def record(credential: Credential, signed: wire.VerifiableCredential | None, reader: Caller) -> wire.CredentialRecord:
-    """A record, for ``reader``; ``signed`` is the credential itself, or None."""
+    """Return a record for ``reader``. ``signed``: the credential itself, or None."""
     return wire.CredentialRecord(
         id=credential.id,
         issuer_did=str(credential.issuer),
@@ -191,7 +191,7 @@ def record(credential: Credential, signed: wire.VerifiableCredential | None, rea
 def shown(
     seen: ShownCredential, base_url: str, bound_format: BoundFormat | None, reader: Caller
 ) -> wire.CredentialRecord:
-    """A record, with the values for those who see them."""
+    """Return a record, with the values if ``reader`` may see them."""
     signed = None
     if seen.witness is not None:
         signed = verifiable_credential(
@@ -236,6 +236,6 @@ def verifiable_credential(
 
 
 def credentials(rows: Sequence[Credential], limit: int, reader: Caller) -> wire.CredentialList:
-    """A page of records, of ``limit`` + 1 rows that were asked for."""
+    """Return a page of records from ``rows``, which has at most ``limit`` + 1."""
     page, following = page_of(rows, limit, lambda one: RowPosition(one.created_at, one.id))
     return wire.CredentialList(items=tuple(record(one, None, reader) for one in page), next_cursor=following)

@@ -11,7 +11,7 @@ from identity_core.use_cases.dashboard import ResetDisclosures
 
 @value_class
 class DashboardHandlers:
-    """resetDisclosures."""
+    """Handler of resetDisclosures."""
 
     reset: ResetDisclosures
 

@@ -1,12 +1,13 @@
-"""The query and the body of a request, strictly, as the types of ``identity_core.wire``.
+"""Strict parsers of the query and the body of a request into the types of ``identity_core.wire``.
 
-A repeated or unknown name of a parameter, a number that is not in canonical form, a broken escape is 400 ``INVALID_REQUEST``
-(openapi/DECISIONS.md §1.3). Header parameters have no place here: each belongs to the code that reads it. ``date-time`` stays text, its
-parser belongs to the domain. Arrays, objects and ``style`` are left out: no operation uses them.
+A repeated or unknown parameter name, a number that is not in canonical form and a broken escape are 400
+``INVALID_REQUEST`` (openapi/DECISIONS.md §1.3). Header parameters are parsed by the code that reads them.
+``date-time`` stays text; the domain parses it. Arrays, objects and ``style`` are not supported, because no operation
+uses them.
 
-A body's media type is looked at before it is read; strict JSON and the type come after authentication. The document's schema is the
-judge: it is asked where the type refuses a body, and before it where the type cannot say all that the schema says. The cursors of
-lists are made and read here, too.
+A body's media type is checked before it is read; strict JSON and the type are checked after authentication. The
+document's schema decides whether a body is valid. It is applied when the type refuses a body, and before the type if
+that cannot express the whole schema. The cursors of lists are made and read here, too.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ Parse = Callable[[str], Any]
 
 
 def parser(name: str, schema: Mapping[str, Any], schemas: Schemas, kind: str) -> Parse:
-    """The function from a parameter's text to its checked value: int, bool or str. It raises ``InvalidRequest``."""
+    """Return the function from a parameter's text to its checked value: int, bool or str. It raises
+    ``InvalidRequest``."""
     reads: dict[str, Callable[[str], Any]] = {"integer": _integer, "boolean": _BOOLEANS.get}
     read = reads.get(kind)
     constrained = any(word in schema for word in _CONSTRAINTS)
@@ -72,7 +74,7 @@ def _integer(text: str) -> int | None:
 
 
 class Query:
-    """The query parameters of one operation. ``make`` takes their values by the names that Python has for them."""
+    """The query parameters of one operation. ``make`` takes their values by their Python names."""
 
     def __init__(
         self,
@@ -90,7 +92,7 @@ class Query:
         self._empty = None if self._required else self._make()
 
     def parse(self, data: bytes) -> Any:
-        """The values as what ``make`` makes of them. Raises ``InvalidRequest``."""
+        """Return the values as the result of ``make``. Raises ``InvalidRequest``: for a malformed query."""
         if not data and not self._required:
             return self._empty
         values: dict[str, Any] = {}
@@ -118,7 +120,7 @@ class Query:
 
 
 class RequestBody:
-    """The body that one operation accepts: media types, cap in bytes, schema and type."""
+    """The body that one operation accepts: media types, maximum in bytes, schema and type."""
 
     def __init__(self, declared: Mapping[str, Any], schemas: Schemas, cap: int) -> None:
         self._media = tuple(media.lower() for media in declared["content"])
@@ -134,7 +136,7 @@ class RequestBody:
         return self._schemas.compile(self._schema)
 
     async def read(self, request: Request, receive: Receive) -> bytes:
-        """The bytes. Raises ``UnsupportedMediaType`` and what ``read_body`` raises."""
+        """Return the bytes. Raises ``UnsupportedMediaType``, and the errors of ``read_body``."""
         content_type = request.header("content-type")
         if content_type not in self._media and (content_type is not None or has_body(request)):
             self._check_media(content_type or "")
@@ -143,7 +145,8 @@ class RequestBody:
         return await read_body(request, receive, self._cap)
 
     def parse(self, request: Request) -> Any:
-        """The body by its type; None for one that may be missing and is. Raises ``InvalidRequest``."""
+        """Return the body as its type; None if an optional body is missing. Raises ``InvalidRequest``: for an invalid
+        body."""
         if not request.body_octets:
             if self._required:
                 raise InvalidRequest("The operation needs a body.")
@@ -155,14 +158,14 @@ class RequestBody:
         return self.typed(value)
 
     def typed(self, value: Any) -> Any:
-        """A JSON value by the type. Raises ``InvalidRequest`` with the violations."""
+        """Return a JSON value as the type. Raises ``InvalidRequest``: with the violations."""
         if not self._type_says_all:
             check(self._validator, value)
         try:
             return convert(value, self._type)
         except ValidationError:
             check(self._validator, value)
-        # JSON Schema calls 1.0 an integer, and so must we.
+        # JSON Schema accepts 1.0 as an integer, so this parser must, too.
         try:
             return convert(value, self._type, strict=False)
         except ValidationError:
@@ -172,7 +175,7 @@ class RequestBody:
         media, *parameters = content_type.split(";") if len(content_type) <= MAX_CONTENT_TYPE else [""]
         if media.strip().lower() not in self._media:
             raise UnsupportedMediaType(details={"supported": list(self._media)})
-        # An empty parameter is none (RFC 9110 §5.6.6).
+        # An empty parameter counts as absent (RFC 9110 §5.6.6).
         for text in filter(str.strip, parameters):
             found = _PARAMETER.fullmatch(text)
             if found is None:
@@ -183,12 +186,12 @@ class RequestBody:
 
 
 def has_body(request: Request) -> bool:
-    """Whether the header fields announce a body (RFC 9112 §6.3)."""
+    """Return whether the header fields announce a body (RFC 9112 §6.3)."""
     return request.header("content-length") not in (None, "0") or request.header("transfer-encoding") is not None
 
 
 def refuse_body(request: Request) -> None:
-    """Raises ``InvalidRequest`` when a body is announced to an operation that takes none."""
+    """Raise ``InvalidRequest`` when a body is announced to an operation without one."""
     if has_body(request):
         raise InvalidRequest("The operation takes no body.")
 
@@ -202,13 +205,14 @@ URI: Final = "[A-Za-z][A-Za-z0-9+.-]*:[!-~]+"
 
 
 def cursor(last: str | RowPosition, of: str = "") -> str:
-    """Return the base64url text of where a page of the list ``of`` ended."""
+    """Return the base64url text of the position at which a page of the list ``of`` ended."""
     text = last if isinstance(last, str) else f"{micros(last.created_at)} {last.id}"
     return multibase.base64url_encode(f"{of}{text}".encode())
 
 
 def row_position(cursor: str | None, id_pattern: str) -> RowPosition | None:
-    """Return where a page of rows ended, None for the first. Raises as ``position``."""
+    """Return the position at which a page of rows ended, None for the first page. Raises ``InvalidRequest``: as
+    ``position``."""
     text = position(cursor, f"[0-9]{{1,17}} {id_pattern}")
     if text is None:
         return None
@@ -232,6 +236,7 @@ def position(cursor: str | None, pattern: str, of: str = "") -> str | None:
 def page_of(
     rows: Sequence[R], limit: int, place: Callable[[R], str | RowPosition], of: str = ""
 ) -> tuple[Sequence[R], str | None]:
-    """Return a page of the list ``of``, of ``limit`` + 1 requested rows, and the cursor of the next one: the last ``place``."""
+    """Return a page of the list ``of``, and the cursor of the next page, made of the last ``place``. ``rows`` has at
+    most ``limit`` + 1 rows."""
     page = rows[:limit]
     return page, cursor(place(page[-1]), of) if len(rows) > limit else None

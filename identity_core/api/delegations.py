@@ -1,4 +1,4 @@
-"""The handlers of the tag ``delegations``, and delegations as they answer. Answers may not be cached."""
+"""The handlers of the tag ``delegations``, and the form of delegations in answers. Answers must not be cached."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _ID: Final = "[0-9a-f-]{36}"
 
 @value_class
 class DelegationHandlers:
-    """createDelegation, listDelegations, getDelegation, deleteDelegation, revokeDelegation, suspendDelegation, resumeDelegation,
-    revokeIbct."""
+    """Handlers of createDelegation, listDelegations, getDelegation, deleteDelegation, revokeDelegation,
+    suspendDelegation, resumeDelegation, revokeIbct."""
 
     create: CreateDelegation
     list: ListDelegations
@@ -92,7 +92,7 @@ class DelegationHandlers:
 
 
 def delegation(shown: ShownDelegation, reader: Caller) -> wire.Delegation:
-    """A delegation, for ``reader``."""
+    """Return a delegation for ``reader``."""
     one = shown.delegation
     return wire.Delegation(
         id=one.id,

@@ -1,4 +1,4 @@
-"""The handlers of the tag ``dids``, and versions of a DID as they answer."""
+"""The handlers of the tag ``dids``, and the form of a DID's versions in answers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ _NAMED: Final = {
 
 @value_class
 class DidHandlers:
-    """createDid, listDids, resolveDid, updateDid, deactivateDid, rotateDidKey, recoverDid, listDidHistory, getDidLog."""
+    """Handlers of createDid, listDids, resolveDid, updateDid, deactivateDid, rotateDidKey, recoverDid,
+    listDidHistory, getDidLog."""
 
     reader: DidReader
     create: CreateDid
@@ -115,20 +116,21 @@ class DidHandlers:
 
 
 def after_version(query: wire.ListDidHistoryQuery) -> int | None:
-    """The version behind which a page of history begins. Raises ``InvalidRequest``."""
+    """Return the version after which a page of history begins. Raises ``InvalidRequest``: for an invalid cursor."""
     after = position(query.cursor, _VERSION)
     return None if after is None else int(after)
 
 
 def issued_key(did: Did, key: Key) -> wire.IssuedKey:
-    """The private key is there only when there is one to return."""
+    """Return a key, with its private key only if there is one to return."""
     return wire.IssuedKey(
         key_id=f"{did}#{key.public}", public_key=key.public, private_key=UNSET if key.secret is None else key.secret
     )
 
 
 def issued_keys(did: Did, keys: Sequence[Key]) -> wire.IssuedKeys:
-    """Entries by their first purpose; the second of a purpose, and purposes without an entry of their own, go to ``additional``."""
+    """Return the keys by their first purpose. A second key of a purpose, and keys of purposes without a member, are
+    in ``additional``."""
     entries: dict[str, wire.IssuedKey] = {}
     additional: list[wire.AdditionalIssuedKey] = []
     for key in keys:
@@ -152,7 +154,7 @@ def issued_keys(did: Did, keys: Sequence[Key]) -> wire.IssuedKeys:
 
 
 def created(result: Created) -> Answer:
-    """201 with the document, the keys and the receipt."""
+    """Return 201 with the document, the keys and the receipt."""
     version = result.version
     did, receipt = str(version.state.did), _receipt(version)
     body = wire.CreatedDid(
@@ -166,7 +168,7 @@ def created(result: Created) -> Answer:
 
 
 def updated(version: IndexedVersion) -> Answer:
-    """200 with the new state."""
+    """Return 200 with the new state."""
     receipt = _receipt(version)
     body = wire.UpdatedDid(
         did=str(version.state.did),
@@ -180,7 +182,7 @@ def updated(version: IndexedVersion) -> Answer:
 
 
 def deactivated(version: IndexedVersion) -> Answer:
-    """200 as the specification shows it."""
+    """Return 200 in the form of the specification."""
     receipt = _receipt(version)
     body = wire.DeactivatedDid(
         did=str(version.state.did),
@@ -192,7 +194,7 @@ def deactivated(version: IndexedVersion) -> Answer:
 
 
 def rotated(result: Rotated) -> Answer:
-    """200 with the new key, once, and the end of the grace period."""
+    """Return 200 with the new key, once, and the end of the grace period."""
     receipt = _receipt(result.version)
     body = wire.RotatedDidKey(
         new_key=issued_key(result.version.state.did, result.new_key),
@@ -205,7 +207,7 @@ def rotated(result: Rotated) -> Answer:
 
 
 def recovered(result: Recovered) -> Answer:
-    """200 with the new state and the next recovery key."""
+    """Return 200 with the new state and the next recovery key."""
     version, receipt = result.version, _receipt(result.version)
     body = wire.RecoveredDid(
         did=str(version.state.did),
@@ -220,7 +222,7 @@ def recovered(result: Recovered) -> Answer:
 
 
 def listing(heads: Sequence[IndexedVersion], limit: int) -> Answer:
-    """A page of DIDs, with a cursor when there are more."""
+    """Return a page of DIDs, with a cursor if there are more."""
     page, following = page_of(heads, limit, lambda head: str(head.state.did), "dids ")
     items = tuple(
         wire.DidSummary(
@@ -236,7 +238,7 @@ def listing(heads: Sequence[IndexedVersion], limit: int) -> Answer:
 
 
 def history_page(did: Did, page: HistoryPage, *, include_document: bool) -> Answer:
-    """A page of history."""
+    """Return a page of history."""
     body = wire.DidHistory(
         did=str(did),
         total=page.total,
@@ -247,7 +249,8 @@ def history_page(did: Did, page: HistoryPage, *, include_document: bool) -> Answ
 
 
 def _history_item(version: IndexedVersion, *, include_document: bool) -> wire.DidVersion:
-    """``timestamp`` is when the ledger recorded it, ``effective_at`` from when it is in force; no receipt while it is not written."""
+    """Return one version. ``timestamp``: when the ledger recorded it. ``effective_at``: from when it is in force. It
+    has no receipt until it is written."""
     state, receipt = version.state, version.receipt
     return wire.DidVersion(
         version_id=state.version_id,
@@ -265,7 +268,7 @@ def _history_item(version: IndexedVersion, *, include_document: bool) -> wire.Di
 
 
 def _etag(version: IndexedVersion) -> tuple[str, str]:
-    """The entity tag of a write's answer: what If-Match takes."""
+    """Return the entity tag of a write's answer, which If-Match accepts."""
     return ("ETag", f'"{version.state.version_id}"')
 
 

@@ -1,8 +1,9 @@
-"""One pass from the raw path to the answer, compiled per operation when the application is built.
+"""The processing of a request from the raw path to the answer, compiled per operation when the application is built.
 
-Connexion loads the document, validates it and resolves the handlers; this ``SpecMiddleware`` stands where its routing,
-security and validation middlewares would (``README.md`` says why). The order is that of openapi/DECISIONS.md §1.4: path, header
-rules and byte caps, then the gate (bucket and authentication), then parameters and body, then the handler.
+Connexion loads the document, validates it and resolves the handlers. This ``SpecMiddleware`` replaces its routing,
+security and validation middlewares (``README.md`` has the reasons). The order is that of openapi/DECISIONS.md §1.4:
+path, header rules and maximum sizes, then the gate (bucket and authentication), then parameters and body, then the
+handler.
 """
 
 from __future__ import annotations
@@ -30,20 +31,20 @@ from identity_core.errors import MethodNotAllowed, NotFound
 
 REALM: Final = "identity"
 BEARER: Final = "Bearer"
-# Where operators have a listener of their own, their pages are served there only; the others are served by both.
+# If operators have a separate listener, it alone serves their pages; both listeners serve the others.
 OPERATOR_PAGES: Final = "/ui/operator"
 SHARED_PAGES: Final = ("/ui/static/", "/ui/did/", "/ui/transaction/", "/ui/search")
 
 
 class HandlerResolver(Resolver):  # type: ignore[misc]
-    """Connexion's question "which function is this operationId?", answered from our table."""
+    """Resolver of operationIds for Connexion, from this service's own table."""
 
     def __init__(self, handlers: Mapping[str, Handler]) -> None:
         super().__init__()
         self._handlers = handlers
 
     def resolve(self, operation: Any) -> Resolution:
-        """The handler; ``contract.bind`` has made sure that there is one."""
+        """Return the handler. ``contract.bind`` has checked that it exists."""
         return Resolution(self._handlers[operation.operation_id], operation.operation_id)
 
 
@@ -51,18 +52,24 @@ class HandlerResolver(Resolver):  # type: ignore[misc]
 class Wiring:
     """The dependencies of the dispatch.
 
-    ``schemes``: security scheme of the document → scheme of the ``Authorization`` header. ``around`` stands around
-    handlers of operations that take an Idempotency-Key, ``refusals`` around those that change something, None for none. ``pages``:
-    path → handler outside the document, GET only, without authentication. ``people``: the same for pages that know who is signed in,
-    ``forms`` what is POSTed to such, ``endpoints`` what is POSTed by programs and stands beside the document, each with a pass of its
-    own. ``max_body`` caps bodies in bytes (an operation's own ``x-max-body`` may be lower).
-    ``origins`` are those whose pages may read what is public. ``apart``, if not None, is the port of a listener of its own for the
-    operations whose ``x-listener`` is ``operator``: they are routed there and nowhere else. ``resource_metadata`` is the URL of that of
-    the interface, for challenges; empty for none. ``operations`` is filled with the passes of all operations, for one that asks another.
-    ``error_shapes`` make the refusals of operations with an ``x-error-schema``, by its name.
-    ``off``: extensions that are installed and off, each with its part of the document: a request to a path of one is 404 with the remedy.
-    ``unserved``: the same for paths outside of the document, each with its extension and the setting that serves it, empty for none.
-    ``verify`` checks every answer against the document: for tests.
+    ``schemes``: security scheme of the document → scheme of the ``Authorization`` header.
+    ``around``: wraps handlers of operations that take an Idempotency-Key; None for none.
+    ``refusals``: wraps handlers that change something; None for none.
+    ``pages``: path → handler outside the document, GET only, without authentication.
+    ``people``: pages with the signed-in user. ``forms``: POST handlers of such pages.
+    ``endpoints``: POST handlers for programs outside the document, each with its own processing.
+    ``max_body``: the maximum size of bodies in bytes (an operation's own ``x-max-body`` may be lower).
+    ``origins``: the origins whose pages may read public answers.
+    ``apart``: the port of a separate listener, or None. It alone serves the operations whose ``x-listener`` is
+    ``operator``.
+    ``resource_metadata``: the URL of the interface's resource metadata, for challenges; empty for none.
+    ``operations``: filled with the compiled operations, for one that calls another.
+    ``error_shapes``: make the refusals of operations with an ``x-error-schema``, by its name.
+    ``off``: extensions that are installed and off, with their parts of the document. A request to such a path is 404
+    with the remedy.
+    ``unserved``: paths outside the document that are not served, with the extension and the setting that serves it,
+    empty for none.
+    ``verify``: check every answer against the document, for tests.
     """
 
     gate: Gate
@@ -85,7 +92,8 @@ class Wiring:
 
 
 class Dispatch(SpecMiddleware):  # type: ignore[misc]
-    """Routes every request of ``document``, of which ``add_api`` gets what Connexion loaded; passes on what is not HTTP."""
+    """Router of every request of ``document``; other ASGI events are passed on. ``add_api`` gets the part that
+    Connexion loaded."""
 
     def __init__(self, app: Any, *, document: Mapping[str, Any], wiring: Wiring) -> None:
         self.app = app
@@ -96,7 +104,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         self._off: Routes[tuple[str, str]] = Routes()
         for path, found in wiring.unserved.items():
             self._off.add(path, {"": found})
-        # What is read without a credential, also by pages of other origins.
+        # Paths that are read without a credential, also by pages of other origins.
         self._shared: set[Run] = set()
         for path, page in wiring.pages.items():
             run = page_run(page, wiring.gate)
@@ -145,12 +153,12 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         return self._routes_at("both" if shared else "operator" if operator else "public")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request; raises every refusal for the guard to answer."""
+        """Process one request. Raises every refusal; the guard answers it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         request: Request = scope["identity.request"]
-        # The port is the one of our socket that took the connection; nothing that a client sends says it.
+        # The port is that of the socket that accepted the connection; a client cannot change it.
         came_apart = self._wiring.apart is not None and (scope["server"] or ("", None))[1] == self._wiring.apart
         try:
             targets, request.path = (self._apart if came_apart else self._routes).find(request.raw_path)
@@ -179,7 +187,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
 
 
 def allowed(targets: Mapping[str, Run]) -> list[str]:
-    """The methods of a path, sorted; HEAD comes with GET, OPTIONS always."""
+    """Return the methods of a path, sorted. HEAD comes with GET, OPTIONS always."""
     return sorted({*targets, "OPTIONS", *(("HEAD",) if "GET" in targets else ())})
 
 
@@ -191,11 +199,11 @@ def facts(
     names = [wiring.schemes[name] for requirement in requirements for name in requirement]
     challenges = {scheme: f'{scheme} realm="{REALM}"' for scheme in names}
     if BEARER in challenges and wiring.resource_metadata:
-        # Where a client of OAuth finds out who issues tokens (RFC 9728 §5.1).
+        # The place where an OAuth client finds the issuer of tokens (RFC 9728 §5.1).
         challenges[BEARER] += f', resource_metadata="{wiring.resource_metadata}"'
     bearer = challenges.get(BEARER, "")
     if bearer and "x-scope" in declared:
-        # What a token must be good for (RFC 6750 §3).
+        # The scope that a token must have (RFC 6750 §3).
         challenges[BEARER] += f', scope="{declared["x-scope"]}"'
     return Operation(
         declared["operationId"],
@@ -216,7 +224,7 @@ def facts(
 
 
 def _template(document: Mapping[str, Any], path: str, declared: Mapping[str, Any]) -> str:
-    """The path for ``Routes``: a parameter of ``format: path`` takes several segments, as it does in Connexion."""
+    """Return the path for ``Routes``. A parameter of ``format: path`` matches several segments, as in Connexion."""
     for reference in declared.get("parameters", []):
         parameter = contract.dereference(document, reference)
         if parameter["in"] == "path" and parameter["schema"].get("format") == "path":
@@ -232,7 +240,7 @@ def compile_operation(
     schemas: Schemas,
     wiring: Wiring,
 ) -> Run:
-    """The pass of one operation, with everything that the document decides bound in."""
+    """Return the function that processes one operation, with all facts of the document bound in."""
     if wiring.refusals is not None:
         handler = wiring.refusals.around(operation, handler)
     if operation.waits:
@@ -258,7 +266,8 @@ def compile_operation(
         else:
             request.body_octets = await body.read(request, receive)
         if request.caller is None:
-            # Who is there already was admitted by an endpoint of ours, which asks in process; no request from outside has one.
+            # A caller is set only if an endpoint of this service admitted it and calls in process. No request from
+            # outside has one.
             request.caller, request.answer_headers = await admit(operation, request)
         for name, parse in path_parsers:
             parse(request.path[name])
@@ -275,7 +284,7 @@ def compile_operation(
 def _path_parsers(
     document: Mapping[str, Any], parameters: list[Mapping[str, Any]], schemas: Schemas
 ) -> list[tuple[str, Parse]]:
-    """Checks for path parameters; a DID has none, so that a bad one is ``INVALID_DID``."""
+    """Return the checks for path parameters. A DID has none, so that a malformed one is ``INVALID_DID``."""
     return [
         (each["name"], parser(each["name"], contract.dereference(document, each["schema"]), schemas, "string"))
         for each in parameters

@@ -1,8 +1,9 @@
-"""The one shape of an error body, ``{"error": {"code", "message", "details"}}`` with ``details.requestId`` in each, and content negotiation
-(RFC 9110 §12.5.1). An operation that follows another standard has the members of that one beside ``error``.
+"""Error bodies ``{"error": {"code", "message", "details"}}`` with ``details.requestId`` in each, and content
+negotiation (RFC 9110 §12.5.1). An operation that follows another standard has the members of that standard beside
+``error``.
 
-Parameters of ``Accept`` other than ``q`` are ignored, since no media type of ours has any. So is an ``Accept`` that is longer than any
-that somebody needs, as a server may.
+Parameters of ``Accept`` other than ``q`` are ignored, because the media types of this service have none. An
+``Accept`` header that is too long for any real client is ignored too, as a server may.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from identity_core.api.request import Answer, Operation
 from identity_core.domain.callers import is_scope
 from identity_core.errors import CODES, IdentityError, InternalError, NotAcceptable
 
-# RFC 9110 §11.6.1 asks every 401 for a challenge, also that of an operation which takes strangers.
+# RFC 9110 §11.6.1 requires a challenge with every 401, also for an operation that admits unauthenticated clients.
 ANY_CHALLENGE: Final = 'ApiKey realm="identity", Bearer realm="identity", DIDAuth realm="identity"'
 
 GUIDE_PACKAGE: Final = "identity_guide"
@@ -30,7 +31,7 @@ GUIDE: Final = "/docs/guide"
 
 @cache
 def guide_folder() -> Path | None:
-    """The folder of the installed site; None where there is none, or where its distribution was made without it."""
+    """Return the folder of the installed site; None without one, or if its distribution was built without it."""
     spec = find_spec(GUIDE_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         return None
@@ -39,8 +40,8 @@ def guide_folder() -> Path | None:
 
 
 def explanation_of(code: str) -> str | None:
-    """Return the place where the guide explains an error code, relative to the origin of the service; None if no guide
-    is served."""
+    """Return the path of the guide's page about an error code, relative to the origin of the service; None if no
+    guide is served."""
     if guide_folder() is None:
         return None
     return f"{GUIDE}/reference/errors.html#{code.lower().replace('_', '-')}"
@@ -49,15 +50,15 @@ def explanation_of(code: str) -> str | None:
 def error_answer(
     error: IdentityError, request_id: str, operation: Operation | None = None, *, has_bearer: bool = False
 ) -> Answer:
-    """The answer for ``error``.
+    """Return the answer for ``error``.
 
-    401 carries the challenges of the operation, and where the request ``has_bearer`` they say that it is no good; so does a 403 for a
-    scope that it lacks (RFC 6750 §3.1); 405 an ``Allow`` from ``details.allow``; an error with
-    ``details.retryAfter`` (seconds), and every 429 and 503, a ``Retry-After`` in whole seconds, rounded up. The ``shape`` of the operation
-    makes the rest.
+    A 401 has the challenges of the operation. If the request ``has_bearer``, they state that the token is invalid. A
+    403 for a missing scope has them, too (RFC 6750 §3.1). A 405 has an ``Allow`` from ``details.allow``. An error
+    with ``details.retryAfter`` (seconds), and every 429 and 503, has a ``Retry-After`` in whole seconds, rounded up.
+    The ``shape`` of the operation makes the rest.
     """
     if error.code not in CODES:
-        # A code that the document does not know is a fault of ours and must not become an answer of its own.
+        # A code that the document does not have is a fault of this service and must not become a public code.
         error = InternalError()
     status = error.status
     details: dict[str, JsonValue] = {**error.answer_details(), "requestId": request_id}
@@ -85,8 +86,10 @@ def error_answer(
 
 
 def early_operation(shapes: Mapping[bytes, Operation], target: bytes) -> Operation | None:
-    """Return the operation that decides the form of a refusal that comes before the operation is known. ``shapes`` has operations with a
-    form of their own, by what their raw paths begin with."""
+    """Return the operation that decides the form of a refusal before the operation is known.
+
+    ``shapes``: operations with their own form, by the start of their raw paths.
+    """
     return next((one for at, one in shapes.items() if target.startswith(at)), None)
 
 
@@ -101,9 +104,9 @@ _QUALITY = re.compile(r"[qQ]=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
 
 
 def negotiate(accept: str | None, offered: tuple[str, ...]) -> str:
-    """The media type of ``offered`` that ``accept`` prefers; among equals the first of ``offered``.
+    """Return the media type of ``offered`` that ``accept`` prefers; among equals the first of ``offered``.
 
-    Raises ``NotAcceptable`` with the offered types in its details.
+    Raises ``NotAcceptable``: with the offered types in its details.
     """
     if not accept or accept == "*/*" or len(accept) > MAX_LENGTH:
         return offered[0]
@@ -119,7 +122,7 @@ def _choose(accept: str, offered: tuple[str, ...]) -> str | None:
     best, chosen = 0.0, None
     for media in offered:
         kind = media.partition("/")[0]
-        # The most specific range decides, even when it is the one that says no.
+        # The most specific range decides, even if it refuses the type.
         quality = next((ranges[name] for name in (media, f"{kind}/*", "*/*") if name in ranges), 0.0)
         if quality > best:
             best, chosen = quality, media
@@ -127,7 +130,7 @@ def _choose(accept: str, offered: tuple[str, ...]) -> str | None:
 
 
 def _ranges(accept: str) -> Iterator[tuple[str, float]]:
-    """(media range, quality); what is no media range is passed over."""
+    """Yield (media range, quality). A malformed media range is skipped."""
     for part in accept.split(","):
         found = _RANGE.fullmatch(part)
         if found is None:

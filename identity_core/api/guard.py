@@ -1,8 +1,9 @@
-"""The outermost layer: nothing passes it unshaped, in or out.
+"""The outermost layer, which checks every request and formats every answer.
 
-In: the rules of ``transport.py``, a bound on requests in progress, the request id. Out: a refusal becomes its error
-answer, any other exception 500 ``INTERNAL_ERROR``, logged once, without secrets. A client that goes away is no error. A refusal
-that no bucket has paid for is paid here; only that of an overloaded server is free, because it must not add to the load.
+Requests: the rules of ``transport.py``, a maximum of requests in progress, the request id. Answers: a refusal becomes
+its error answer. Any other exception becomes 500 ``INTERNAL_ERROR`` and is logged once, without secrets. A client
+that disconnects is not an error. If no bucket was charged for a refusal, it is charged here. Only the refusal of an
+overloaded server is free, because charging would add to the load.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from identity_core.api.transport import ClientGone, Message, Receive, Scope, Sen
 from identity_core.errors import IdentityError, InternalError, Overloaded
 from identity_core.ports.did_method import CLIENT
 
-# Runs that may be key material, in an exception's message: base64, base58, hex, multibase, a DID.
+# Runs of characters in an exception's message that may be key material: base64, base58, hex, multibase, a DID.
 _LONG_TOKEN = re.compile(r"[A-Za-z0-9+/_=.:%-]{24,}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
@@ -30,16 +31,18 @@ log = logging.getLogger("identity.api")
 
 
 Observe = Callable[[Request, float], None]
-"""Takes note of one answered request, which has a status by now, and of the seconds that it took. Must not raise."""
+"""Observer of one answered request, which has a status, and of its duration in seconds. Must not raise."""
 
 
 class Guard:
     """An ASGI application around ``app``.
 
-    ``limit`` bounds the requests that are worked on, ``exempt`` are the raw paths that the bound does not count: health and
-    readiness must answer when all else is busy. ``shapes`` are operations whose refusals have a form of their own, by what their
-    raw paths begin with: a refusal of the path or of the header fields comes before the operation is known. ``identify`` gives the
-    id of a request that brings none. ``charge`` takes a token of the address's bucket, or raises what is answered then.
+    ``limit``: the maximum of requests in progress. ``exempt``: the raw paths that the limit does not count, because
+    health and readiness must answer under any load.
+    ``shapes``: operations whose refusals have their own form, by the start of their raw paths. A refusal of the path
+    or of the header fields comes before the operation is known.
+    ``identify``: makes the id of a request without one. ``charge``: takes a token of the address's bucket, or raises
+    the error to answer.
     """
 
     def __init__(
@@ -65,7 +68,7 @@ class Guard:
         self._in_progress = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers one request, whatever happens."""
+        """Answer one request, also after any error."""
         if scope["type"] != "http":
             await self._other(scope, receive, send)
             return
@@ -93,7 +96,8 @@ class Guard:
                 self._observe(request, self._monotonic() - request.arrived)
 
     async def _receive(self, receive: Receive) -> Message:
-        """Await the client. Meanwhile the request is not in progress: slow clients must not make the service refuse others."""
+        """Await the client. Meanwhile the request does not count as in progress, so that slow clients do not make the
+        service refuse others."""
         self._in_progress -= 1
         try:
             return await receive()
@@ -101,8 +105,8 @@ class Guard:
             self._in_progress += 1
 
     def _sending(self, receive: Receive, send: Send) -> Send:
-        """Return ``send``, which does not count the request as in progress while the client does not read, and which raises ``ClientGone``
-        instead of sending another part of an answer to a client that has disconnected."""
+        """Return a ``send`` that does not count the request as in progress while the client does not read. If the
+        client has disconnected, it raises ``ClientGone`` instead of sending another part of an answer."""
         gone: asyncio.Future[bool] | None = None
 
         async def send_message(message: Message) -> None:
@@ -114,7 +118,7 @@ class Guard:
                 self._in_progress += 1
             if message.get("more_body"):
                 gone = gone or asyncio.ensure_future(_has_disconnected(receive))
-                # Parts may be made and sent without waiting, and then a disconnection would never be noticed.
+                # If parts are made and sent without awaiting, a disconnection would never be noticed.
                 await asyncio.sleep(0)
                 if gone.done() and gone.result():
                     raise ClientGone
@@ -137,7 +141,7 @@ class Guard:
         request.refusal = error.code
         shape = request.operation or early_operation(self.shapes, request.raw_path)
         answer = error_answer(error, request.request_id, shape, has_bearer=request.has_bearer)
-        # 501 says what this installation leaves out: anyone who asks for it is refused, and nothing is broken.
+        # A 501 means that this installation lacks the feature. Any such request is refused, and nothing is broken.
         if answer.status >= 500 and answer.status != 501:
             log.error("%s %s: %s", request.operation_id or "-", error.code, _story(error), extra=_about(request, error))
         await self._answer(request, answer, send)
@@ -150,7 +154,7 @@ class Guard:
 
     async def _answer(self, request: Request, answer: Answer, send: Send) -> None:
         if request.status is not None:
-            # The head is on its way with another status; a broken connection is the only honest end.
+            # The head was sent with another status, so the connection must break.
             raise ConnectionAbortedError("the answer failed half-way")
         await deliver(answer, request, send)
 
@@ -164,8 +168,8 @@ async def _has_disconnected(receive: Receive) -> bool:
 
 
 def _forget_frames(error: IdentityError) -> None:
-    """Lets what led to a refusal go at once: a frame may hold the refusal that holds the frame, and a flood of such pairs has the collector
-    look again and again."""
+    """Release the frames that led to a refusal at once. A frame may reference the refusal that references the frame,
+    and a flood of such cycles keeps the garbage collector busy."""
     known: BaseException | None = error
     while known is not None:
         known.__traceback__ = None
@@ -173,13 +177,15 @@ def _forget_frames(error: IdentityError) -> None:
 
 
 def request_ids(prefix: str) -> Callable[[], str]:
-    """Ids ``<prefix>-<count>``: unique while the prefix is unique to the process."""
+    """Return a function that makes ids ``<prefix>-<count>``, which are unique while the prefix is unique to the
+    process."""
     count = itertools.count(1)
     return lambda: f"{prefix}-{next(count):x}"
 
 
 def _about(request: Request, error: BaseException) -> dict[str, object]:
-    """Return the members of a log line beside its text. Of two with the same ``story``, one tells as much as both."""
+    """Return the members of a log line beside its text. For two errors with the same ``story``, one of them is
+    enough."""
     places = tuple(
         (type(each), *((frame.f_code, line) for frame, line in traceback.walk_tb(each.__traceback__)))
         for each in _causes(error)
@@ -197,7 +203,7 @@ def _story(error: BaseException) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what led to it, the oldest first."""
+    """Yield the error and its causes, the oldest first."""
     earlier = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if earlier is not None:
         yield from _causes(earlier)

@@ -1,21 +1,21 @@
-"""``Idempotency-Key``: a request that is sent twice is done once (draft-ietf-httpapi-idempotency-key-header-07).
+"""``Idempotency-Key``: a request that is sent twice is executed once (draft-ietf-httpapi-idempotency-key-header-07).
 
-openapi/DECISIONS.md §1.6 decides what the draft leaves open. A key belongs to its caller, operation and path; under DIDAuth the
-caller is the DID, and the retry is authenticated anew. The same key with another body is 422, one whose first request is still
-running 409. Only success is kept, for 24 hours: what was refused changed nothing and may be tried again.
+openapi/DECISIONS.md §1.6 decides the points that the draft leaves open. A key belongs to its caller, operation and path. Under DIDAuth
+the caller is the DID, and the retry is authenticated again. The same key with another body is 422. A key whose first request is still
+running is 409. Only a success is stored, for 24 hours: a refusal changed nothing and may be tried again.
 
 Under DIDAuth the sealed intent and answer name the key that signed (``Idempotency.signer``). If the change ended that key, it may still
-fetch this one answer, and nothing is run for it but the completion of a change that is recorded.
+fetch this one answer. Nothing runs for it except the completion of a recorded change.
 
-Exactly once, also where a process or a disk fails between a change and its answer (``README.md``, "A change and its answer"): what
-only the store keeps is committed together with its answer (``_Attempt.keeping``); of what the ledger or a key store keeps, the intent is
-stored before the change, and a later run of the same request looks whether the change was made (``_Attempt.intend``).
+The request is executed exactly once even if a process or a disk fails between a change and its answer (``README.md``, "A change and its
+answer"). A change of the store alone is committed together with its answer (``_Attempt.keeping``). Before a change of the ledger or of a
+key store its intent is stored, and a later run checks whether the change was made (``_Attempt.intend``).
 
-An answer may hold private keys. It is sealed under a key that is made of the Idempotency-Key, the caller and a secret of
-the service, and so is an intent; of the Idempotency-Key only a keyed hash is stored. So the table alone opens nothing.
+An answer may contain private keys. Answer and intent are sealed under a key derived from the Idempotency-Key, the caller and a secret of
+the service. Of the Idempotency-Key only a keyed hash is stored, so the table alone opens nothing.
 
-Left out: requests without an ``Idempotency-Key``, which the dispatch does not send here, and callers without a name,
-whose keys anybody could guess: for them the request just runs.
+Left out: requests without an ``Idempotency-Key``, which the dispatch does not send here, and callers without a name, whose keys any
+client could guess. Such a request just runs.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ Signer = tuple[str, str]
 
 @value_class
 class _Slot:
-    """One use of a key: the hash under which it is stored, what the request was, and the key of its answer's seal."""
+    """One use of a key: the hash under which it is stored, the fingerprint of the request, and the key that seals its answer."""
 
     key_hash: str
     fingerprint: str
@@ -70,8 +70,11 @@ class _Slot:
 
 @value_class
 class Idempotency:
-    """Stands around a handler. ``secret`` is at least 16 bytes that all processes share and no one else knows; a new
-    one forgets every stored answer. ``random`` gives bytes of the operating system's random source."""
+    """Wrapper of a handler that stores its answer for the ``Idempotency-Key``.
+
+    ``secret``: at least 16 bytes that all processes share and no other party knows; a new one makes every stored answer unreachable.
+    ``random``: a source of bytes from the operating system.
+    """
 
     keys: IdempotencyKeys
     clock: Clock
@@ -83,11 +86,10 @@ class Idempotency:
             raise ValueError("the secret of the stored answers has at least 16 bytes")
 
     async def __call__(self, request: Request, run: Callable[[], Awaitable[Answer]]) -> Answer:
-        """The answer of ``run``, or the one that an earlier request with this key got, marked as replayed.
+        """Return the answer of ``run``, or the answer of an earlier request with this key, marked as replayed.
 
-        Raises ``InvalidRequest`` for a key that is not 1 to 255 visible ASCII characters, ``IdempotencyMismatch``,
-        ``RequestInProgress``, ``AuthFailed`` for a former key that did not sign the earlier request, ``Forbidden``, and whatever ``run``
-        raises.
+        Raises ``InvalidRequest`` for a key that is not 1 to 255 visible ASCII characters, ``IdempotencyMismatch``, ``RequestInProgress``,
+        ``AuthFailed`` for a former key that did not sign the earlier request, ``Forbidden``, and any error of ``run``.
         """
         key = request.header("idempotency-key")
         if key is None or request.caller is None:
@@ -100,18 +102,18 @@ class Idempotency:
         signer = None if authorization is None else (authorization.scheme, authorization.key)
         earlier = await self.keys.begin(slot.key_hash, slot.fingerprint, now)
         if authorization is not None and authorization.is_former and not _is_repeated(slot, earlier, signer):
-            # What the gate found may have expired meanwhile.
+            # The record that the gate read may have expired meanwhile.
             await self.keys.abandon(slot.key_hash, now)
             raise AuthFailed
         if earlier is not None and earlier.intent is None:
             return _replay(slot, earlier)
         attempt = request.attempt = _Attempt(self, slot, now, None if earlier is None else earlier.intent, signer)
-        # A client that goes away must not leave a request half recorded: what has begun is done and kept.
+        # A client that disconnects must not leave a request half recorded: a started request is completed and stored.
         return await asyncio.shield(attempt.run(run))
 
     async def signer(self, request: Request, caller: str) -> Signer | None:
         """Return the scheme and key that authenticated the attempt which the request repeats: of the same ``caller``, operation, path,
-        key and body. None where none is stored, or where it has expired."""
+        key and body. None if no attempt is stored, or if it has expired."""
         key = request.header("idempotency-key")
         if key is None or _KEY.fullmatch(key) is None:
             return None
@@ -122,7 +124,7 @@ class Idempotency:
             return None
 
     def _slot(self, request: Request, key: str, caller: str) -> _Slot:
-        # The decoded path, because "did:ids:x" and "did%3Aids%3Ax" are one place.
+        # The decoded path, because "did:ids:x" and "did%3Aids%3Ax" are one path.
         place = _framed(caller, request.operation_id, json.dumps(dict(request.path), sort_keys=True))
         key_octets = key.encode("ascii")
         return _Slot(
@@ -133,9 +135,9 @@ class Idempotency:
 
 
 class _Attempt:
-    """One run of a request, under the reservation that began at ``since``: the ``RequestAttempt`` of its use case. ``intent`` is the sealed
-    one of an earlier run. ``show`` makes the answer of what the use case returns, and is set by the handler. ``has_intended``: a later run
-    may still make the change."""
+    """One run of a request, under the reservation that began at ``since``: the ``RequestAttempt`` of its use case. ``intent``: the sealed
+    one of an earlier run. ``show``: makes the answer from the use case's result; the handler sets it. ``has_intended``: a later run may
+    still make the change."""
 
     def __init__(
         self, keys: Idempotency, slot: _Slot, since: datetime, intent: bytes | None, signer: Signer | None
@@ -180,7 +182,8 @@ class _Attempt:
         self._is_kept = bool(made)
 
     async def run(self, run: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Return the answer of ``run``, stored where it is a success. What was refused or failed leaves the key free, an intent apart."""
+        """Return the answer of ``run``, stored if it is a success. After a refusal or failure the key is free again, unless an intent is
+        stored."""
         is_done = False
         try:
             answer = await run()
@@ -200,7 +203,7 @@ class _Attempt:
         headers = tuple((name, value) for name, value in answer.headers)
         head: Any = [answer.media_type, answer.body is None]
         if self._signer is not None and answer.body is not None:
-            # A process of an earlier version iterates over it as over the list: the media type, and what is false.
+            # A process of an earlier version reads it like the list: the media type, and a false value.
             head = {answer.media_type: self._signer, "": None}
         plain = json.dumps(head).encode() + b"\n" + _octets(answer.body)
         return StoredAnswer(answer.status, headers, self._sealed(plain, answer.status, headers))
@@ -278,13 +281,12 @@ def _meaning(request: Request) -> bytes:
 
 
 def _bound(slot: _Slot, status: int, headers: tuple[tuple[str, str], ...]) -> bytes:
-    """Return the data that the seal authenticates beside the body: whose answer it is, and the parts that are stored in
-    the open."""
+    """Return the data that the seal authenticates beside the body: the owner of the answer, and the parts that are stored unencrypted."""
     return _framed(slot.key_hash, slot.fingerprint, str(status), *(part for header in headers for part in header))
 
 
 def _framed(*texts: str) -> bytes:
-    """The texts with their lengths before them, so that no two lists of texts give the same bytes."""
+    """Return the texts with their lengths before them, so that no two lists of texts give the same bytes."""
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     return b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
 

@@ -1,11 +1,12 @@
-"""Pages outside of the document: the document itself, a page and a guide to read it in the browser, and the logs of DIDs.
+"""Pages outside the document: the document itself, a page and a guide to read it in the browser, and the logs of
+DIDs.
 
-``/openapi.json`` is the bundle, byte for byte: Connexion would serve it with every reference inlined. ``/docs`` is Swagger UI from the
-folder ``swagger_ui`` (``openapi/copy_swagger_ui.py``) under a content security policy that lets nothing in from other origins.
-``/docs/guide`` is the documentation, if its distribution is installed (``docs/README.md``). ``did.jsonl`` of a DID is at the place that
-its identifier names, for the methods that have such a place.
+``/openapi.json`` is the bundle, byte for byte: Connexion would serve it with every reference inlined. ``/docs`` is
+Swagger UI from the folder ``swagger_ui`` (``openapi/copy_swagger_ui.py``), under a content security policy that
+blocks other origins. ``/docs/guide`` is the documentation, if its distribution is installed (``docs/README.md``).
+``did.jsonl`` is served at the path of the DID's identifier, for methods that define such a path.
 
-The address pays for a page. Pages and their forms may read a cookie. Operations never do.
+A page is charged to the address. Pages and their forms may read a cookie. Operations never do.
 """
 
 from __future__ import annotations
@@ -70,12 +71,12 @@ VENDORED: Final = {
 
 
 def document_page(document: OpenApiDocument) -> dict[str, Handler]:
-    """``/openapi.json``."""
+    """Return the page ``/openapi.json``."""
     return {"/openapi.json": static_page(document.octets, "application/json", ())}
 
 
 def docs_pages() -> dict[str, Handler]:
-    """``/docs`` and the files that it loads."""
+    """Return ``/docs`` and the files that it loads."""
     policy = (("content-security-policy", POLICY), ("referrer-policy", "no-referrer"))
     pages = {
         "/docs": static_page(PAGE, "text/html; charset=utf-8", policy),
@@ -87,7 +88,7 @@ def docs_pages() -> dict[str, Handler]:
 
 
 def static_page(content: bytes, media_type: str, headers: Headers) -> Handler:
-    """A page that is the same as long as the process lives, with its entity tag."""
+    """Return a page that does not change while the process runs, with its entity tag."""
     tag = content_tag(content)
     full = Answer(200, content, media_type, [*headers, ("etag", tag), ("cache-control", "public, max-age=300")])
 
@@ -103,7 +104,7 @@ def _file(name: str) -> bytes:
 
 
 async def _vendored(name: str, media_type: str, request: Request) -> Answer:
-    """A file of Swagger UI, read at its first request."""
+    """Return a file of Swagger UI, read at its first request."""
     return Answer(200, _file(name), media_type, [("cache-control", "public, max-age=86400")])
 
 
@@ -112,8 +113,8 @@ WITNESS_FILE: Final = "did-witness.json"
 
 
 def log_pages(methods: Iterable[DidMethod], log: GetDidLog, approvals: WitnessApprovals) -> dict[str, Handler]:
-    """``did.jsonl`` of each method whose readers fetch the log of a DID from its own place, and ``did-witness.json`` beside it (did:webvh
-    1.0, "Read (Resolve)", "DID Witnesses")."""
+    """Return ``did.jsonl`` and ``did-witness.json`` for each method whose readers fetch them from a path of the DID
+    (did:webvh 1.0, "Read (Resolve)", "DID Witnesses")."""
     pages: dict[str, Handler] = {}
     for method in methods:
         if isinstance(method, PublishingDidMethod) and method.log_path is not None:
@@ -124,7 +125,7 @@ def log_pages(methods: Iterable[DidMethod], log: GetDidLog, approvals: WitnessAp
 
 
 async def _log(method: PublishingDidMethod, log: GetDidLog, approvals: WitnessApprovals, request: Request) -> Answer:
-    """The log as ``text/jsonl``."""
+    """Return the log as ``text/jsonl``."""
     did = _named(method, request)
     found = await approvals.published(log, did)
     return await published_log_answer(log, did, found, request, "text/jsonl")
@@ -138,7 +139,7 @@ async def _witness_file(
 
 
 def _named(method: PublishingDidMethod, request: Request) -> Did:
-    """Return the operation at this path. Raises ``NotFound``."""
+    """Return the DID whose log is at this path. Raises ``NotFound``: for another path."""
     did = method.published(request.path["did"])
     if did is None:
         raise NotFound
@@ -158,8 +159,8 @@ _INLINE: Final = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 def guide_pages(folder: Path | None) -> dict[str, Handler]:
     """Return the site in ``folder``, and the redirect to its first page; nothing without a site.
 
-    Only files that were there at the start are served, by their exact names. A page may run the scripts of the site, and the few lines
-    that it holds itself: the content security policy has their hashes.
+    Only files that existed at startup are served, by their exact names. A page may run the scripts of the site and
+    its own inline scripts: the content security policy has their hashes.
     """
     if folder is None:
         return {}
@@ -176,7 +177,7 @@ def guide_pages(folder: Path | None) -> dict[str, Handler]:
         return static_page(data, MEDIA_TYPES[suffix], [("referrer-policy", "no-referrer"), *policy])
 
     async def page(request: Request) -> Answer:
-        """A file, read at its first request."""
+        """Return a file, read at its first request."""
         if request.path["file"] not in files:
             raise NotFound
         return await read(request.path["file"])(request)
@@ -190,7 +191,8 @@ async def _to_the_first_page(request: Request) -> Answer:
 
 
 def _policy(page: bytes) -> str:
-    """Scripts of the site and those lines of ``page``; style attributes, which its theme uses; nothing from elsewhere."""
+    """Return a policy that allows scripts of the site, the inline scripts of ``page`` and style attributes, which its
+    theme uses. It allows nothing from other origins."""
     hashes = [base64.b64encode(hashlib.sha256(script).digest()).decode("ascii") for script in _INLINE.findall(page)]
     scripts = " ".join(["'self'", *(f"'sha256-{one}'" for one in hashes)])
     return (
@@ -203,7 +205,7 @@ MAX_FIELDS: Final = 32
 
 
 def page_run(page: Handler, gate: Gate) -> Run:
-    """The pass of a page that GET serves."""
+    """Return the function that processes GET of a page."""
 
     async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
         await gate.charge(request)
@@ -217,7 +219,7 @@ def page_run(page: Handler, gate: Gate) -> Run:
 
 
 def form_run(form: PageForm, gate: Gate, max_body: int) -> Run:
-    """Return the pass of what POST takes. ``max_body`` caps its body in bytes."""
+    """Return the function that processes POST of a form. ``max_body``: the maximum size of its body in bytes."""
     cap = max_body if form.max_body is None else min(max_body, form.max_body)
     operation = form.operation
     handler = gate.shared(form.handler) if operation is not None and operation.waits else form.handler
@@ -239,7 +241,7 @@ def form_run(form: PageForm, gate: Gate, max_body: int) -> Run:
 
 
 def _fields(data: bytes) -> dict[str, str]:
-    """Names and values of a form, or of the query of a page; of a name that comes twice the last counts."""
+    """Return names and values of a form, or of the query of a page. Of a repeated name the last value counts."""
     try:
         return dict(parse_qsl(data.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The handlers of the tag ``proofs``, and proofs as they answer. Answers may not be cached."""
+"""The handlers of the tag ``proofs``, and the form of proofs in answers. Answers must not be cached."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from identity_core.use_cases.proofs.verify import VerifyProof, VerifyStoredProof
 
 @value_class
 class ProofHandlers:
-    """generateDelegatedProof, createDelegatedPresentation, checkDelegatedProof, verifyProof, verifyStoredProof, getProof, revokeProof."""
+    """Handlers of generateDelegatedProof, createDelegatedPresentation, checkDelegatedProof, verifyProof,
+    verifyStoredProof, getProof, revokeProof."""
 
     generate: GenerateDelegatedProof
     present: CreateDelegatedPresentation
@@ -69,7 +70,7 @@ class ProofHandlers:
 
 
 def _made(request: Request, answered: Answered) -> Answer:
-    """Return the proof. Raises the refusal that the request got."""
+    """Return the answer with the proof. Raises the error with which the request was refused."""
     if answered.is_replay:
         request.answer_headers = (*request.answer_headers, REPLAYED)
     if isinstance(answered.outcome, RefusedInvocation):
@@ -78,7 +79,7 @@ def _made(request: Request, answered: Answered) -> Answer:
 
 
 def result(made: DelegatedProof) -> wire.DelegatedProofResult:
-    """The answer to the request for a proof."""
+    """Return the answer to the request for a proof."""
     return wire.DelegatedProofResult(
         proof_id=made.proof.proof_id,
         delegation_id=made.delegation_id,
@@ -88,7 +89,7 @@ def result(made: DelegatedProof) -> wire.DelegatedProofResult:
 
 
 def checked(check: DryRun) -> wire.DelegatedProofCheck:
-    """The answer of a check; what it would be refused for has the members of an error."""
+    """Return the answer of a check. Its reason for a refusal has the members of an error."""
     refused, found = check.refused, check.delegation
     reasons = () if refused is None else (_refusal(refused),)
     delegation: wire.CheckedDelegation | UnsetType = UNSET
@@ -104,7 +105,7 @@ def _refusal(error: IdentityError) -> wire.DelegatedProofRefusal:
 
 
 def zk_proof(proof: ZkProof) -> wire.ZKProof:
-    """A proof as people pass it on."""
+    """Return a proof in the form that is passed on."""
     return wire.ZKProof(
         proof=proof.proof,
         public_signals=proof.public_signals,
@@ -144,7 +145,8 @@ def _only(shown: wire.ShownPredicate) -> wire.OnlyPredicate:
 
 
 def shown_question(presented: AnyPresented | None) -> wire.ShownQuestion | None:
-    """Return what a proof says of several credentials, or of alternatives, equal attributes or a pseudonym; None for any other."""
+    """Return the statement of a proof about several credentials, alternatives, equal attributes or a pseudonym; None
+    for any other."""
     if presented is None or isinstance(presented, PresentedProof) or presented.joint is None:
         return None
     value = None if presented.pseudonym is None else base64url_encode(presented.pseudonym)
@@ -183,7 +185,7 @@ def _predicate(said: Mapping[str, JsonValue]) -> wire.ShownPredicate:
 
 
 def record(stored: StoredProof) -> wire.ProofRecord:
-    """A proof that is kept here."""
+    """Return a stored proof."""
     revocation = stored.revocation
     return wire.ProofRecord(
         proof_id=stored.id,
@@ -210,7 +212,7 @@ def record(stored: StoredProof) -> wire.ProofRecord:
 
 
 def anchor(receipt: Anchor | None) -> wire.Anchor | None:
-    """Return the receipt as answers show it."""
+    """Return the wire form of the receipt."""
     if receipt is None:
         return None
     return wire.Anchor(

@@ -1,6 +1,7 @@
-"""Requests and answers of handlers, and what the document states of their operations.
+"""Requests and answers of handlers, and the document's facts about their operations.
 
-A handler is ``async (Request) -> Answer``. It sees decoded, validated values and never ASGI. Only pages get cookies and forms.
+A handler is ``async (Request) -> Answer``. It gets decoded, validated values and never ASGI. Only pages get cookies
+and forms.
 """
 
 from __future__ import annotations
@@ -21,26 +22,28 @@ from identity_core.errors import AuthFailed, AuthRequired, IdentityError
 
 Headers = Sequence[tuple[str, str]]
 NO_STORE: Final = ("Cache-Control", "no-store")
-"""For answers of which no one may keep a copy."""
+"""The header for answers that must not be cached."""
 FORM: Final = "application/x-www-form-urlencoded"
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 USUAL_BYTES: Final = 4_096
-"""A body of at most so many bytes costs no more than an empty one: a proof of a bound or an interval, and the request for one."""
+"""A body of at most this many bytes costs no more than an empty one: a proof of a bound or an interval, and the
+request for one."""
 BYTES_PER_TOKEN: Final = 512
 COUNTED_BELOW: Final = 16
-"""The items of a body that costs so many tokens by its bytes are not counted."""
+"""If a body costs this many tokens by its bytes, its items are not counted."""
 
 
 @value_class
 class Cost:
-    """The weight of an operation, in tokens of its caller's bucket, as ``x-cost`` of the document states it.
+    """The weight of an operation, in tokens of its caller's bucket, from ``x-cost`` of the document.
 
-    One token pays for about the work of proving or verifying one bound: some milliseconds of a prover. A statement about a large set takes
-    longer with each element, and its elements make the body large: 4,096 of them are 20 to 30 kB, and 50 to 100 ms.
+    One token pays for about the work of proving or verifying one bound: some milliseconds of a prover. A statement about a large
+    set takes longer with each element, and its elements make the body large. A set of 4,096 is 20 to 30 kB, and 50 to 100 ms.
 
-    ``first``: the tokens of any request. ``items``: the members that lead to a list in the body, of which each item costs at least a
-    token. ``free_bytes``: so much of a body costs nothing; all of it costs nothing unless the caller is unauthenticated or ``bySize`` is
-    set.
+    ``first``: the tokens of any request. ``items``: the members that lead to a list in the body; each of its items costs at least
+    a token.
+    ``free_bytes``: the bytes of a body that cost nothing. A whole body costs nothing unless the caller is unauthenticated or
+    ``bySize`` is set.
     """
 
     first: int = 1
@@ -55,7 +58,8 @@ class Cost:
         return cls(declared.get("first", 1), items, free)
 
     def tokens(self, request: Request) -> int:
-        """Return the tokens that ``request`` costs once its body was read, at least 1. A bucket takes no more than it holds."""
+        """Return the tokens that ``request`` costs after its body was read, at least 1. A bucket is never charged
+        more than its size."""
         tokens = self.first + max(len(request.body_octets) - self.free_bytes, 0) // BYTES_PER_TOKEN
         if not self.items or tokens >= COUNTED_BELOW:
             return tokens
@@ -73,13 +77,18 @@ class Cost:
 class Operation:
     """The facts of one operation of the document.
 
-    ``schemes`` are the schemes of which one is enough, as the ``Authorization`` header spells them; empty for a public operation.
-    ``optional`` lets strangers in as well; a credential that comes is still checked. ``challenge`` is what a 401 says in
-    ``WWW-Authenticate``, and ``bearer`` the part of it that is about bearer tokens, without their scope; empty where it takes none.
-    ``shape`` makes the answers of its refusals, if it follows another standard. ``resource`` is the path of the resource of bearer tokens,
-    empty for the interface. ``purpose`` is that of a signature that admits a DID; empty where none does. ``keeps``: it stores rows that do
-    not expire; ``ends``: it revokes or erases, so a caller whose quota is used up may call it. ``waits``: strangers wait for a
-    worker, whose places are shared. ``scope`` is that of API keys and tokens; without one the keys must be admin-equivalent."""
+    ``schemes``: schemes of which one is enough, as in the ``Authorization`` header; empty for a public operation.
+    ``optional``: unauthenticated clients are admitted, too; a credential that is sent is still verified.
+    ``challenge``: the value of ``WWW-Authenticate`` of a 401. ``bearer``: its part about bearer tokens, without their
+    scope; empty for none.
+    ``shape``: makes the answers of its refusals, if it follows another standard.
+    ``resource``: the path of the resource of bearer tokens, empty for the interface.
+    ``purpose``: the purpose of a signature that admits a DID; empty if no signature does.
+    ``keeps``: it stores rows that do not expire. ``ends``: it revokes or erases, so a caller whose quota is used up
+    may call it.
+    ``waits``: unauthenticated clients wait for a worker, whose places are shared.
+    ``scope``: the scope of API keys and tokens; without one the keys must be admin-equivalent.
+    """
 
     operation_id: str
     method: str
@@ -100,7 +109,8 @@ class Operation:
 
 @value_class
 class Parts:
-    """A body of ``data`` that is sent as fast as its client reads it. The parts are made one at a time and hold nothing open."""
+    """A body of ``data`` that is sent as fast as its client reads it. The parts are made one at a time and hold
+    nothing open."""
 
     octets: int
     parts: AsyncIterator[bytes]
@@ -108,10 +118,12 @@ class Parts:
 
 @dataclass(slots=True, eq=False)
 class Answer:
-    """A response. ``body`` is finished bytes, ``Parts``, or a JSON value for the edge to encode; None sends none. ``media_type`` is empty
-    where there is no content.
+    """A response. ``body``: finished bytes, ``Parts``, or a JSON value for the edge to encode; None for no body.
+    ``media_type``: empty without content.
 
-    Not to be changed once it has been sent: its headers are encoded once, so that an answer from a cache costs nothing."""
+    Must not be changed after it has been sent: its headers are encoded once, so that sending an answer from a cache
+    is cheap.
+    """
 
     status: int
     body: Any = None
@@ -121,7 +133,7 @@ class Answer:
     _not_modified: Answer | None = field(default=None, init=False, repr=False)
 
     def encoded_headers(self) -> list[tuple[bytes, bytes]]:
-        """The headers as ASGI wants them: lower-case names, latin-1."""
+        """Return the headers in the form of ASGI: lower-case names, latin-1."""
         if self._encoded is None:
             encoded = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in self.headers]
             if self.media_type and self.status not in (204, 304):
@@ -131,22 +143,27 @@ class Answer:
 
     @property
     def not_modified(self) -> Answer:
-        """304 in its place."""
+        """Return the 304 that replaces this answer."""
         self._not_modified = self._not_modified or Answer(304, b"", self.media_type, self.headers)
         return self._not_modified
 
 
 ErrorShape = Callable[[IdentityError, dict[str, JsonValue], Headers], Answer]
-"""Makes the answer of a refusal, with its details and headers, in the form of another standard."""
+"""Function that makes the answer of a refusal, with its details and headers, in the form of another standard."""
 
 
 class Request:
-    """One request. The guard fills what stands before ``operation``, the dispatch the rest.
+    """One request. The guard sets the members before ``operation``, the dispatch the others.
 
-    ``headers`` holds those that the service reads (``transport.READ``), by lower-case name, repeated ones joined by ``, ``; ``repeated``
-    their single values. ``arrived`` counts in seconds of a monotonic clock. ``paid``: a bucket was charged. ``status`` is None until an
-    answer is sent. ``answer_headers`` and ``cross_origin`` are sent with every answer, refusals included. ``query`` and ``body`` are of the
-    document's types in ``identity_core.wire``, ``query_octets`` the query as it came. ``attempt``: ``idempotency.py``."""
+    ``headers``: those that the service reads (``transport.READ``), by lower-case name, repeated ones joined by a
+    comma and a space.
+    ``repeated``: their single values. ``arrived``: seconds of a monotonic clock. ``paid``: a bucket was charged.
+    ``status``: None until an answer is sent. ``answer_headers`` and ``cross_origin``: sent with every answer,
+    including refusals.
+    ``query`` and ``body``: of the document's types in ``identity_core.wire``. ``query_octets``: the query as
+    received.
+    ``attempt``: see ``idempotency.py``.
+    """
 
     __slots__ = (
         "_json",
@@ -209,14 +226,15 @@ class Request:
 
     @property
     def authenticated(self) -> Caller:
-        """The caller, where the operation has one. Raises ``AuthRequired`` for a stranger."""
+        """Return the authenticated caller. Raises ``AuthRequired``: for an unauthenticated client."""
         if self.caller is None:
             raise AuthRequired
         return self.caller
 
     @property
     def authorization(self) -> Authorization:
-        """The verified signature of the caller. Raises ``AuthRequired``, and ``AuthFailed`` for a former key in a first run."""
+        """Return the verified signature of the caller. Raises ``AuthRequired``: without one; ``AuthFailed``: for a
+        former key in a first run."""
         if (authorization := self.authenticated.authorization) is None:
             raise AuthRequired
         if authorization.is_former and (self.attempt is None or self.attempt.intent is None):
@@ -225,33 +243,34 @@ class Request:
 
     @property
     def has_bearer(self) -> bool:
-        """Whether ``Authorization`` carries a bearer token, or an API key as one."""
+        """Return whether ``Authorization`` has a bearer token, or an API key as one."""
         return (self.header("authorization") or "").lstrip(" ")[:7].lower() == "bearer "
 
     @property
     def context(self) -> RequestContext:
-        """The caller and the operation, for records. Raises ``AuthRequired`` without a caller."""
+        """Return the caller and the operation, for records. Raises ``AuthRequired``: without a caller."""
         return RequestContext(self.operation_id, self.authenticated, self.request_id, attempt=self.attempt)
 
     def showing(self, show: Callable[[Any], Answer]) -> RequestContext:
-        """The same, for a use case that stores the answer that ``show`` makes with its change."""
+        """Return ``context`` for a use case that stores the answer of ``show`` together with its change."""
         if self.attempt is not None:
             self.attempt.show = show
         return self.context
 
     def header(self, name: str) -> str | None:
-        """The value of a header by its lower-case name; ASCII."""
+        """Return the value of a header by its lower-case name; ASCII."""
         return self.headers.get(name)
 
     def all_headers(self, name: str) -> Sequence[str]:
-        """Every value of a header by its lower-case name, in the order of arrival."""
+        """Return every value of a header by its lower-case name, in the order of arrival."""
         if name in self.repeated:
             return self.repeated[name]
         value = self.headers.get(name)
         return () if value is None else (value,)
 
     def json(self) -> Any:
-        """The body as strict JSON, parsed once. Raises ``JsonRefused``; not yet checked against the document."""
+        """Return the body as strict JSON, parsed once and not yet checked against the document. Raises
+        ``JsonRefused``: for malformed JSON."""
         if self._json is None:
             self._json = [strict_json.loads(self.body_octets)]
         return self._json[0]
@@ -262,9 +281,13 @@ Handler = Callable[[Request], Awaitable[Answer]]
 
 @value_class
 class PageForm:
-    """A target of POST outside the document: a page's form, or a request without a body. The address pays for the size of the body.
-    ``operation`` is what it is counted, logged and refused as, None for a page; ``max_body`` caps the form in bytes, None for what caps
-    every body. ``media_type`` is what it takes; of a form ``request.body`` has the fields."""
+    """A target of POST outside the document: a page's form, or a request without a body. The size of the body is
+    charged to the address.
+
+    ``operation``: the operation for counters, logs and refusals; None for a page.
+    ``max_body``: the maximum size of the form in bytes; None for the general maximum.
+    ``media_type``: the accepted type; ``request.body`` has the fields of a form.
+    """
 
     handler: Handler
     operation: Operation | None = None

@@ -1,9 +1,11 @@
-"""From the document's schemas (OpenAPI 3.0.3) to compiled validators (JSON Schema 2020-12, formats checked).
+"""Compilation of the document's schemas (OpenAPI 3.0.3) to validators (JSON Schema 2020-12, formats checked).
 
-``nullable`` becomes a type array and the boolean ``exclusiveMinimum`` of draft 4 a number; keywords that ``x-checked-later`` names are left
-out; the rest of the vocabulary that the document uses means the same in both. Messages never quote the offending value: it may be a key.
+``nullable`` becomes a type array, and the boolean ``exclusiveMinimum`` of draft 4 a number. Keywords that
+``x-checked-later`` names are left out. The other keywords that the document uses mean the same in both. Messages
+never contain the invalid value: it may be a key.
 
-``Promises`` checks every answer of a test or staging run. An answer that the document does not have becomes 500 and a line in the log.
+``Promises`` checks every answer of a test or staging run. An answer that the document does not have becomes 500 and a
+line in the log.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from identity_core.api.transport import Receive, Run, Scope
 from identity_core.errors import IdentityError, InvalidRequest
 
 MAX_VIOLATIONS: Final = 20
-# Of a body that does not fit: up to so many values every violation is listed, up to so many the first one.
+# Limits for the explanation of an invalid body: up to so many values all violations, up to so many the first one.
 MAX_LISTED: Final = 128
 MAX_EXPLAINED: Final = 1_024
 _TOO_MANY: Final[JsonValue] = {
@@ -40,7 +42,7 @@ Schema = dict[str, Any]
 
 
 class Schemas:
-    """Compiles schemas of one document; ``types`` are what the values become that they accept."""
+    """Compiler for schemas of one document. ``types``: the types of valid values."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
@@ -48,24 +50,26 @@ class Schemas:
 
     @cached_property
     def types(self) -> Types:
-        """Return those of ``identity_core.wire`` for the service's own document: they include those of each imported extension."""
+        """Return the types of ``identity_core.wire`` for the service's own document. They include those of each
+        imported extension."""
         own = self._document.get("components", {}).get("schemas", {}).items() <= wire.TYPES.schemas.items()
         return wire.TYPES if own else Types(self._document)
 
     def compile(self, schema: Mapping[str, Any], *, formats: bool = True) -> Draft202012Validator:
-        """A validator of ``schema``, whose references point into the document."""
+        """Return a validator of ``schema``, whose references point into the document."""
         converted = to_2020_12(schema)
-        # Not all of the document's, which the validator would read anew for every parameter: 0.2 s of a start.
+        # Only the schemas that it needs: the validator would read all of the document's again for every parameter,
+        # 0.2 s of a start.
         whole: Schema = {**converted, "components": {"schemas": self._reached(converted)}}
         return Draft202012Validator(whole, validate_formats=formats, mask="the value")
 
     def _reached(self, schema: Schema) -> Schema:
-        """The named schemas that ``schema`` refers to, and those that they refer to."""
+        """Return the named schemas that ``schema`` refers to, directly or indirectly."""
         reached: Schema = {}
         waiting = [*references(schema)]
         while waiting:
             name = waiting.pop()
-            # A name that the document does not have is left to the validator, which refuses to be built.
+            # A name that the document does not have is left to the validator, whose construction fails.
             if name in self._named and name not in reached:
                 reached[name] = self._named[name]
                 waiting += references(reached[name])
@@ -73,21 +77,21 @@ class Schemas:
 
 
 def references(schema: Any) -> Iterator[str]:
-    """The names of the document's schemas that ``schema`` refers to by itself."""
+    """Yield the names of the document's schemas that ``schema`` refers to directly."""
     if isinstance(schema, list):
         for item in schema:
             yield from references(item)
     elif isinstance(schema, dict):
         reference = schema.get("$ref")
         if isinstance(reference, str):
-            # What follows the name leads further into that schema.
+            # The rest of the reference points into that schema.
             yield reference.removeprefix(NAMED).partition("/")[0]
         for value in schema.values():
             yield from references(value)
 
 
 def to_2020_12(schema: Any) -> Any:
-    """``schema`` (any part of it) in JSON Schema 2020-12."""
+    """Return ``schema`` (any part of it) in JSON Schema 2020-12."""
     if isinstance(schema, list):
         return [to_2020_12(item) for item in schema]
     if not isinstance(schema, dict):
@@ -109,11 +113,12 @@ def to_2020_12(schema: Any) -> Any:
 
 
 def check(validator: Draft202012Validator, value: object) -> None:
-    """Raises ``InvalidRequest`` with the violations in ``details.errors``.
+    """Raise ``InvalidRequest`` with the violations in ``details.errors``.
 
-    ``path`` is a JSON pointer into the body, ``message`` says what is expected there. To tell whether a value fits costs next to
-    nothing; to tell why costs microseconds for each value that is there and more for each that is wrong. So a small body gets every
-    violation, at most ``MAX_VIOLATIONS``, a larger one the first, and one with more than ``MAX_EXPLAINED`` values gets none.
+    ``path`` is a JSON pointer into the body, ``message`` the expectation. Checking a value costs next to nothing.
+    Explaining violations costs microseconds for each value and more for each violation. So a small body gets every
+    violation, at most ``MAX_VIOLATIONS``, a larger one the first. A body with more than ``MAX_EXPLAINED`` values gets
+    none.
     """
     if validator.is_valid(value):
         return
@@ -136,7 +141,8 @@ def _violations(validator: Draft202012Validator, value: object) -> Iterator[Vali
 
 
 def _count(value: object) -> int:
-    """How many values there are, the outermost and those of members among them; beyond ``MAX_EXPLAINED`` perhaps fewer than there are."""
+    """Return the number of values, including the outermost and those of members; beyond ``MAX_EXPLAINED`` the result
+    may be too low."""
     count, waiting = 1, [value]
     while waiting and count <= MAX_EXPLAINED:
         item = waiting.pop()
@@ -147,16 +153,16 @@ def _count(value: object) -> int:
 
 
 def _pointer(path: list[str | int]) -> str:
-    """RFC 6901, cut to a length that is good for an error body."""
+    """Return a JSON pointer (RFC 6901), cut to a length that fits an error body."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)[:MAX_MESSAGE]
 
 
 class PromiseBroken(Exception):
-    """An operation answers what its document does not say."""
+    """An answer of an operation is not in its document."""
 
 
 class Promises:
-    """The responses of one operation: status → media type → validator (None for what is no JSON), and its codes."""
+    """The responses of one operation: status → media type → validator (None if it is not JSON), and its codes."""
 
     def __init__(
         self, document: Mapping[str, Any], operation: Operation, declared: Mapping[str, Any], schemas: Schemas
@@ -174,7 +180,7 @@ class Promises:
             }
 
     def check_answer(self, answer: Answer) -> None:
-        """Raises ``PromiseBroken``."""
+        """Raise ``PromiseBroken`` if the document does not have the answer."""
         promised = self._media.get(answer.status)
         if promised is None:
             raise PromiseBroken(f"{self._operation_id}: {answer.status} is not in the document")
@@ -194,7 +200,7 @@ class Promises:
             raise PromiseBroken(f"{self._operation_id}: {answer.status} /{place}: {error.message}")
 
     def check_error(self, error: IdentityError) -> None:
-        """Raises ``PromiseBroken``."""
+        """Raise ``PromiseBroken`` if the document does not have the error."""
         status = error.status
         if error.code not in self._codes.get(status, ()):
             raise PromiseBroken(f"{self._operation_id}: {status} {error.code} is not in the document") from error
@@ -202,7 +208,7 @@ class Promises:
 
 
 def verified(run: Run, promises: Promises) -> Run:
-    """``run``, with every outcome checked."""
+    """Return ``run``, with every outcome checked."""
 
     async def checked(request: Request, scope: Scope, receive: Receive) -> Answer:
         try:

@@ -1,8 +1,8 @@
-"""The gate: which credential a request carries, whose bucket pays for it, and who the caller is.
+"""The gate: it reads the credential of a request, charges a bucket and authenticates the caller.
 
 ``X-API-Key`` is normalised into ``Authorization: ApiKey`` before anything is parsed, so the three forms of an API key
-are one. A token of some bucket is spent before any store is asked and any signature checked. A wrong credential is never taken
-for none.
+are one. A token of a bucket is taken before any store is read and any signature verified. An invalid credential never
+counts as a missing one.
 """
 
 from __future__ import annotations
@@ -46,17 +46,18 @@ DOCUMENT_SCHEMES: Final = {
 }
 
 REPEATABLE: Final = frozenset({"updateDid", "rotateDidKey", "recoverDid"})
-"""Operations that take an ``Idempotency-Key`` and may end the key that signs them. That key may fetch the answer of its request."""
+"""Operations that take an ``Idempotency-Key`` and may end the key that signs them. That key may fetch the answer of
+its request."""
 
 TOO_MANY: Final = "Too many verifications of this address are unfinished; wait for their answers, or authenticate."
 
-# A valid credential of a kind that an operation does not take is as good as none.
+# A valid credential of a kind that an operation does not accept counts as missing.
 _OTHER_KIND: Final = "The operation takes another kind of credential; WWW-Authenticate says which."
 
 
 class ClaimedCaller(NamedTuple):
-    """The caller that a request claims: it is refused, once the state of ``did`` is told, or it is ``signed``. Neither:
-    a stranger, a key or a token."""
+    """The caller that a request claims. ``refusal``: the error, raised after the state of ``did`` was checked.
+    ``signed``: its signature. Neither is set for an unauthenticated client, a key or a token."""
 
     refusal: IdentityError | None = None
     did: Did | None = None
@@ -65,9 +66,13 @@ class ClaimedCaller(NamedTuple):
 
 @value_class
 class Gate:
-    """Admits requests. ``mismatch`` tells how the databases are not those that this service wrote, or that its clock is ahead: nothing is
-    changed meanwhile, and even a signature that is checked is spent in them; reading goes on. ``places``: unfinished requests that an
-    address may have at the workers of unauthenticated callers; ``held`` lists the address of each."""
+    """Admission of requests. ``mismatch`` returns the reason why the databases are not those that this service wrote,
+    or why its clock is ahead. In that state nothing is changed, not even by a signature check, which consumes the
+    signature; reads continue.
+
+    ``places``: the unfinished requests that an address may have at the workers of unauthenticated callers.
+    ``held``: the address of each such request.
+    """
 
     reader: DidReader
     api_keys: AuthenticateApiKey
@@ -81,13 +86,14 @@ class Gate:
     held: list[str] = field(default_factory=list)
 
     async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
-        """The caller (None where the operation needs no caller) and the headers that the bucket gives the answer.
+        """Return the caller (None if the operation needs none) and the bucket's headers for the answer.
 
-        The address pays for every credential that this process has not found good before, and before any store or signature
-        is asked; who turned out to be calling pays for the request itself, an API key or a DID out of its own bucket.
+        The address pays for every credential that this process has not yet accepted, before any store is read or
+        signature verified. An authenticated API key or DID pays for the request itself from its own bucket.
 
-        Raises what ``mismatch`` tells, ``RateLimited``, ``AuthRequired``, ``AuthFailed``, ``AuthAmbiguous``; for an operation on a DID that
-        needs a signature also ``InvalidDid``, ``DidNotFound`` and ``DidDeactivated``, which come before the question who is asking.
+        Raises the error of ``mismatch``, ``RateLimited``, ``AuthRequired``, ``AuthFailed``, ``AuthAmbiguous``. For an
+        operation on a DID that needs a signature it also raises ``InvalidDid``, ``DidNotFound`` and
+        ``DidDeactivated``, before the caller is authenticated.
         """
         if operation.method != "GET" and (found := self.mismatch()) is not None:
             raise found
@@ -99,7 +105,8 @@ class Gate:
             refusal = error
         headers: Headers | None = None
         if credential is None or not self._has_been_good(credential):
-            # Where anybody is served, what is served has its price; elsewhere an unknown credential may yet be refused.
+            # If the operation admits any client, the address pays its whole cost; otherwise an unknown credential may
+            # still be refused.
             is_stranger = credential is None or not operation.schemes
             headers = await self._address_pays(operation, request, operation.cost.tokens(request) if is_stranger else 1)
         if isinstance(refusal, AuthAmbiguous):
@@ -111,14 +118,14 @@ class Gate:
         if key is not None:
             headers = await self._pays(request, self.policy.spend_key(key, operation.cost.tokens(request)))
         if not operation.schemes:
-            # No caller is needed here, and a key that could not be checked is no refusal; one that is good may see more.
+            # No caller is needed here, so a key that could not be verified is not an error; a valid key may see more.
             anybody = None if key is None else Caller(api_key=key)
             return anybody, headers or await self._address_pays(operation, request, operation.cost.tokens(request))
         try:
             caller = await self._authenticated(operation, request, credential, key, refusal)
         except IdentityError:
             if headers is None:
-                # What was good and is no more: it must not be free to ask with it.
+                # The credential was accepted before and is not any more: requests with it must not be free.
                 await self._address_pays(operation, request)
             raise
         if caller is not None and key is None:
@@ -152,8 +159,10 @@ class Gate:
     def _claimed(
         self, operation: Operation, request: Request, credential: HeaderCredential | None, refusal: IdentityError | None
     ) -> ClaimedCaller:
-        """Return the caller that a credential claims, before it is looked up or verified; ``refusal`` is the error for
-        a malformed credential. Raises ``InvalidDid``."""
+        """Return the caller that a credential claims, before it is looked up or verified.
+
+        ``refusal``: the error of a malformed credential. Raises ``InvalidDid``: for a malformed DID in the path.
+        """
         is_controlled = "{did}" in operation.path and not operation.schemes.isdisjoint((DID_AUTH, RECOVERY_KEY))
         did = self.reader.parse(request.path["did"]) if is_controlled else None
         if refusal is not None:
@@ -171,7 +180,8 @@ class Gate:
         return ClaimedCaller(AuthRequired(_OTHER_KIND), did) if is_other else ClaimedCaller()
 
     async def charge(self, request: Request, tokens: int = 1) -> None:
-        """Tokens of the stranger's address, whatever credential the request carries. Raises ``RateLimited``."""
+        """Charge ``tokens`` to the address of the client, with any credential. Raises ``RateLimited``: when its
+        bucket is empty."""
         headers = await self._pays(request, self.policy.spend_address(self._address(request), tokens))
         request.answer_headers = (*request.answer_headers, *headers)
 
@@ -226,7 +236,7 @@ class Gate:
             raise
 
     async def _api_key(self, credential: HeaderCredential) -> ApiKey | None:
-        """The API key of the credential; None for a signature, and for a bearer token that is no key."""
+        """Return the API key of the credential; None for a signature, and for a bearer token that is not a key."""
         if credential.scheme not in (API_KEY, BEARER):
             return None
         own = self.bearers.own() if credential.scheme == BEARER else None
@@ -269,8 +279,8 @@ def target_of(operation: Operation, request: Request) -> str:
 
 
 def body_hash(request: Request) -> str | None:
-    """Return the hash that binds a challenge to the body; None if there is no body or it is not JSON (it is refused
-    later)."""
+    """Return the hash that binds a challenge to the body; None without a body, or if it is not JSON (such a body is
+    refused later)."""
     try:
         return hash_body(request.json())
     except ValueError:

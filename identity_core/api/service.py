@@ -1,4 +1,4 @@
-"""The handlers of the tag ``service``: is it alive, is it ready, which version is it."""
+"""The handlers of the tag ``service``: health, readiness and version."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ log = logging.getLogger("identity.api")
 
 @value_class
 class ServiceHandlers:
-    """getHealth, getReadiness, getVersion."""
+    """Handlers of getHealth, getReadiness, getVersion."""
 
     health: GetHealth
     readiness: GetReadiness
     version: GetVersion
 
     async def get_health(self, request: Request) -> Answer:
-        """200 as long as the process turns."""
+        """Return 200 as long as the event loop runs."""
         return Answer(200, await self.health(), headers=[NO_STORE])
 
     async def get_readiness(self, request: Request) -> Answer:
-        """200, or 503 with the state of every dependency."""
+        """Return 200, or 503 with the state of every dependency."""
         found = await self.readiness(request.caller)
         if found.status == "ready":
             return Answer(200, found, headers=[NO_STORE])
         return Answer(503, found, headers=[NO_STORE, ("retry-after", "1")])
 
     async def get_version(self, request: Request) -> Answer:
-        """Versions of the service and its parts."""
+        """Return versions of the service and its parts."""
         return Answer(200, await self.version(), headers=[("cache-control", "public, max-age=60")])
 
 
 def bounded(name: str, probe: Probe) -> Probe:
-    """The probe; one that raises or takes longer than ``PROBE_SECONDS`` says ``down``."""
+    """Return a probe that reports ``down`` if ``probe`` raises or takes longer than ``PROBE_SECONDS``."""
 
     async def ask() -> str:
         try:

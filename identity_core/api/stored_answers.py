@@ -1,5 +1,6 @@
-"""The answers of resolveDid, resolveIdentifier and listDidHistory that are put together from stored bytes. What ``caching.resolution`` and
-``dids.history_page`` encode of the same versions is the same, byte for byte (`tests/unit/use_cases/test_stored_octets.py`)."""
+"""Answers of resolveDid, resolveIdentifier and listDidHistory that are composed of stored bytes. They equal those
+that ``caching.resolution`` and ``dids.history_page`` encode of the same versions, byte for byte
+(`tests/unit/use_cases/test_stored_octets.py`)."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ _ITEM: Final = (
 
 @value_class
 class StoredReads:
-    """Answers from stored bytes, or None where the use case of the operation must answer. Raises ``PluginUnavailable``."""
+    """Answers from stored bytes, or None if the use case of the operation must answer. Raises ``PluginUnavailable``."""
 
     parse: Callable[[str], Did]
     resolve: ResolveStored
@@ -86,7 +87,7 @@ class StoredReads:
             self.parse(did)
             return await reading
         except PluginUnavailable:
-            # The use case would wait once more for a plugin that has not answered.
+            # The use case would wait again for a plugin that has not answered.
             raise
         except IdentityError:
             # The use case raises it again, with all details.
@@ -98,7 +99,7 @@ class StoredReads:
 def stored_answer(
     found: StoredResolution, media: str, duration: int, query: ResolveDidQuery, *, shape: Shape | None = None
 ) -> CachedAnswer:
-    """``caching.resolution`` of what is stored, in each shape but that of dereferencing."""
+    """Return ``caching.resolution`` of stored bytes, in each shape except that of dereferencing."""
     version, shape = found.version, shape or SHAPES[media]
     if shape == "document":
         body = version.document
@@ -143,7 +144,7 @@ def _printed(microseconds: int) -> bytes:
 
 
 def stored_history(did: str, page: StoredHistory, *, include_document: bool) -> Answer:
-    """``dids.history_page`` of what is stored."""
+    """Return ``dids.history_page`` of stored bytes."""
     items = b",".join([_item(version, include_document=include_document) for version in page.items])
     following = b"null" if page.after is None else b'"%b"' % cursor(str(page.after)).encode()
     body = _HISTORY % (did.encode(), page.total, items, following)
@@ -170,25 +171,25 @@ async def did_log_answer(log: GetDidLog, did: Did, request: Request) -> Answer:
 
 
 def log_media(request: Request) -> str:
-    """The media type of a log that the client prefers."""
+    """Return the media type of a log that the client prefers."""
     try:
         return negotiate(request.header("accept"), _LOG_MEDIA)
     except NotAcceptable:
-        # A client that wants JSON gets lines of it, as it always did.
+        # A client that accepts JSON gets JSON lines, for compatibility.
         return _LOG_MEDIA[0]
 
 
 async def published_log_answer(
     log: GetDidLog, did: Did, found: DidLog, request: Request, media: str, *more: tuple[str, str]
 ) -> Answer:
-    """A log in a media type."""
+    """Return a log in a media type."""
     whole, last = await log.shown(did, found)
     body = Parts(found.octets, found.pages) if whole is None else whole
     return log_answer(request, body, last, media, *more)
 
 
 def log_answer(request: Request, body: Any, last: bytes, media: str, *more: tuple[str, str]) -> Answer:
-    """A log or what stands beside one, with an entity tag of its last part, or 304."""
+    """Return a log or its companion file, with an entity tag of its last part, or 304."""
     tag = content_tag(last)
     headers = [*more, ("ETag", tag), ("Cache-Control", f"public, max-age={HEAD_SECONDS}")]
     return unless_known(request, tag, Answer(200, body, media, headers))

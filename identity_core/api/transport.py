@@ -1,7 +1,9 @@
-"""Bytes in, bytes out: the rules for header fields, reading a body under a cap and a deadline, sending an answer.
+"""Bytes of requests and answers: the rules for header fields, reading a body with a maximum size and a deadline,
+sending an answer.
 
-The rules hold for every operation (openapi/DECISIONS.md §1.4): which fields the service reads, how many bytes and fields there may
-be, what a repetition means, and how a body may be coded. ``Origins`` are the headers for pages of other origins.
+The rules apply to every operation (openapi/DECISIONS.md §1.4): the fields that the service reads, the maximum of
+bytes and fields, the meaning of a repetition, and the codings of a body. ``Origins`` has the headers for pages of
+other origins.
 """
 
 from __future__ import annotations
@@ -21,15 +23,15 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Run = Callable[[Request, Scope, Receive], Awaitable[Answer]]
 
-# A browser must take no answer for what it is not declared to be.
+# A browser must not guess another type than the declared one.
 AS_DECLARED: Final = (b"x-content-type-options", b"nosniff")
 MAX_HEADER_OCTETS: Final = 32 * 1024
 MAX_HEADERS: Final = 100
 MAX_TARGET_OCTETS: Final = 8 * 1024
-# A longer body is sent in parts of so many bytes, and the next part when the client has read the one before.
+# A longer body is sent in parts of this size, each when the client has read the one before.
 PART_BYTES: Final = 64 * 1024
 
-# The header fields that the service reads. Others pass unread, whatever they hold.
+# The header fields that the service reads. Other fields are ignored, whatever their content.
 READ: Final = {
     name.encode("ascii"): name
     for name in (
@@ -52,25 +54,25 @@ READ: Final = {
     )
 }
 
-# What pages for people read besides. Operations never see a cookie, so none of them can be called by one.
+# The fields that pages read in addition. Operations never get a cookie, so a cookie cannot authorize them.
 READ_BY_PAGES: Final = {
     name.encode("ascii"): name
     for name in ("accept-encoding", "accept-language", "cookie", "hx-request", "origin", "sec-fetch-site")
 }
 
-# Two of these that differ leave it open which one is meant. Two credentials are the gate's to judge.
+# Two differing values of these are ambiguous. The gate handles two credentials.
 SINGLE: Final = ("content-type", "content-length", "content-encoding", "idempotency-key")
 
-# RFC 9112 §3.2: a second Host, even an equal one, and a value that is no host are refused.
+# RFC 9112 §3.2: a second Host, even an equal one, and a value that is not a host are refused.
 _HOST = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]+")
 _LENGTH = re.compile(r"[0-9]{1,15}")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 def admit_headers(request: Request, scope: Scope, identify: Callable[[], str]) -> None:
-    """Fills ``request`` from the scope's header fields and refuses what breaks a rule.
+    """Fill ``request`` from the scope's header fields.
 
-    Raises ``HeadersTooLarge`` and ``InvalidRequest``.
+    Raises ``HeadersTooLarge`` and ``InvalidRequest``: when a field breaks a rule.
     """
     raw = scope["headers"]
     fields: dict[str, str] = {}
@@ -105,7 +107,7 @@ def admit_headers(request: Request, scope: Scope, identify: Callable[[], str]) -
         raise InvalidRequest("Content-Length is not a length.", details={"header": "content-length"})
     coding = fields.get("transfer-encoding")
     if coding is not None and (coding.strip(" \t").lower() != "chunked" or scope["http_version"] == "1.0"):
-        # The parser looks at the last coding alone, and RFC 9112 §6.1 takes none with HTTP/1.0.
+        # The parser reads only the last coding, and RFC 9112 §6.1 forbids codings with HTTP/1.0.
         says = "A body is chunked or has a length; no other coding is known."
         raise InvalidRequest(says, details={"header": "transfer-encoding"})
     query = scope["query_string"]
@@ -114,7 +116,8 @@ def admit_headers(request: Request, scope: Scope, identify: Callable[[], str]) -
 
 
 def admit_page_headers(request: Request, scope: Scope) -> None:
-    """Adds the fields of ``READ_BY_PAGES``. A value outside of ASCII is left out: cookies of others on the same host are no fault."""
+    """Add the fields of ``READ_BY_PAGES``. A value outside ASCII is left out, because cookies of other services on
+    the host are not an error."""
     fields = dict(request.headers)
     for data, value in scope["headers"]:
         name = READ_BY_PAGES.get(data)
@@ -134,7 +137,7 @@ def _repeat(request: Request, fields: dict[str, str], name: str, value: str) -> 
 
 
 def _refuse_ambiguity(request: Request) -> None:
-    """Refuses differing repetitions of the headers in ``SINGLE``; equal ones count once."""
+    """Refuse differing repetitions of the headers in ``SINGLE``; equal ones count once."""
     fields = dict(request.headers)
     for name in SINGLE:
         values = request.repeated.get(name)
@@ -147,13 +150,13 @@ def _refuse_ambiguity(request: Request) -> None:
 
 
 class ClientGone(Exception):
-    """The client closed the connection before its request was complete; there is no one to answer."""
+    """The client closed the connection before its request was complete, so no answer can be sent."""
 
 
 async def read_body(request: Request, receive: Receive, cap: int) -> bytes:
     """Return the whole body. The server ends the connection of a client that does not send it in time.
 
-    Raises ``PayloadTooLarge``: past ``cap`` bytes. ``ClientGone``.
+    Raises ``PayloadTooLarge``: past ``cap`` bytes; ``ClientGone``: when the client disconnects.
     """
     declared = request.header("content-length")
     if declared is not None and int(declared) > cap:
@@ -172,7 +175,7 @@ async def read_body(request: Request, receive: Receive, cap: int) -> bytes:
 
 
 async def deliver(answer: Answer, request: Request, send: Send) -> None:
-    """Sends ``answer`` with the request's id and the headers that the gate has set; without its body for HEAD."""
+    """Send ``answer`` with the request's id and the headers that the gate has set; without its body for HEAD."""
     body = answer.body
     if type(body) is Parts:
         await _deliver_parts(answer, body, request, send)
@@ -200,8 +203,10 @@ async def deliver(answer: Answer, request: Request, send: Send) -> None:
 
 
 async def _deliver_parts(answer: Answer, body: Parts, request: Request, send: Send) -> None:
-    """The next part is made when the client has read most of those before it. Raises ``ClientGone``, and what making a part
-    raises: the head has gone out by then, and the connection breaks."""
+    """Send the parts, each made when the client has read most of those before it.
+
+    Raises ``ClientGone``, and the errors of making a part: the head has been sent by then, and the connection breaks.
+    """
     headers = [*_headers(answer, request), (b"content-length", b"%d" % body.octets)]
     request.status = answer.status
     await _send(send, {"type": "http.response.start", "status": answer.status, "headers": headers})
@@ -227,7 +232,8 @@ def _headers(answer: Answer, request: Request) -> list[tuple[bytes, bytes]]:
 
 
 ANY: Final = "*"
-# Headers that a script sees beside the safelisted ones, and what it may send; Accept is not safelisted when it has a quoted profile.
+# Headers that a script may read and send in addition to the safelisted ones. Accept is not safelisted if it has a
+# quoted profile.
 _EXPOSED: Final = (
     "Access-Control-Expose-Headers",
     "ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id",
@@ -243,17 +249,17 @@ _BY_ORIGIN: Final = ("Vary", "Origin")
 
 @value_class
 class Origins:
-    """The origins whose pages a browser lets read public answers (Fetch, "CORS protocol"); ``*`` among them stands for all.
+    """The origins whose pages may read public answers in a browser (Fetch, "CORS protocol"); ``*`` means all.
 
-    Public are GET of operations that need no credential, and the pages outside of the document. Credentials are never allowed: a page
-    must not use those that a browser holds.
+    Public are GET of operations that need no credential, and the pages outside the document. Credentials are never
+    allowed: a page must not use those of the browser.
     """
 
     allowed: Sequence[str]
 
     def headers(self, request: Request) -> Headers:
-        """Return the headers of an answer. A cache must know where they depend on the origin, also when none was
-        sent."""
+        """Return the headers of an answer. If they depend on the origin, a cache must know that, even for a request
+        without one."""
         if ANY in self.allowed:
             return _EVERYBODY
         if not self.allowed:
@@ -264,8 +270,7 @@ class Origins:
         return (("Access-Control-Allow-Origin", origin), _EXPOSED, _BY_ORIGIN)
 
     def preflight(self, request: Request) -> Headers:
-        """Return the headers of the answer to OPTIONS, with which a browser finds out whether a page may send its
-        GET."""
+        """Return the headers of the answer to OPTIONS, which tells a browser whether a page may send its GET."""
         headers = self.headers(request)
         if request.header("access-control-request-method") in ("GET", "HEAD") and len(headers) > 1:
             return (*headers, *_PREFLIGHT)

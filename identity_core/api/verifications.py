@@ -11,7 +11,7 @@ from identity_core.use_cases.verifications import CreateVerifierChallenge
 
 @value_class
 class VerificationHandlers:
-    """createVerifierChallenge."""
+    """Handler of createVerifierChallenge."""
 
     challenge: CreateVerifierChallenge
 

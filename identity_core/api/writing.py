@@ -1,11 +1,12 @@
-"""Checks around the handlers that write: who pays for what a DID writes and how much it may, and audit lines of
-refusals.
+"""Checks around the handlers that write: quotas of DIDs, and audit lines of refusals.
 
-A request is counted before its handler, in which it writes, and not before: what is refused as malformed and what is answered again
-for its Idempotency-Key writes nothing. Of a day it counts even if the handler refuses it, because that leaves a line in the audit log.
-What is kept for good is taken back when it is refused. Nothing is counted in the transaction that stores it, because a change of a
-DID is stored by the ledger: so no count is ever lower than what is stored, in whatever process and wherever one dies. API keys, also
-behind a token, are the operator's own and have no quota.
+A request is counted immediately before its handler, which writes. A malformed request and a repeated answer of an
+Idempotency-Key write nothing and are not counted. A daily quota counts the request even if the handler refuses it,
+because a refusal leaves a line in the audit log. A quota of permanent records is refunded when the handler refuses.
+
+The count is not part of the transaction that stores the change, because the ledger stores a change of a DID. So the
+count is never lower than the number of stored changes, in any process and after any crash. API keys, also behind a
+token, belong to the operator and have no quota.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from identity_core.throttle.policy import Network, bucket_address, client_addres
 from identity_core.use_cases.record import Record
 
 RECORD_OCTETS: Final = 1024
-"""What a record costs beside its body: columns, indexes, lines of audit log and timeline."""
+"""The bytes that a record costs beside its body: columns, indexes, lines of audit log and timeline."""
 
 _DAY: Final = timedelta(days=1)
 
 
 @value_class
 class QuotaLimits:
-    """Limits of one DID altogether, and of one DID and one address in a day (UTC); None for no limit."""
+    """Limits of one DID in total, and of one DID and one address per day (UTC); None for no limit."""
 
     did_records: int | None
     did_octets: int | None
@@ -43,7 +44,8 @@ class QuotaLimits:
 
 @value_class
 class Quotas:
-    """Counts what DIDs write. ``trusted_proxies`` may name the address that a request comes from."""
+    """Counters of the writes of DIDs. ``trusted_proxies``: the proxies whose header may name the address of a
+    request."""
 
     usage: Usage
     clock: Clock
@@ -51,14 +53,18 @@ class Quotas:
     trusted_proxies: Sequence[Network] = ()
 
     async def spend(self, operation: Operation, request: Request, kept: Charge | None = None) -> bool:
-        """Counts one writing request of a day, and in one write with it ``kept``, where there is room for both: whether there was. Raises
-        ``QuotaExceeded``. What a DID is not admitted to is free."""
+        """Count one writing request of the day, together with the permanent charge ``kept``. If only ``kept`` exceeds
+        its quota, the day alone is counted. An operation that does not admit a DID is free.
+
+        Return whether ``kept`` was counted. Raises ``QuotaExceeded``: when the daily quota is used up.
+        """
         account = None if request.caller is None else request.caller.account
         if account is None or not operation.purpose:
             return False
         of_the_day = list(self._of_a_day(operation, request, account))
         if kept is not None:
-            # One or the other: what has no room for good counts in its day all the same, because its refusal leaves a line.
+            # If the permanent quota is used up, the request still counts for its day, because its refusal leaves a
+            # line.
             with contextlib.suppress(QuotaExceeded):
                 await self.usage.charge([*of_the_day, kept])
                 return True
@@ -66,15 +72,18 @@ class Quotas:
         return False
 
     async def keep(self, kept: Charge, handler: Handler, request: Request, *, is_counted: bool) -> Answer:
-        """The answer of a handler that stores what stays. Raises ``QuotaExceeded``, unless ``kept`` was counted before; what is refused
-        inside does not count."""
+        """Return the answer of a handler that stores permanent rows. If the handler refuses the request, ``kept`` is
+        refunded.
+
+        Raises ``QuotaExceeded``: when ``kept`` was not counted before and exceeds its quota.
+        """
         if not is_counted:
             await self._charge([kept])
         try:
             return await handler(request)
         except IdentityError as error:
-            # Where the outcome is unknown, as after a failure of the database, it may have been stored; or be so by a later run, which is
-            # not counted.
+            # After an unknown outcome, such as a database failure, the row may be stored, or a later run may store it
+            # without being counted.
             if error.status < 500 and not (request.attempt and request.attempt.has_intended):
                 await self.usage.refund(kept)
             raise
@@ -99,7 +108,8 @@ class Quotas:
         data, more, today = _octets(request), _factor(operation), self._today()
         most = _times(self.limits.day_records, more), _times(self.limits.day_octets, more)
         yield Charge("did in a day", account, today, data, *most)
-        # What ends something, or changes the caller's own DID, never depends on what others do at the same address.
+        # Operations that end something, or change the caller's own DID, never depend on other clients of the same
+        # address.
         if more == 1 and "{did}" not in operation.path:
             address = client_address(request.client_address, request.header("x-forwarded-for"), self.trusted_proxies)
             yield Charge("address in a day", f"address:{bucket_address(address)}", today, data, *most)
@@ -130,13 +140,14 @@ TELL_THEMSELVES: Final = frozenset({"generateDelegatedProof", "createDelegatedPr
 
 @value_class
 class AuditRefusals:
-    """Stands around the handlers of changing operations; ``quotas`` count what they write and what they keep.
+    """Wrapper of the handlers of changing operations, which logs refusals. ``quotas`` count their daily and permanent
+    writes.
 
-    What was asked for and refused stands in the audit log like what was done. Only refusals of callers whose identity was established,
-    and only of operations that change something: a stranger could fill the log, and a failed read changes nothing that an auditor
-    asks about. Of the refusal the code is kept, neither its text nor anything of the request. An operation that tells the log more
-    about its refusals does so itself. Each line is counted, so a caller who has written as much as it may in a day is refused
-    without one.
+    A refused request is in the audit log like a successful one. Only refusals of authenticated callers are logged: an
+    unauthenticated client could fill the log. Only refusals of changing operations are logged: a failed read changes
+    nothing that an auditor needs. The line has the code of the refusal, neither its text nor any part of the request.
+    An operation that logs more about its refusals does so itself. Each line is counted, so a caller whose daily quota
+    is used up is refused without one.
     """
 
     record: Record
@@ -144,7 +155,7 @@ class AuditRefusals:
     quotas: Quotas
 
     def around(self, operation: Operation, handler: Handler) -> Handler:
-        """The handler, or one that is counted, and that writes a line before it passes a refusal on."""
+        """Return the handler, or a wrapper that counts the request and writes a line before it raises a refusal."""
         if operation.method == "GET" or not operation.schemes:
             return handler
         tells_itself = operation.operation_id in TELL_THEMSELVES
@@ -153,7 +164,7 @@ class AuditRefusals:
             if tells_itself:
                 await self.quotas.spend(operation, request)
                 return await handler(request)
-            # A later run of a request that failed is what was counted before.
+            # A later run of a failed request was counted before.
             is_later = request.attempt is not None and request.attempt.intent is not None
             has_quota = request.caller is not None and request.caller.account is not None and not is_later
             kept = self.quotas.kept(operation, request) if has_quota else None

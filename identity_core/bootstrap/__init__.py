@@ -1,9 +1,8 @@
-"""The composition root, the one floor that knows every room: settings → plugins → store → use cases → app.
+"""The composition root, the only package that imports every other one: settings → plugins → store → use cases → app.
 
-``installation`` opens one and says in which order; ``app`` builds what is served over it, with the
-``handlers`` of every tag. ``ports`` and ``beside`` open a part for the command line, without a server. The edge
-(``app``, ``handlers``) is imported where a server starts and not here: that takes longer than most commands that have
-no use for it.
+``installation`` opens an installation and defines the order. ``app`` builds the application, with the ``handlers`` of
+every tag. ``ports`` and ``beside`` open a part for the command line, without a server. The HTTP modules (``app``,
+``handlers``) are imported where a server starts and not here: the import takes longer than most commands.
 """
 
 from identity_core.bootstrap.beside import ApiKeyAdministration as ApiKeyAdministration

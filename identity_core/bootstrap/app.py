@@ -1,4 +1,4 @@
-"""The application: who is asking, what an answer costs, what is measured, and every tag's handlers behind one guard."""
+"""The application: authentication, costs, measurements, and every tag's handlers behind one guard."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def challenge_book(opened: Runtime) -> ChallengeBook:
 
 
 def gate_of(opened: Runtime, challenges: ChallengeBook, own_tokens: Callable[[], OwnTokens | None]) -> Gate:
-    """Return what authenticates every request, and limits it."""
+    """Return the gate that authenticates and limits every request."""
     reader, clock = opened.reader, opened.clock
     api_keys = AuthenticateApiKey(opened.key_stores, opened.known_keys, clock, opened.fingerprint)
     return Gate(
@@ -91,7 +91,7 @@ def _policy(opened: Runtime) -> Policy:
 
 
 def quotas_of(opened: Runtime) -> Quotas:
-    """How much DIDs may write."""
+    """Return the quotas of DIDs."""
     quota = opened.settings.quota
     limits = QuotaLimits(
         quota.did_records or None, quota.did_octets or None, quota.day_records or None, quota.day_octets or None
@@ -101,7 +101,7 @@ def quotas_of(opened: Runtime) -> Quotas:
 
 
 async def _observer(opened: Runtime, added: Sequence[Contribution]) -> Observe:
-    """Return what is called with every answered request."""
+    """Return the observer of every answered request."""
     chosen, observers = opened.settings.log, [observe for each in added for observe in each.observers]
     if chosen.requests:
         observers.append(RequestLog(await did_hashes(opened.custodian), success_share=chosen.success_share))
@@ -109,8 +109,8 @@ async def _observer(opened: Runtime, added: Sequence[Contribution]) -> Observe:
 
 
 async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[type[Any], Any]:
-    """Return what the parts of the service share, by type. ``early`` are the services of the parts that are opened before, to which the
-    later ones are added."""
+    """Return the shared services, by type. ``early``: the services of the parts that were opened before, which are
+    included."""
     challenges = challenge_book(opened)
     await opened.plugins.proof_workers_settled()
     sealed_credentials = await open_sealed_credentials(opened.custodian, opened.store)
@@ -136,7 +136,8 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
 
 
 def _ports(opened: Runtime) -> dict[type[Any], Any]:
-    """Return what an extension can use before the handlers of the kernel are built, and the services that do nothing."""
+    """Return the resources of an extension that is opened before the handlers of the kernel, with the default
+    services that do nothing."""
     store, jobs = opened.store, opened.jobs
     ports = (jobs.watch, Record(store.activity), store.documents, store.activity)
     idle = (LogPlaces(), WitnessApprovals(), Anchoring())
@@ -146,7 +147,7 @@ def _ports(opened: Runtime) -> dict[type[Any], Any]:
 
 
 def _require_erasure(settings: Settings, rules: Sequence[RetentionRule], services: Mapping[type[Any], Any]) -> None:
-    """Raise ``SettingsError``: when the settings keep records for a time only, and no part that is open erases any."""
+    """Raise ``SettingsError`` when the settings limit the retention of records and no open part erases any."""
     for rule in rules if RecordErasure not in services else ():
         key = f"retention.{rule.kind}_days"
         if getattr(settings.retention, key.partition(".")[2], None) is not None:
@@ -177,7 +178,8 @@ async def _open_parts(
 
 
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
-    """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
+    """Return the application; ``stack`` ends its background jobs. Raises ``StartError``: when handlers and document
+    differ."""
     settings, services, clock = opened.settings, _ports(opened), opened.clock
     chosen, operations = opened.extensions, dict[str, Run]()
     retention = chosen.retention_rules()

@@ -41,7 +41,7 @@ class ApiKeyAdministration:
     def over(
         cls, keys: TaggedKeys, known: ApiKeyCache, record: Record, fingerprint: Callable[[str], str]
     ) -> ApiKeyAdministration:
-        """The administration of ``keys``. ``fingerprint`` makes that of a digest."""
+        """Return the administration of ``keys``. ``fingerprint``: returns the fingerprint of a digest."""
         clock, change = keys.clock, ChangeStored(keys, known)
         recorded = RecordKeyChange(record, fingerprint, clock)
         return cls(
@@ -55,18 +55,21 @@ class ApiKeyAdministration:
 
 
 def tagged_keys(stores: tuple[KeyStore, ...], store: Store, clock: Clock) -> TaggedKeys:
-    """The first store that can be written, of which only what this service wrote is believed. Raises ``StartError`` where none can be
-    written."""
+    """Return the first writable store. Of its keys only those that this service wrote are accepted.
+
+    Raises ``StartError``: when no store is writable.
+    """
     return TaggedKeys(writable_of(stores), store.api_key_tags, clock)
 
 
 def with_tagged(stores: tuple[KeyStore, ...], keys: TaggedKeys) -> tuple[KeyStore, ...]:
-    """``stores`` with ``keys`` in the place of the store under it."""
+    """Return ``stores`` with ``keys`` instead of the store that it wraps."""
     return tuple(keys if one is keys.store else one for one in stores)
 
 
 def writable_of(stores: tuple[KeyStore, ...]) -> WritableKeyStore:
-    """The first store that can be written: the one that the admin operations write. Raises ``StartError``."""
+    """Return the first writable store, which the admin operations write. Raises ``StartError``: when no store is
+    writable."""
     for one in stores:
         if isinstance(one, WritableKeyStore):
             return one
@@ -75,7 +78,7 @@ def writable_of(stores: tuple[KeyStore, ...]) -> WritableKeyStore:
 
 @value_class
 class OpenKeys:
-    """The key store of an installation beside its service, and what records what is done to it."""
+    """The key store of an installation, opened beside its service, and the recorder of its changes."""
 
     administration: ApiKeyAdministration
     keys: TaggedKeys
@@ -84,7 +87,7 @@ class OpenKeys:
 
 @contextlib.asynccontextmanager
 async def open_keys(settings: Settings) -> AsyncIterator[OpenKeys]:
-    """Opens it, without a server around. Raises ``StartError``."""
+    """Open the key store without a server. Raises ``StartError``: when it cannot be opened."""
     clock = SystemClock()
     async with AsyncExitStack() as stack:
         plugins, custodian, store = await store_beside(settings, stack)
@@ -98,7 +101,7 @@ async def open_keys(settings: Settings) -> AsyncIterator[OpenKeys]:
 
 
 async def has_api_keys(stores: tuple[KeyStore, ...]) -> bool:
-    """Whether any store has a key, as far as stores can tell."""
+    """Return whether any store has a key, as far as the stores can list them."""
     for store in stores:
         is_prepared = isinstance(store, PreparedKeyStore) and store.configured
         if await store.list(after=None, limit=1) if isinstance(store, WritableKeyStore) else is_prepared:

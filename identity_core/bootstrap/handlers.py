@@ -1,4 +1,4 @@
-"""The handlers of the tags over the ports: each operation's use case with what it needs."""
+"""Construction of the handlers of the tags: each operation's use case with its ports."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def proof_handlers(
     autonomy: AutonomyTable,
     anchoring: Anchoring,
 ) -> ProofHandlers:
-    """The handlers of the tag ``proofs``."""
+    """Return the handlers of the tag ``proofs``."""
     store, clock = opened.store, opened.clock
     proofs, record = store.proofs, Record(store.activity)
     issuers = IssuerKeys(opened.reader)
@@ -120,7 +120,7 @@ def proof_handlers(
 
 
 def did_handlers(opened: Runtime, places: LogPlaces, approvals: WitnessApprovals) -> DidHandlers:
-    """The handlers of the tag ``dids``."""
+    """Return the handlers of the tag ``dids``."""
     reader, ledger, store, clock = opened.reader, opened.reader.check.ledger, opened.store, opened.clock
     methods, custodian, random = reader.methods, opened.custodian, secrets.token_bytes
     hourly = opened.settings.did.writes_per_hour
@@ -147,7 +147,7 @@ def did_handlers(opened: Runtime, places: LogPlaces, approvals: WitnessApprovals
 
 
 def delegation_handlers(opened: Runtime, autonomy: AutonomyTable) -> DelegationHandlers:
-    """The handlers of the tag ``delegations``."""
+    """Return the handlers of the tag ``delegations``."""
     reader, store, clock, chosen = opened.reader, opened.store, opened.clock, opened.settings.delegation
     access = DelegationAccess(store.delegations)
     record = Record(store.activity)
@@ -169,7 +169,7 @@ def delegation_handlers(opened: Runtime, autonomy: AutonomyTable) -> DelegationH
 def credential_handlers(
     opened: Runtime, suites: ProofSuites, sealed_credentials: SealedCredentials, autonomy: AutonomyTable
 ) -> CredentialHandlers:
-    """The handlers of the tag ``credentials``."""
+    """Return the handlers of the tag ``credentials``."""
     reader, store, clock, random = opened.reader, opened.store, opened.clock, secrets.token_bytes
     credentials, schemas = sealed_credentials.credentials, sealed_credentials.schemas
     base_url = f"{origin_of(opened.settings)}/api/v1"
@@ -197,7 +197,7 @@ def credential_handlers(
 
 
 def verification_handlers(opened: Runtime) -> VerificationHandlers:
-    """The handlers of the tag ``verifications``."""
+    """Return the handlers of the tag ``verifications``."""
     challenges = opened.store.verifier_challenges
     return VerificationHandlers(CreateVerifierChallenge(challenges, opened.clock, secrets.token_bytes, LIFETIME))
 
@@ -216,7 +216,7 @@ class PageTags:
 def page_tags(
     opened: Runtime, early: Mapping[type[Any], Any], sealed_credentials: SealedCredentials, autonomy: AutonomyTable
 ) -> PageTags:
-    """Return them for this installation; ``early`` are the services of the parts that are opened before."""
+    """Return the handlers for this installation. ``early``: the services of the parts that were opened before."""
     record, credentials = Record(opened.store.activity), sealed_credentials.credentials
     access = CredentialAccess(credentials, opened.store.delegations, autonomy, opened.clock)
     suites: ProofSuites = {1: SuiteOne(opened.provers, opened.custodian), 2: early[ProofSuite]}

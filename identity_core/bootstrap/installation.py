@@ -1,7 +1,7 @@
-"""An open installation: every port, what runs beside the requests, and the application.
+"""An open installation: every port, the background jobs, and the application.
 
-An installation is opened inside the server's event loop, in its lifespan, so that every port lives in the loop that uses it, and
-a start that fails stops the server with one line. ``Application`` is that lifespan.
+An installation is opened inside the server's event loop, in its lifespan, so that every port belongs to the loop that
+uses it. A failing start stops the server with one line. ``Application`` is that lifespan.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ from identity_core.use_cases.record import Record
 from identity_core.use_cases.transparency import RollbackGuard
 from identity_core.wire import CreateApiKeyRequest
 
-# More than a start makes; and then what a process that serves may make. A request makes hundreds of objects and hardly a cycle: Python's
-# own 700 has the collector look every few requests, which is a twentieth of a creation.
+# The thresholds of the garbage collector during a start, and in a serving process. A request makes hundreds of
+# objects and hardly a cycle. With Python's own 700 the collector runs every few requests, which takes a twentieth of
+# a creation.
 OBJECTS_OF_A_START = 300_000
 OBJECTS_BETWEEN_COLLECTIONS = 10_000
 
@@ -66,7 +67,7 @@ class Installation:
     stores: tuple[KeyStore, ...]
 
     async def first_key(self) -> str | None:
-        """The text of a first API key, made when no store has any; None when one has."""
+        """Return the text of a first API key, made when no store has any; None when a store has one."""
         if await has_api_keys(self.stores):
             return None
         minted = await self.keys.create(
@@ -77,12 +78,15 @@ class Installation:
 
 @contextlib.asynccontextmanager
 async def open_installation(settings: Settings) -> AsyncIterator[Installation]:
-    """Builds every room, brings the index up to the ledger, and closes all in reverse order. Raises ``StartError``."""
-    # Keys and credentials pass through this process.
+    """Open every part, bring the index up to the ledger, and close all in reverse order at the end.
+
+    Raises ``StartError``: when a part cannot be opened.
+    """
+    # Keys and credentials are in the memory of this process.
     leave_no_core()
     async with AsyncExitStack() as stack:
         with _collecting_rarely():
-            # Here and not above: importing the edge takes longer than most commands that have no use for it.
+            # Not at the top of the module: importing the HTTP modules takes longer than most commands.
             from identity_core.bootstrap.app import open_app
 
             require_database(settings)
@@ -95,8 +99,8 @@ async def open_installation(settings: Settings) -> AsyncIterator[Installation]:
 
 @contextlib.contextmanager
 def _collecting_rarely() -> Iterator[None]:
-    """With a garbage collector that seldom looks: what a start makes is there to stay, and walking through it again and again is a
-    tenth of the start. It is not switched off, because a lost index is folded anew in here."""
+    """Run the garbage collector rarely during a start: the objects of a start stay, and scanning them repeatedly
+    takes a tenth of it. It is not switched off, because a lost index may be rebuilt meanwhile."""
     before = gc.get_threshold()
     gc.set_threshold(OBJECTS_OF_A_START, *before[1:])
     try:
@@ -106,7 +110,8 @@ def _collecting_rarely() -> Iterator[None]:
 
 
 def collect_seldom() -> None:
-    """For a process that is about to serve: no collection looks again at what is open, which stays as long as the process."""
+    """Exclude all existing objects from garbage collection, and collect rarely: they stay as long as the serving
+    process."""
     gc.freeze()
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
 
@@ -153,19 +158,21 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
 
 
 def _guard(plugins: PluginManager) -> RollbackGuard:
-    """Return what compares the databases with what was written. The extension that has it is on by default."""
+    """Return the guard that compares the databases with what was written. Its extension is on by default."""
     return next((one.guard(plugins.settings) for one in _on_by_default(plugins) if one.guard), RollbackGuard())
 
 
 def _on_by_default(plugins: PluginManager) -> list[Extension]:
-    """Return the extensions that the settings do not turn off. Which others are on is only known from the store."""
+    """Return the extensions that the settings do not turn off. Only the store knows which others are on."""
     off = plugins.settings.extensions.disabled
     return [one.declared for one in in_order(plugins.collection.extensions) if one.declared.name not in off]
 
 
 def _traces(plugins: PluginManager, stack: AsyncExitStack) -> Tracing | None:
-    """Return what makes spans where the settings want them. The last ones are sent when all else is closed. Raises ``SettingsError``:
-    when no extension makes any."""
+    """Return the tracing if the settings require spans. The last spans are sent after all else is closed.
+
+    Raises ``SettingsError``: when no extension makes spans.
+    """
     settings = plugins.settings
     if settings.tracing.endpoint is None:
         return None
@@ -184,7 +191,8 @@ def _traces(plugins: PluginManager, stack: AsyncExitStack) -> Tracing | None:
 def _start_provers(
     plugins: PluginManager, settings: Settings, stack: AsyncExitStack
 ) -> tuple[ProofWorkers, ProofWorkers]:
-    """The workers of known callers, and the one of strangers. First of all, because processes start while the rest is built."""
+    """Return the workers of authenticated callers, and the worker of unauthenticated ones. They are first, because
+    processes start while the rest is built."""
     stack.enter_context(copies_end_at_once())
     prover = settings.prover
     known = plugins.proof_workers(prover.backend, workers=prover.workers, deadline_seconds=prover.deadline_seconds)
@@ -193,7 +201,7 @@ def _start_provers(
 
 
 async def _watch_keys(keys: TaggedKeys, stack: AsyncExitStack) -> KeyStoreWatch:
-    """Looks through the key store, now and from then on."""
+    """Check the key store now, and start its periodic check."""
     watch = KeyStoreWatch(keys)
     await watch.guarded()
     return await stack.enter_async_context(watch)
@@ -217,7 +225,8 @@ REASON_CHARACTERS: Final = 200
 
 
 def require_database(settings: Settings) -> None:
-    """Raises ``StartError`` where a database server is named and cannot be asked. What may be wrong with its tables is for others."""
+    """Raise ``StartError`` when the settings name a database server that cannot be reached. Its tables are not
+    checked here."""
     if settings.database_url is None:
         return
     try:
@@ -231,7 +240,7 @@ def require_database(settings: Settings) -> None:
 
 
 async def tell_limits(settings: Settings, buckets: TokenBucketStorage) -> None:
-    """Says so in three lines where the shared store of rate limits is not there. The service serves all the same."""
+    """Log three lines if the shared store of rate limits is unavailable. The service starts all the same."""
     if not isinstance(buckets, FallbackStorage) or await buckets.begin():
         return
     url = settings.throttle.redis_url
@@ -248,7 +257,8 @@ def _hosts(url: str) -> str:
 
 
 class Application:
-    """The ASGI application that a worker runs: opens the installation at start-up, closes it at shutdown, passes requests on."""
+    """The ASGI application of a worker: it opens the installation at startup, closes it at shutdown and passes
+    requests on."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -257,7 +267,7 @@ class Application:
     async def __call__(
         self, scope: MutableMapping[str, Any], receive: Callable[..., Any], send: Callable[..., Any]
     ) -> None:
-        """Lives through the lifespan; passes every request on."""
+        """Handle the lifespan, and pass every request on."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif self._installation is not None:
@@ -265,7 +275,7 @@ class Application:
 
     @property
     def shapes(self) -> Mapping[bytes, Any]:
-        """The ``shapes`` of the open application; none before it is open."""
+        """Return the ``shapes`` of the open application; none before it is open."""
         return {} if self._installation is None else self._installation.app.shapes
 
     async def _live(self, receive: Callable[..., Any], send: Callable[..., Any]) -> None:

@@ -1,5 +1,5 @@
 """The resources with which each part of an installation is opened: clock, choices from the settings, plugins, the
-service's own keys, the store; and the faults of databases as the error of a start."""
+service's own keys, the store. Faults of databases are converted to errors of a start."""
 
 from __future__ import annotations
 
@@ -42,14 +42,15 @@ from identity_core.use_cases.auth.challenge import CLOCK_SET_BACK
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.log_keys import LogSigner
 
-# Counts on while the machine sleeps, where the system has it.
+# Includes the time for which the machine sleeps, if the system supports it.
 _COUNTER: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _BEGAN: Final = datetime.now(UTC) - timedelta(seconds=time.clock_gettime(_COUNTER))
 
 
 @value_class
 class SystemClock:
-    """The machine's clock, watched by its counter from the start of the process on: what the clock was then is taken as right."""
+    """The machine's clock, compared with its monotonic counter since the start of the process. The clock of the start
+    is assumed to be right."""
 
     monotonic = staticmethod(time.monotonic)
 
@@ -60,18 +61,20 @@ class SystemClock:
         return (at - _BEGAN).total_seconds() - time.clock_gettime(_COUNTER)
 
     def fault(self) -> ClockAhead | None:
-        """Return why nothing may be changed while the clock is ahead, or so far behind that what was spent is forgotten; or None."""
+        """Return the error of a change while the clock is ahead, or so far behind that records of used values would
+        be forgotten. None if it is right."""
         is_right = -CLOCK_SET_BACK.total_seconds() <= self.ahead_seconds(self.now()) <= MOST_AHEAD_SECONDS
         return None if is_right else ClockAhead(details=NOT_RECORDED)
 
 
 def origin_of(settings: Settings) -> str:
-    """The service's own name: challenges, ``iss`` and ``aud`` are made of it, never of a Host header."""
+    """Return the service's own origin, from which challenges, ``iss`` and ``aud`` are made. It never comes from a
+    Host header."""
     return settings.server.public_url or f"http://{settings.server.host}:{settings.server.port}"
 
 
 def autonomy_of(settings: Settings) -> AutonomyTable:
-    """How much autonomy a request needs."""
+    """Return the table of the autonomy that each request needs."""
     chosen = settings.delegation
     return AutonomyTable(
         metadata=chosen.autonomy_metadata,
@@ -87,8 +90,10 @@ log = logging.getLogger("identity")
 
 
 def load_plugins(settings: Settings, clock: SystemClock) -> PluginManager:
-    """The installed plugins, none of them built. Makes the data directory. Raises ``StartError`` where it, or a database in it, cannot be
-    written."""
+    """Return the installed plugins, none of them built, and make the data directory.
+
+    Raises ``StartError``: when the data directory, or a database in it, is not writable.
+    """
     require_extras(settings)
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     for path in (settings.data_dir, *settings.data_dir.glob("*.sqlite")):
@@ -102,7 +107,7 @@ def load_plugins(settings: Settings, clock: SystemClock) -> PluginManager:
 
 @contextlib.asynccontextmanager
 async def open_ledger(settings: Settings) -> AsyncIterator[LedgerBackend]:
-    """The ledger, and nothing else. Raises ``StartError``."""
+    """Open the ledger only. Raises ``StartError``: when it cannot be opened."""
     plugins = load_plugins(settings, SystemClock())
     try:
         yield plugins.ledger(settings.ledger.backend)
@@ -115,14 +120,14 @@ ROWS_KEY: Final = "rows"
 
 
 async def make_own_keys(custodian: Custodian) -> LogSigner:
-    """Makes what is not there yet. Returns what signs the entries of the log."""
+    """Make the missing keys of the service, and return the signer of log entries."""
     signer = await LogSigner.open(custodian)
     await make_answers_key(custodian)
     return signer
 
 
 async def make_answers_key(custodian: Custodian) -> None:
-    """Makes the key under all secrets but that of the rows, if it is not there yet."""
+    """Make the key from which all secrets except that of the rows are derived, if it is missing."""
     await custodian.generate(ANSWERS_KEY, multikey.ED25519, did="-", purpose=ANSWERS_KEY)
 
 
@@ -133,19 +138,21 @@ async def answers_secret(custodian: Custodian) -> bytes:
 
 async def rows_secret(custodian: Custodian) -> bytes:
     """Return the secret from which the tags of the store's rows are derived; the database alone cannot produce them.
-    Raises ``KeyNotHeld`` before the first start that makes them."""
+
+    Raises ``KeyNotHeld``: before the first start that makes them.
+    """
     await custodian.public_key(ROWS_KEY)
     return await _secret(custodian, b"identity: rows of the store, v1", key=ROWS_KEY)
 
 
 async def make_rows_key(custodian: Custodian) -> None:
-    """Makes the key under ``rows_secret``. It has a name of its own, because that it is there says that tags have begun."""
+    """Make the key of ``rows_secret``. It has a separate name, because its existence means that rows have tags."""
     await custodian.generate(ROWS_KEY, multikey.ED25519, did="-", purpose=ROWS_KEY)
 
 
 async def challenge_secret(custodian: Custodian) -> bytes:
-    """Return the secret that authenticates issued challenges. Another secret ends those that are out, and their holders
-    ask again."""
+    """Return the secret that authenticates issued challenges. A new secret makes issued challenges invalid, and
+    clients must request new ones."""
     return await _secret(custodian, b"identity: challenges, v1")
 
 
@@ -160,15 +167,15 @@ async def fingerprints(custodian: Custodian) -> Callable[[str], str]:
 
 
 async def did_hashes(custodian: Custodian) -> Callable[[str], str]:
-    """Return the keyed hash that replaces a DID in logs: 12 hex digits, from which a reader who knows DIDs cannot find
-    one. 12 hex digits, from which no one who knows DIDs finds his."""
+    """Return the keyed hash that replaces a DID in logs: 12 hex digits. Without the key, a DID cannot be compared
+    with the hash."""
     secret = await _secret(custodian, b"identity: hashes of DIDs in logs, v1")
     return lambda did: hmac.digest(secret, did.encode(), "sha256").hex()[:12]
 
 
 async def open_sealed_credentials(custodian: Custodian, store: Store) -> SealedCredentials:
-    """The credentials. Their values are sealed under a key that follows from one of the custodian's, so that the database alone
-    opens nothing."""
+    """Return the credentials. Their values are sealed under a key derived from one of the custodian's, so the
+    database alone cannot open them."""
     secret = await _secret(custodian, b"identity: credentials at rest, v1")
     return SealedCredentials(store.credentials, store.credential_schemas, CredentialSeal(secret, secrets.token_bytes))
 
@@ -179,7 +186,8 @@ async def _secret(custodian: Custodian, label: bytes, *, key: str = ANSWERS_KEY)
 
 
 async def open_store(plugins: PluginManager, custodian: Custodian, *, processes: int) -> Store:
-    """Return the store, with the sinks of the extensions that are on. Its rows have tags that follow from a key of the custodian.
+    """Return the store, with the sinks of the extensions that are on. The tags of its rows are derived from a key of
+    the custodian.
 
     Raises ``DatabaseUnavailable``, ``MigrationFailed``, ``StartError``.
     """
@@ -199,7 +207,7 @@ async def open_store(plugins: PluginManager, custodian: Custodian, *, processes:
     )
     kept = timedelta(hours=settings.retention.idempotency_hours)
     store.idempotency = StoredIdempotencyKeys(store.database, retention=kept)
-    # A custodian may be older than its database: one that has nothing in it yet has nothing to hide.
+    # A custodian may be older than its database. An empty database has no history to hide.
     is_new = is_first or await store.is_new()
     for one in (one.declared for one in extensions_on(plugins, store.database).on):
         store.activity.sinks += [OpenSink(one.name, sink, is_vital=one.vital) for sink in one.sinks(store, is_new)]
@@ -213,7 +221,8 @@ async def open_store(plugins: PluginManager, custodian: Custodian, *, processes:
 async def store_beside(settings: Settings, stack: AsyncExitStack) -> tuple[PluginManager, Custodian, Store]:
     """Open the plugins, their custodian and the store beside a running service; ``stack`` closes them.
 
-    Raises ``StartError``: also for databases of an older version, which only a start or ``identity upgrade apply`` brings up.
+    Raises ``StartError``: also for databases of an older version, which only a start or ``identity upgrade apply``
+    upgrades.
     """
     refuse_upgrades()
     plugins = load_plugins(settings, SystemClock())
@@ -236,7 +245,7 @@ BRING_UP = "make a backup, then `identity upgrade apply`; the next start does it
 
 @contextlib.contextmanager
 def told_at_start(settings: Settings) -> Iterator[None]:
-    """Whatever is wrong with the databases as a ``StartError`` that names place and remedy."""
+    """Convert any fault of the databases to a ``StartError`` that names place and remedy."""
     try:
         yield
     except StartError as error:
@@ -252,7 +261,7 @@ def told_at_start(settings: Settings) -> Iterator[None]:
 
 
 def storage_error(settings: Settings, error: Exception) -> StartError:
-    """``error`` in three lines."""
+    """Return ``error`` as a start error of three lines."""
     where = str(settings.data_dir) if settings.database_url is None else "the database of database_url"
     cause = error if isinstance(error, DatabaseError) else error.__cause__
     if isinstance(cause, DatabaseDamaged):

@@ -1,4 +1,4 @@
-"""The kernel's own tags, which are opened in the loop of the extensions, and their probes of readiness."""
+"""The kernel's own tags, opened in the loop of the extensions, and their readiness probes."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from identity_core.use_cases.transparency import LogPlaces, WitnessApprovals
 from identity_core.wire import PluginCondition, PluginProcesses
 
 REFUSED_SECONDS: Final = 10.0
-"""For so long after a failed append a replica is not ready; then the next append shows whether it is."""
+"""The time for which a replica is not ready after a failed append. After that the next append decides."""
 SIGNED_SECONDS: Final = 2.0
-"""For so long after a signature the custodian is not called again, whatever the number of probes."""
+"""The time for which a successful signature counts, so that many probes do not call the custodian again."""
 
-# An available plugin waits for settings.
+# An available plugin lacks settings, which is not a fault.
 USABLE: Final = {"active", "available"}
 
 
 def service_handlers(opened: Runtime, dependencies: Dependencies) -> ServiceHandlers:
-    """The handlers of the tag ``service``."""
+    """Return the handlers of the tag ``service``."""
     is_public = opened.settings.server.public_metrics
     return ServiceHandlers(
         health=GetHealth(),
@@ -55,7 +55,7 @@ def service_handlers(opened: Runtime, dependencies: Dependencies) -> ServiceHand
 
 
 def conditions(in_use: Mapping[str, InUse]) -> dict[str, PluginCondition]:
-    """The state of each plugin, and no reason: those are in the log, for who may read it."""
+    """Return the state of each plugin without a reason. Reasons are in the log, whose readers are authorized."""
     return {name: _condition(one) for name, one in in_use.items()}
 
 
@@ -81,7 +81,7 @@ def kernel_probes(opened: Runtime) -> Mapping[str, Probe]:
         await opened.store.documents.cursor()
         failed = opened.store.database.load().failed
         if failed != probed:
-            # As much as a request writes: the write-ahead log on a full disk may have room for less.
+            # As many bytes as a request writes: the write-ahead log on a full disk may have room for fewer.
             await opened.store.database.write(lambda transaction: touch(transaction, 65_536))
             probed = failed
         return "ok"
@@ -95,7 +95,7 @@ def kernel_probes(opened: Runtime) -> Mapping[str, Probe]:
         return "degraded" if opened.mismatch() or watch.weakness() else "ok"
 
     watch = opened.jobs.watch
-    # The extension that writes the audit log has the probe of it.
+    # The extension that writes the audit log provides its probe.
     unrecorded = {} if opened.store.activity.has_vital else {"audit": degraded_by(lambda: True)}
     return unrecorded | {
         "ledger": ledger_answers,
@@ -110,7 +110,8 @@ def kernel_probes(opened: Runtime) -> Mapping[str, Probe]:
 
 
 def custodian_signs(opened: Runtime) -> Probe:
-    """Return the probe of the custodians: the log key signs, and each of them looks for a name, which it cannot know from memory."""
+    """Return the probe of the custodians: the log key must sign, and each custodian looks up a name, which it cannot
+    answer from memory."""
     clock, signer, turn, signed = opened.clock, opened.signer, asyncio.Lock(), float("-inf")
 
     async def probe() -> str:
@@ -150,7 +151,7 @@ def installation_state(
 
 
 def _reasons(opened: Runtime, places: LogPlaces, anchoring: Anchoring, suite: ProofSuite) -> dict[str, str]:
-    """Return why dependencies of ``/ready`` are unhealthy, where a job has found the reason."""
+    """Return, by dependency of ``/ready``, why it is unhealthy, if a job has found the reason."""
     jobs, watched = opened.jobs, opened.key_watch
     found = {
         "storage": str(opened.mismatch() or jobs.watch.weakness()),

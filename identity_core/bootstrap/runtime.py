@@ -37,7 +37,7 @@ from identity_core.use_cases.transparency import RollbackGuard, StorageWatch
 
 @value_class
 class Jobs:
-    """The jobs that requests or metrics ask something of."""
+    """The jobs that requests or metrics use."""
 
     signer: LogSigner
     suspicions: RecordSuspicions
@@ -47,11 +47,12 @@ class Jobs:
 async def begin_jobs(
     settings: Settings, guard: RollbackGuard, signer: LogSigner, reader: DidReader, store: Store, stack: AsyncExitStack
 ) -> Jobs:
-    """Brings the index up to the ledger, and sets everything to work until the stack is closed. Raises ``StartError``."""
+    """Bring the index up to the ledger, and run all jobs until the stack is closed. Raises ``StartError``: when the
+    ledger does not fit."""
     clock, check, custodian = SystemClock(), reader.check, signer.custodian
     if isinstance(custodian, AttendedCustodian):
         attend = AttendCustodian(custodian)
-        # A rotation that begins while this process starts sees it.
+        # After this, a rotation that begins while this process starts is noticed.
         await attend.guarded()
         await stack.enter_async_context(attend)
     follow, repair, suspicions = await _keep_index(settings, guard, signer, check, store, stack)
@@ -71,14 +72,17 @@ async def _keep_index(
     store: Store,
     stack: AsyncExitStack,
 ) -> tuple[Repeating | None, IndexRepair, RecordSuspicions]:
-    """Brings the index up to the ledger, if that is the one that it was made from, holds some of it against the ledger, and keeps it
-    there. What is withheld is in the suspicions."""
+    """Bring the index up to the ledger, compare a sample of it with the ledger, and keep it up to date. If the ledger
+    is not the one from which the index was made, raise.
+
+    The returned suspicions contain the withheld rows.
+    """
     await guard.require_ledger(check.ledger, store)
-    # Which keys are retired is known before anything of theirs is looked at.
+    # Retired keys must be known before any of their entries is verified.
     follow = await guard.follow(signer, check, store)
     catch_up = CatchUp(check.methods, check.ledger, store.documents, check)
     audit = IndexAudit(check, check.ledger, store.index_rows, store.quarantine, Record(store.activity), SystemClock())
-    # What is brought up stands on rows of the present form.
+    # Catching up requires rows of the present form.
     await audit.seal()
     await catch_up()
     await audit.sample(settings.ledger.sample, secrets.randbelow)
@@ -94,7 +98,7 @@ async def _keep_index(
 
 
 async def _forget_expired(settings: Settings, store: Store, clock: SystemClock, stack: AsyncExitStack) -> None:
-    """Deletes what has expired, and what is kept for a time, as long as the process lives."""
+    """Delete expired rows, and rows past their retention, as long as the process runs."""
     proof_lifetime = timedelta(seconds=settings.proof.lifetime_seconds)
     forgetting = ForgetExpired(
         store.spent_challenges,
@@ -109,11 +113,11 @@ async def _forget_expired(settings: Settings, store: Store, clock: SystemClock, 
 
 
 RESOURCES: Final = ("mcp.enabled", "a2a.enabled")
-"""Settings of the kernel that only an extension fulfils."""
+"""Settings of the kernel that need an extension."""
 
 
 def require_resources(installed: Sequence[InstalledExtension], settings: Settings) -> None:
-    """Raise ``SettingsError``: when a setting is true that no installed extension fulfils."""
+    """Raise ``SettingsError`` when a setting in ``RESOURCES`` is true and no installed extension implements it."""
     known = {key for one in installed for key in one.declared.resources.values()}
     for key in RESOURCES:
         if attrgetter(key)(settings) and key not in known:
@@ -129,7 +133,8 @@ def served_resources(chosen: ChosenExtensions, settings: Settings) -> tuple[str,
 
 
 def unserved_resources(chosen: ChosenExtensions, settings: Settings) -> dict[str, tuple[str, str]]:
-    """Return the paths of the other resources and of extensions that are off, each with its extension and the setting that must be true.
+    """Return the paths of the other resources and of extensions that are off, each with its extension and the setting
+    that must be true.
 
     The setting is empty if the extension must be enabled.
     """
@@ -146,8 +151,9 @@ def unserved_resources(chosen: ChosenExtensions, settings: Settings) -> dict[str
 class Runtime:
     """The settings, and the ports that they chose.
 
-    ``anonymous_verifier`` verifies for strangers, apart from ``provers``. ``answers_secret``: what stored answers are sealed under;
-    ``challenge_secret``: what vouches for challenges; ``fingerprint`` makes that of the digest of an API key.
+    ``anonymous_verifier``: verifies for unauthenticated clients, separate from ``provers``.
+    ``answers_secret``: seals stored answers. ``challenge_secret``: authenticates challenges.
+    ``fingerprint``: returns the fingerprint of an API key's digest.
     """
 
     settings: Settings
@@ -177,7 +183,7 @@ class Runtime:
 
     @property
     def resources(self) -> tuple[str, ...]:
-        """Return the paths that have access tokens of their own."""
+        """Return the paths that have separate access tokens."""
         return served_resources(self.extensions, self.settings)
 
     @property
@@ -187,7 +193,8 @@ class Runtime:
 
     @property
     def mismatch(self) -> Callable[[], IdentityError | None]:
-        """Return the function that makes the refusal of a change: of the databases, or of a clock that is ahead; None without one."""
+        """Return the function that makes the error of a refused change, if the databases do not match or the clock is
+        ahead; None if changes are allowed."""
         watch, clock = self.jobs.watch, self.clock
         return lambda: (
             clock.fault() if (one := watch.mismatch) is None else StorageMismatch(str(one), details=one.details)
@@ -195,5 +202,5 @@ class Runtime:
 
     @property
     def limiter(self) -> FallbackStorage | None:
-        """The buckets where processes share them: those may be out of reach."""
+        """Return the buckets that processes share, whose store may be unreachable; None if they are not shared."""
         return self.buckets if isinstance(self.buckets, FallbackStorage) else None

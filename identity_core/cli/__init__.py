@@ -14,7 +14,8 @@ from identity_core import __version__, build
 from identity_core.cli.output import reported, show
 from identity_core.cli.plugin_commands import OpenGroup, installed_distributions
 
-# For a command line of its own, which nothing here calls, httpx would import rich and pygments: 35 ms of every command that asks a service.
+# httpx would import rich and pygments for its own command line, which is not used here: 35 ms of every command that
+# calls a service.
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
 
 GROUPS = {
@@ -25,7 +26,8 @@ GROUPS = {
     "config": "Show the settings in force and where each came from.",
 }
 
-# A start makes 215,000 objects that stay. With Python's own 700 the collector looks through them again and again, which is a fifth of it.
+# A start makes 215,000 objects that stay. With Python's own 700 the collector scans them repeatedly, which is a fifth
+# of the start.
 gc.set_threshold(300_000)
 
 EXIT_CODES = """\b
@@ -38,26 +40,26 @@ With --json a failure is one JSON object on standard error: {"error": {"what", "
 
 
 class LazyGroup(OpenGroup):
-    """A group that knows its commands by name and imports them on use."""
+    """A group that has its commands by name and imports them on use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order in which one meets them."""
+        """Return the names, in the order in which a user needs them."""
         return [*GROUPS, *(name for name in super().list_commands(ctx) if name not in GROUPS)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The ``command`` of the module of that name."""
+        """Return the ``command`` of the module with that name."""
         if cmd_name not in GROUPS:
             return super().get_command(ctx, cmd_name)
         command: click.Command = importlib.import_module(f"identity_core.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands, without importing any."""
+        """Write the list of commands, without importing any."""
         own = [(name, command.get_short_help_str()) for name, command in self.commands.items()]
         self.write_commands([*GROUPS.items(), *own], formatter)
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
-        """Runs the command line; what goes wrong is reported in three lines (``output``)."""
+        """Run the command line. An error is reported in three lines (``output``)."""
         run: Callable[..., Any] = super().main
         if not standalone_mode:
             return run(*args, standalone_mode=False, **extra)

@@ -1,4 +1,4 @@
-"""``identity config``: the settings in force, and where each came from."""
+"""``identity config``: the current settings, and the source of each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def show_command(config: Path | None, origin: bool, changed: bool) -> None:
 
 
 def show_settings(settings: Settings) -> list[ShownSetting]:
-    """The core's settings and those of every plugin that is installed. Raises ``StartError``."""
+    """Return the core's settings and those of every installed plugin. Raises ``StartError``: when they are invalid."""
     return shown(settings, installed_plugins(settings).settings_tables())
 
 

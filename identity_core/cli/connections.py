@@ -1,12 +1,13 @@
 """The open connections of one server process, and uvicorn's HTTP protocol class with limits on bytes and time.
 
-A connection counts for the address of its peer, an IPv6 address by its /64. Trusted proxies and Unix sockets carry many clients, so
-they count in all only. One timer checks the deadlines of all connections.
+A connection counts for the address of its peer, an IPv6 address by its /64. Trusted proxies and Unix sockets carry
+many clients, so they count in the total only. One timer checks the deadlines of all connections.
 
-uvicorn and httptools decide what a request is and where it ends. ``BoundedProtocol`` counts the bytes of heads, trailers and chunk
-lines, closes connections whose client is late, and answers bytes that are not HTTP in the shape of all errors. It ignores offers to
-upgrade (RFC 9110 §7.8) and trailers (§6.5.1). It overrides inner methods of uvicorn, so the minor version of uvicorn is pinned;
-``tests/attack/test_raw_socket.py`` and ``test_smuggling.py`` are the contract for an upgrade.
+uvicorn and httptools parse requests and their ends. ``BoundedProtocol`` counts the bytes of heads, trailers and chunk
+lines, closes connections whose client is late, and answers bytes that are not HTTP in the shape of all errors. It
+ignores offers to upgrade (RFC 9110 §7.8) and trailers (§6.5.1). It overrides inner methods of uvicorn, so the minor
+version of uvicorn is pinned; ``tests/attack/test_raw_socket.py`` and ``test_smuggling.py`` are the contract for an
+upgrade.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from identity_core.throttle.policy import bucket_address, is_trusted, parse_prox
 
 _identify = request_ids(secrets.token_hex(4))
 
-# Of the bodies that are not complete, in all connections together.
+# The bytes of incomplete bodies, in all connections together.
 MAX_UNFINISHED_BYTES: Final = 32 * 1024 * 1024
-# A late connection may cost an answer, so that at most so many are closed at once.
+# Closing a late connection may require an answer, so at most this many are closed at once.
 CLOSED_PER_CHECK: Final = 64
 CHECK_SECONDS: Final = 0.1
 
@@ -65,19 +66,19 @@ class Connections:
         return None
 
     def leave(self, connection: BoundedProtocol) -> None:
-        """Forget a connection that has ended, or that was refused."""
+        """Remove a connection that has ended, or that was refused."""
         self.bodies.pop(connection, None)
         self._open.pop(connection, None)
 
     async def answer(self, refusal: IdentityError, shape: Operation | None, _: Scope, __: Receive, send: Send) -> None:
-        """Answer ``refusal`` in the ``shape`` of an operation, as an ASGI application, with a request id of its own."""
+        """Answer ``refusal`` in the ``shape`` of an operation, as an ASGI application, with a new request id."""
         request = Request(request_id=_identify())
         await deliver(error_answer(refusal, request.request_id, shape), request, send)
         if self._logged and request.status is not None:
             write_refused_connection(request.status, refusal.code, request.sent_octets, request.request_id, self._free)
 
     def count_body(self, connection: BoundedProtocol, size: int) -> None:
-        """Note that ``size`` bytes of an unfinished body have arrived. Refuse the largest bodies if there are too many bytes in all."""
+        """Count ``size`` bytes of an unfinished body. If there are too many bytes in all, refuse the largest bodies."""
         self.bodies[connection] = size
         while self.bodies.total() > MAX_UNFINISHED_BYTES:
             largest = max(self.bodies, key=self.bodies.__getitem__)
@@ -93,7 +94,7 @@ class Connections:
         self._timer = loop.call_later(CHECK_SECONDS, self._check, loop) if self._open else None
 
 
-# The parser does not tell how many bytes of a head it has read, so bytes are counted in pieces of this size.
+# The parser does not report how many bytes of a head it has read, so bytes are counted in pieces of this size.
 PIECE_BYTES: Final = 4096
 # Smaller parts of a body are not counted among those of all connections.
 SMALL_BODY_BYTES: Final = 16 * 1024
@@ -102,7 +103,7 @@ MAX_PIPELINED: Final = 32
 # A refusal of bytes that are not a request is the answer to this one; after HTTP/1.0 the connection closes.
 REFUSED: Final = b"GET / HTTP/1.0\r\n\r\n"
 
-# What the newest message of a connection waits for. BETWEEN also while it is being answered.
+# The state of the newest message of a connection. BETWEEN also while it is being answered.
 BETWEEN, HEAD, BODY = range(3)
 
 
@@ -114,15 +115,16 @@ class BoundedProtocol(HttpToolsProtocol):
         self._open, self._limits = connections, connections.server
         self.timeout_keep_alive = self._limits.keep_alive_timeout_seconds  # type: ignore[assignment]
         self._stage, self._deadline, self._stalled_since = BETWEEN, 0.0, 0.0
-        # Since the parser last reported anything but a header field: of a head, of a chunk's size line, of trailers.
+        # Bytes since the parser last reported anything except a header field: of a head, of a chunk's size line, of
+        # trailers.
         self._unparsed = self._body_bytes = 0
         self._is_refused = False
-        # Of the answer that is being written; empty once it is written.
+        # The head of the answer that is being written; empty once it is written.
         self._answer_head: bytes | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        # The unsent bytes from which on ``send`` waits for the client.
+        # The number of unsent bytes from which ``send`` waits for the client.
         transport.set_write_buffer_limits(high=32 * 1024)
         self.is_closing = transport.is_closing
         if self.client is None and self.server is not None and self.server[1] is not None:
@@ -177,7 +179,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._stage, self._deadline = BODY, self.loop.time() + self._limits.body_timeout_seconds
 
     def on_chunk_header(self) -> None:
-        """Start counting anew: the size line of a chunk is complete."""
+        """Restart the count: the size line of a chunk is complete."""
         self._unparsed = 0
 
     def on_body(self, body: bytes) -> None:
@@ -199,7 +201,8 @@ class BoundedProtocol(HttpToolsProtocol):
             self._stage, self._deadline = BETWEEN, inf
 
     def write(self, data: bytes) -> None:
-        """Write for an answer: its head together with the first part of its body, because each write is a system call."""
+        """Write a part of an answer. The head is written together with the first part of the body, because each write
+        is a system call."""
         if self._answer_head is None and self.cycle.response_started:
             self._answer_head = data
         else:
@@ -207,7 +210,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._answer_head = b""
 
     def close(self) -> None:
-        """Write what is left of an answer, and close the connection."""
+        """Write the rest of an answer, and close the connection."""
         self.write(b"")
         self.transport.close()
 
@@ -225,7 +228,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._stalled_since = 0.0
 
     def refuse(self, refusal: IdentityError) -> None:
-        """Parse no more, answer ``refusal`` after the answers that are due, and close the connection."""
+        """Stop parsing, answer ``refusal`` after the pending answers, and close the connection."""
         if self._stage == BODY and self.cycle.response_started:
             self.close()
         if self._is_refused or self.transport.is_closing():
@@ -234,7 +237,7 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._stage == BODY and self.pipeline:
             self.pipeline.popleft()
         elif self._stage == BODY:
-            # The refusal is the answer to this request, and its application finds that the client has gone.
+            # The refusal is the answer to this request, and its application gets a disconnection.
             self.cycle.disconnected = self.cycle.response_complete = True
             self.cycle.message_event.set()
         # A worker whose application is not open yet has no shapes.
@@ -242,11 +245,13 @@ class BoundedProtocol(HttpToolsProtocol):
         self.app = partial(self._open.answer, refusal, shape)
         self.parser = httptools.HttpRequestParser(self)
         self.parser.feed_data(REFUSED)
-        # Bytes that still come are discarded: if they were unread at the end, the kernel would reset the connection.
+        # Bytes that still arrive are discarded: if they were unread at the end, the kernel would reset the
+        # connection.
         self.flow.resume_reading()
 
     def end_if_late(self, now: float) -> bool:
-        """Close the connection and return True if its client has missed a deadline. ``now`` is in seconds of the loop's clock."""
+        """Close the connection and return True if its client has missed a deadline. ``now``: seconds of the loop's
+        clock."""
         if self.transport.is_closing():
             self._stalled_since = self._stalled_since or now
         is_answered = self.cycle is None or self.cycle.response_complete

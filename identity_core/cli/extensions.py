@@ -1,4 +1,4 @@
-"""``identity extensions``: which installed extensions are on, and why; turn one on or off."""
+"""``identity extensions``: the installed extensions, which are on and why; turn one on or off."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def command() -> None:
 
 
 def chosen_extensions(settings: Settings) -> ChosenExtensions:
-    """Return the installed extensions of an installation, which may not be there yet. Raises ``StartError``, ``DatabaseError``."""
+    """Return the installed extensions of an installation, which may not exist yet. Raises ``StartError``,
+    ``DatabaseError``."""
     return choose_extensions(installed_extensions(settings), settings, kept_choices(settings))
 
 
@@ -105,7 +106,7 @@ def disable(name: str, config: Path | None) -> None:
 
 
 def turn(settings: Settings, name: str, *, enable: bool) -> dict[str, Any]:
-    """Turn an extension on or off in the settings file, and return what is shown of it. An error ends the command."""
+    """Turn an extension on or off in the settings file, and return its displayed row. An error ends the command."""
     path = (settings.file or Path("identity.toml")).resolve()
     installed = installed_extensions(settings)
     one, key = named_extension(name, installed, "NAME"), f"extensions.{'enabled' if enable else 'disabled'}"
@@ -120,7 +121,7 @@ _EMPTY: Final[dict[str, list[str]]] = {"enabled": [], "disabled": []}
 
 
 def require_from_file(settings: Settings, name: str) -> None:
-    """Raise ``SettingsError``: when the environment sets one of the lists, so that the file would not count."""
+    """Raise ``SettingsError`` when the environment sets one of the lists, so that the file would have no effect."""
     for key in ("extensions.enabled", "extensions.disabled"):
         if settings.origin(key).kind == "environment":
             what = f"{key} is set by the environment, so the settings file does not count."
@@ -128,7 +129,10 @@ def require_from_file(settings: Settings, name: str) -> None:
 
 
 def write_settings(path: Path, declared: Extension, *, enable: bool) -> None:
-    """Turn an extension on or off in the settings file, which keeps its mode and owner. Raises ``OSError``, ``ValueError``."""
+    """Turn an extension on or off in the settings file, which keeps its mode and owner.
+
+    Raises ``OSError``, ``ValueError``: when the file cannot be written or edited.
+    """
     before = path.stat() if path.exists() else None
     text = "" if before is None else path.read_text("utf-8")
     edited = edit_settings(text, declared.name, enable=enable, default=declared.default)
@@ -142,7 +146,7 @@ def write_settings(path: Path, declared: Extension, *, enable: bool) -> None:
 def edit_settings(text: str, name: str, *, enable: bool, default: bool) -> str:
     """Return the text of a settings file that turns the extension ``name`` on or off. All other lines stay.
 
-    Raises ``ValueError``: when the lists are written in a form that cannot be edited.
+    Raises ``ValueError``: when the form of the lists cannot be edited.
     """
     before = parse_toml(text)
     lists: dict[str, list[str]] = {**_EMPTY, **before.get("extensions", {})}
@@ -160,7 +164,7 @@ def edit_settings(text: str, name: str, *, enable: bool, default: bool) -> str:
 
 
 def _with_list(text: str, key: str, value: str) -> str:
-    """Return ``text`` with one list of the table ``extensions``; a comment behind it stays."""
+    """Return ``text`` with one list of the table ``extensions``. A comment after it stays."""
     places = line_numbers(text)
     lines = text.splitlines(keepends=True)
     at = places.get(f"extensions.{key}")

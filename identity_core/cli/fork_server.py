@@ -1,12 +1,12 @@
-"""The process that the workers of a server are forked from. It has imported what they run, so that none of them does, and has opened
-nothing: no file, no thread, no connection of an installation is there twice.
+"""The process from which the workers of a server are forked. It has imported the modules of the workers, so that they
+need not. It has opened nothing, so no worker inherits a file, a thread or a connection of an installation.
 
-It does not know what the environment says of secrets either: a prover, which runs as the same user, could read that in ``/proc``. Workers
-are told once they let no one look.
+It does not hold the secrets of the environment. A prover runs as the same user and could read them in ``/proc``. A
+worker gets them after it has made itself unreadable to other processes.
 
-It is asked at a Unix socket, in a folder of its own that only this user may enter. The folder goes with the server; where that is
-killed, with this process, which ends when neither the server nor a worker is left. Where all are killed at once a socket at which
-nobody listens stays in the temporary folder of the system, for whoever tidies that up.
+The server sends requests over a Unix socket in a private folder that only this user may enter. The server removes the
+folder at its end. If the server is killed, this process removes it, once neither the server nor a worker is left. If
+all are killed at once, an unused socket remains in the temporary folder of the system.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ MODULES = ["identity_core.cli.serving", "identity_core.bootstrap.app"]
 
 
 def ensure() -> None:
-    """Starts it where it does not run, and does not wait: it imports while this process does other things."""
-    # Python 3.11.0, of all that are supported, would take an abstract socket, where any user may ask for a process (CVE-2022-42919).
+    """Start the process if it does not run, without waiting: it imports while this process continues."""
+    # Python 3.11.0 would use an abstract socket, through which any user may request a process (CVE-2022-42919).
     util.abstract_sockets_supported = False  # type: ignore[misc]
-    # What it forks, and the tracker of resources, have it from here.
+    # Its forks, and the resource tracker, inherit this limit.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     multiprocessing.set_forkserver_preload(MODULES)
     with _environment(handed_on(NEEDED)):
@@ -39,7 +39,8 @@ def ensure() -> None:
 
 @atexit.register
 def _remove_folder() -> None:
-    """In the process that workers are forked from: who has started it does so, too, but not when it is killed."""
+    """Remove the folder, in the process from which workers are forked. The process that started it does so, too,
+    unless it is killed."""
     known = vars(forkserver._forkserver)
     if known["_forkserver_pid"] is None and known["_forkserver_address"]:
         shutil.rmtree(os.path.dirname(known["_forkserver_address"]), ignore_errors=True)
@@ -47,7 +48,7 @@ def _remove_folder() -> None:
 
 @contextlib.contextmanager
 def _environment(known: dict[str, str]) -> Iterator[None]:
-    """With these variables alone."""
+    """Set the environment to ``known`` only, within the context."""
     before = dict(os.environ)
     os.environ.clear()
     os.environ.update(known)

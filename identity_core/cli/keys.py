@@ -1,4 +1,4 @@
-"""``identity keys``: API keys of this installation, made and revoked beside the running service."""
+"""``identity keys``: create, change and revoke API keys of this installation beside the running service."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def record_of(key: ApiKey) -> dict[str, Any]:
-    """Return the view of a key, named as in the answers of the service."""
+    """Return the view of a key, with the names of the service's answers."""
     return {
         "id": key.id,
         "name": key.name,
@@ -55,13 +55,13 @@ def _role(record: dict[str, Any]) -> str:
 
 
 def _end_text(record: dict[str, Any]) -> str:
-    # A rotated key is revoked at the end of its grace period, which may be to come.
+    # A rotated key is revoked at the end of its grace period, which may be in the future.
     verb = "revoked" if (record["revokedAt"] or "") <= printed(datetime.now(UTC)) else "works until"
     return f"{verb} {record['revokedAt']}" if record["revokedAt"] else ""
 
 
 def line_of(record: dict[str, Any]) -> str:
-    """A key on one line."""
+    """Return a key on one line."""
     return f"{record['id']}  {record['name']:<20} {_role(record)}  {_end_text(record)}".rstrip()
 
 
@@ -75,21 +75,21 @@ COLUMNS: Final[dict[str, Text]] = {
 
 
 def members_of(record: dict[str, Any]) -> str:
-    """A key with a line for each of its members."""
+    """Return a key with a line for each of its members."""
     words = {None: "-", True: "true", False: "false"}
     shown = {name: ",".join(one) if isinstance(one, list) else words.get(one, one) for name, one in record.items()}
     return "\n".join(f"{name:<18} {word}" for name, word in shown.items())
 
 
 def minted_text(record: dict[str, Any]) -> str:
-    """A key that was made just now."""
+    """Return the text for a new key."""
     return f"{line_of(record)}\n{record['apiKey']}\nThe key above is shown once: store it."
 
 
 T = TypeVar("T")
 
 PAGE = 200
-# How much of a rate, a burst or a number of days an option takes.
+# The limits of options for a rate, a burst and a number of days.
 MOST = 1_000_000
 
 
@@ -102,8 +102,8 @@ def command() -> None:
 
 
 def run_on_keys(settings: Settings, job: Callable[[Any], Coroutine[Any, Any, T]], *, may_begin: bool = False) -> T:
-    """Runs ``job`` on the key store of the installation; only one that ``may_begin`` makes a new data directory, so that
-    a misspelt one is seen."""
+    """Run ``job`` on the key store of the installation. Only with ``may_begin`` a missing data directory is created,
+    so that a misspelt one is noticed."""
     from identity_core import bootstrap
 
     if not may_begin:
@@ -129,7 +129,7 @@ def _change(
     *,
     may_begin: bool = False,
 ) -> T:
-    """Runs a change of a key, which the audit log then names as the operation that it is over HTTP."""
+    """Run a change of a key. The audit log names it as the corresponding HTTP operation."""
     from identity_core.domain.activity import OPERATOR, RequestContext
 
     context = RequestContext(operation, OPERATOR)
@@ -141,7 +141,7 @@ def _end(days: float | None) -> str | None:
 
 
 def _check_targets(scopes: tuple[str, ...] | None, targets: tuple[str, ...], *, any_target: bool) -> None:
-    """Ends the command where a new key may act for DIDs and nothing says for which."""
+    """End the command if a new key may act for DIDs and no option names them."""
     if any_target and targets:
         misused("--any-target and --allowed-target exclude each other", "say one of them")
     try:

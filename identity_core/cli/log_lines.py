@@ -1,11 +1,13 @@
-"""The log lines on stderr: one line a record, in the settings' format, for our own loggers and for the server's.
+"""The log lines on stderr: one line per record, in the settings' format, for this service's loggers and the HTTP
+server's.
 
-A record holds words of strangers (a path, a header, a plugin's message), so characters that a terminal or a line-based
-collector would obey are escaped, and a line stays below 8 KiB. A record may bring ``fields``, names and values that follow the message,
-and ``story``, by which a failure that repeats itself is known.
+A record may contain text of unauthenticated clients (a path, a header, a plugin's message). So control characters for
+a terminal or a line-based collector are escaped, and a line is shorter than 8 KiB. A record may have ``fields``,
+names and values that follow the message, and ``story``, which identifies a repeated failure.
 
-Lines of requests, of which there are thousands a second, are written together: so many as a pipe takes in one piece, and at the latest
-after ``WAIT_SECONDS``, or at the end of the event loop's turn where one of them is a refusal.
+Lines of requests, of which there are thousands per second, are written together, up to the size that a pipe takes in
+one piece. They wait at most ``WAIT_SECONDS``; with a refusal among them they wait until the end of the event loop's
+iteration.
 """
 
 from __future__ import annotations
@@ -29,21 +31,22 @@ from identity_core.cli.output import escaped
 from identity_core.settings import Log
 
 MESSAGE_CHARACTERS, TRACE_CHARACTERS = 2_000, 1_500
-# A failure is told again after this long, with how often it came in between; so many different ones are known.
+# A failure is logged again after this time, with the number of repetitions; so many different failures are
+# remembered.
 REPEAT_SECONDS: Final = 60.0
 STORIES: Final = 256
 # The logger of ``api/access_log.py``: its records have fields, and neither arguments nor a failure.
 REQUESTS: Final = "identity.request"
-# Of a process that is killed such lines are lost. What is written in larger pieces than these bytes (PIPE_BUF) could be torn by another
-# process that writes to the same pipe.
+# If a process is killed, such lines are lost. Larger pieces than these bytes (PIPE_BUF) could be interleaved with
+# those of another process that writes to the same pipe.
 WAIT_SECONDS: Final = 0.1
 OCTETS_AT_ONCE: Final = 4096
-# About as many as fit into that.
+# About the number of lines that fit into that.
 LINES_AT_ONCE: Final = 20
 
 
 def logging_config(log: Log) -> dict[str, Any]:
-    """For ``logging.config.dictConfig``, here and in every worker process."""
+    """Return the settings of ``logging.config.dictConfig``, for this process and every worker."""
     level = log.level.upper()
     formatter = "JsonLines" if log.format == "json" else "TextLines"
     return {
@@ -61,32 +64,35 @@ def logging_config(log: Log) -> dict[str, Any]:
 
 
 class Stderr(logging.StreamHandler[TextIO], RequestHandler):
-    """Writes every record at once, but lines of requests as the module says; those that wait go out before the next record of another kind,
-    and when the handler is flushed or closed, so at exit. Where no event loop runs nothing waits."""
+    """Handler that writes every record at once, but lines of requests together. Waiting lines are written before the
+    next record of another kind, and when the handler is flushed or closed, so at exit. Without an event loop no line
+    waits."""
 
     def __init__(self) -> None:
         super().__init__()
-        # Lines of records, and requests with their times: those are formatted together, which takes half as long. No lock is needed to
-        # append, and whoever flushes takes them one by one.
+        # Lines of records, and requests with their times. Requests are formatted together, which takes half as long.
+        # Appending needs no lock, because a flush takes the entries one by one.
         self._waiting: deque[str | tuple[AnsweredRequest, float]] = deque()
         self.formatter: TextLines | JsonLines | None = None
-        # The loops that are going to flush, soon and at the end of the turn; one that ended before does not.
+        # The loops with a scheduled flush, soon and at the end of the iteration; the flush of a loop that ended does
+        # not happen.
         self._soon: asyncio.AbstractEventLoop | None = None
         self._now: asyncio.AbstractEventLoop | None = None
 
     def answered(self, answered: AnsweredRequest) -> None:
-        """Takes note of a request."""
+        """Queue the line of a request."""
         self._wait((answered, time.time()), is_refusal=answered.status >= 400)
 
     def handle(self, record: logging.LogRecord) -> bool:
-        """Whether the record was let through: those of requests have nothing that the filters look for."""
+        """Handle a record, and return whether it was passed. Records of requests skip the filters, which do not apply
+        to them."""
         if record.name != REQUESTS:
             return bool(super().handle(record))
         self._wait(self.format(record), is_refusal=True)
         return True
 
     def _wait(self, line: str | tuple[AnsweredRequest, float], *, is_refusal: bool) -> None:
-        # Before who flushes is looked for: he who has begun may have seen all that he writes.
+        # Appended before the scheduled flush is checked: a flush that has begun may have read the whole queue.
         self._waiting.append(line)
         loop = asyncio._get_running_loop()
         if loop is None or len(self._waiting) >= LINES_AT_ONCE:
@@ -108,12 +114,12 @@ class Stderr(logging.StreamHandler[TextIO], RequestHandler):
         self.flush()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Writes what waits, and the record."""
+        """Write the waiting lines, and the record."""
         self.flush()
         super().emit(record)
 
     def flush(self) -> None:
-        """Writes what waits. A stream that is broken is reported as the library reports it, and the lines are lost."""
+        """Write the waiting lines. A broken stream is reported in the way of ``logging``, and the lines are lost."""
         with self.lock:  # type: ignore[union-attr]
             waiting, request = self._waiting, self.formatter.request if self.formatter is not None else None
             taken = [waiting.popleft() for _ in range(len(waiting))]
@@ -128,17 +134,17 @@ class Stderr(logging.StreamHandler[TextIO], RequestHandler):
             super().flush()
 
     def close(self) -> None:
-        """Writes what waits first."""
+        """Write the waiting lines, and close the handler."""
         self.flush()
         super().close()
 
 
 def _pieces(lines: Sequence[str]) -> Iterator[str]:
-    """The lines, as many at once as ``OCTETS_AT_ONCE`` has room for."""
+    """Yield the lines in pieces of at most ``OCTETS_AT_ONCE`` bytes."""
     piece: list[str] = []
     data = 0
     for line in lines:
-        # All of it is ASCII but what a plugin wrote.
+        # All of it is ASCII except text from a plugin.
         if piece and data + len(line) + 1 > OCTETS_AT_ONCE:
             yield "\n".join([*piece, ""])
             piece, data = [], 0
@@ -148,8 +154,8 @@ def _pieces(lines: Sequence[str]) -> Iterator[str]:
 
 
 class ServerLines(logging.Filter):
-    """A filter of the HTTP server's own lines that keeps warnings and the end of a worker; our lines report the rest
-    once."""
+    """A filter of the HTTP server's own lines that keeps warnings and the end of a worker. The other events are
+    logged by this service."""
 
     def __init__(self, *, all_lines: bool) -> None:
         super().__init__()
@@ -163,8 +169,8 @@ class ServerLines(logging.Filter):
 
 class Repeats(logging.Filter):
     """A filter that passes one of several failures with the same ``story``, or the same traceback, in
-    ``REPEAT_SECONDS``. It tells as ``timesBefore`` how many were not since the one before it; each request that failed
-    has a line of its own in any case."""
+    ``REPEAT_SECONDS``. Its ``timesBefore`` is the number of failures that were dropped since the previous one. Each
+    failed request has its own request line in any case."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -196,7 +202,7 @@ class TextLines(logging.Formatter):
     """``2026-01-02T03:04:05Z WARNING identity: what happened name=value``; the lines of a traceback follow after ``|``."""
 
     def request(self, answered: AnsweredRequest, created: float) -> str:
-        """The same as of a record with the fields of ``answered``."""
+        """Return the line of a record with the fields of ``answered``."""
         method, operation, status, milliseconds, octets_in, octets_out, caller, request_id, code = answered
         refusal = f" code={code}" if code else ""
         return (
@@ -214,11 +220,11 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """One object a line: ``time``, ``level``, ``logger``, ``message``, ``process``, the record's fields, and
-    ``exception`` where there is one."""
+    """One object per line: ``time``, ``level``, ``logger``, ``message``, ``process``, the record's fields, and
+    ``exception`` if there is one."""
 
     def request(self, answered: AnsweredRequest, created: float) -> str:
-        """The same as of a record with the fields of ``answered``."""
+        """Return the line of a record with the fields of ``answered``."""
         method, operation, status, milliseconds, octets_in, octets_out, caller, request_id, code = answered
         refusal = f',"code":"{code}"' if code else ""
         return (
@@ -235,17 +241,17 @@ class JsonLines(logging.Formatter):
         return orjson.dumps(line).decode()
 
 
-# Of the same requests there are many in a second.
+# Cached, because many requests of one second have the same head.
 @lru_cache(maxsize=256)
 def _text_head(second: int, method: str, operation: str, status: int) -> str:
-    """A line of text, up to the milliseconds."""
+    """Return the start of a line of text, up to the milliseconds."""
     head = f"{_second(second)} INFO {REQUESTS}: request"
     return f"{head} method={method} operation={operation} status={status} milliseconds="
 
 
 @lru_cache(maxsize=256)
 def _json_head(second: int, process: int, method: str, operation: str, status: int) -> str:
-    """The same of an object."""
+    """Return the start of a JSON object, up to the milliseconds."""
     head = f'{{"time":"{_second(second)}","level":"info","logger":"{REQUESTS}","message":"request","process":{process}'
     return f'{head},"method":"{method}","operation":"{operation}","status":{status},"milliseconds":'
 
@@ -256,7 +262,7 @@ def _second(seconds: int) -> str:
 
 
 def _parts(formatter: logging.Formatter, record: logging.LogRecord) -> tuple[str, str, list[str]]:
-    """The time, the message, and the end of the traceback: the last frames say where it happened."""
+    """Return the time, the message, and the end of the traceback, whose last frames contain the place of the error."""
     time = _second(int(record.created))
     message = escaped(record.getMessage()[:MESSAGE_CHARACTERS])
     if len(message) > MESSAGE_CHARACTERS:

@@ -1,4 +1,4 @@
-"""Options that commands share: which installation, and numbers.
+"""Options that commands share: the installation, and numbers.
 
 A plugin's command uses these, and ``output``.
 """
@@ -45,14 +45,14 @@ data_dir_option = click.option(
 database_url_option = click.option("--database-url", help="A PostgreSQL server instead of SQLite files.")
 
 
-# Of a URL: before the last @ of the authority, or as a parameter.
+# The password of a URL: before the last @ of the authority, or as a parameter.
 _PASSWORD: Final = re.compile(r"^[^/?#]*//[^/?#]*:[^/?#]+@|[?&]password=", re.ASCII)
 _WHOLE: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?", re.ASCII)
 
 
 class Whole(click.IntRange):
-    """A range of whole numbers as people write them: ``int`` also takes ``1_0`` and digits of other scripts."""
+    """A range of whole numbers in decimal digits: ``int`` also accepts ``1_0`` and digits of other scripts."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and _WHOLE.fullmatch(value) is None:
@@ -61,7 +61,7 @@ class Whole(click.IntRange):
 
 
 class Number(click.FloatRange):
-    """The same of decimal numbers: ``float`` also takes ``inf``, and ``nan``, which compares as if it were in every range."""
+    """A range of decimal numbers: ``float`` also accepts ``inf``, and ``nan``, which passes every range check."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and _DECIMAL.fullmatch(value) is None:
@@ -70,7 +70,7 @@ class Number(click.FloatRange):
 
 
 class OrNone(click.ParamType[Any]):
-    """A value of another type, or ``none``: no limit."""
+    """A value of another type, or ``none``, which means no limit."""
 
     name = f"N|{NONE}"
 
@@ -82,8 +82,8 @@ class OrNone(click.ParamType[Any]):
 
 
 def configured(config: Path | None, overrides: Mapping[str, object] | None = None) -> Settings:
-    """The settings in force; a file that the command line does not name is printed on stderr. Raises ``SettingsError``, which ends the
-    command with place and remedy."""
+    """Return the current settings. A file that the command line does not name is printed on stderr. A
+    ``SettingsError`` ends the command with place and remedy."""
     settings = load(file=config, overrides=overrides)
     if _PASSWORD.search(str((overrides or {}).get("database_url", ""))):
         remedy = "set IDENTITY_DATABASE_URL or IDENTITY_DATABASE_URL_FILE, or name a passfile in the URL"
@@ -97,13 +97,13 @@ def configured(config: Path | None, overrides: Mapping[str, object] | None = Non
 
 
 def several(flag: str, words: str, says: str, *, into: str | None = None) -> Callable[[F], F]:
-    """An option that may be given several times, each time with a value for each of the ``words``."""
+    """Return an option that may be given several times, each time with a value for each of the ``words``."""
     names = [flag] if into is None else [flag, into]
     return click.option(*names, nargs=len(words.split()), multiple=True, metavar=words, help=says)
 
 
 def all_of(*options: Callable[[Any], Any]) -> Callable[[F], F]:
-    """Several options as one decorator, in their order."""
+    """Return several options as one decorator, in their order."""
     return lambda command: functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
 
 
@@ -111,7 +111,7 @@ installation_options = all_of(config_option, data_dir_option, database_url_optio
 
 
 def of_installation(decorated: F) -> F:
-    """The options that say which installation; the command gets its ``settings``."""
+    """Add the options that select the installation. The command gets its ``settings``."""
 
     @functools.wraps(decorated)
     def wrapped(config: Path | None, data_dir: Path | None, database_url: str | None, **rest: Any) -> None:
@@ -121,7 +121,7 @@ def of_installation(decorated: F) -> F:
 
 
 def refuse_absent(settings: Settings, remedy: str, *, status: int = 2) -> None:
-    """Ends the command where its installation is not there. Opening it would make a new one, which knows nothing, at a misspelt name."""
+    """End the command if its installation is missing. Opening a misspelt name would create a new, empty one."""
     folder = settings.data_dir
     if settings.database_url is not None:
         if _is_bare(settings.database_url):
@@ -133,7 +133,8 @@ def refuse_absent(settings: Settings, remedy: str, *, status: int = 2) -> None:
 
 
 def _is_bare(url: str) -> bool:
-    """Whether nothing was ever served from the server's database. One that cannot be asked is not: whatever opens it next says why."""
+    """Return whether the server's database never had an installation; False if it is unreachable, which the next
+    opening reports."""
     from identity_core.database import DatabaseError, look_at
 
     with contextlib.ExitStack() as stack, contextlib.suppress(DatabaseError):
@@ -146,7 +147,7 @@ def _is_bare(url: str) -> bool:
 
 @contextlib.contextmanager
 def opened_part(opening: contextlib.AbstractAsyncContextManager[T]) -> Iterator[tuple[asyncio.Runner, T]]:
-    """A part of an installation, and the event loop that it is opened, used and closed in."""
+    """Open a part of an installation, and yield it with the event loop in which it must be used."""
     with asyncio.Runner() as runner:
         part = runner.run(opening.__aenter__())
         try:
@@ -156,7 +157,8 @@ def opened_part(opening: contextlib.AbstractAsyncContextManager[T]) -> Iterator[
 
 
 def installed_plugins(settings: Settings) -> PluginManager:
-    """The plugins that are installed, none of them built. Raises ``StartError`` for what stops every start, such as a misspelt hook."""
+    """Return the installed plugins, none of them built. Raises ``StartError``: for an error that stops every start,
+    such as a misspelt hook."""
     from identity_core.bootstrap import SystemClock
     from identity_core.plugin.manager import PluginManager
 
@@ -182,7 +184,7 @@ def plugin_context(settings: Settings) -> BuildContext:
 
 
 def shown_database(settings: Settings) -> str:
-    """The database in words, without a password."""
+    """Return the description of the database, without a password."""
     if settings.database_url is None:
         return f"SQLite files in {settings.data_dir}"
     from urllib.parse import urlsplit
@@ -194,22 +196,22 @@ def shown_database(settings: Settings) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 version``, ``3 versions``."""
+    """Return ``1 version`` or ``3 versions``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def comma_separated(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...] | None:
-    """The parts between commas."""
+    """Return the parts between commas."""
     return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def or_null(value: T | None) -> T | UnsetType | None:
-    """The value of an option as a member of a request: missing, or null for ``none``."""
+    """Return the value of an option as a member of a request: missing, or null for ``none``."""
     return UNSET if value is None else None if value in (NONE, (NONE,)) else value
 
 
 def known_scopes(context: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
-    """The same, of scopes that there are."""
+    """Return the known scopes between commas."""
     scopes = comma_separated(context, option, text)
     try:
         require_known(scopes or ())

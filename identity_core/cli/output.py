@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from identity_core.settings import StartError
 
 Text = str | Callable[[Any], str]
-"""How a value is shown to people: a format string over its members, or a function."""
+"""The form of a value for people: a format string over its members, or a function."""
 
 _STYLES = {"error:": "red", "  at: ": "cyan", "  do: ": "green"}
 _JSON = "identity.json"
@@ -40,31 +40,32 @@ as_json = click.option(
 
 
 class Command(click.Command):
-    """A command of the core; every one of them can print JSON, and shows in its help how it is called."""
+    """A command of the core. Each can print JSON, and its help has examples of calls."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         as_json(self)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the calls of ``examples.txt`` below the options."""
+        """Write the examples of ``examples.txt`` below the options."""
         super().format_epilog(ctx, formatter)
         calls = examples_of(tuple(ctx.command_path.split()[1:]))
         if calls:
             with formatter.section("Examples"):
-                # Not wrapped: a line is there to be copied.
+                # Not wrapped, so that a line can be copied.
                 formatter.write("".join(f"  {line}\n" for call in calls for line in call.splitlines()))
 
 
 def examples_of(words: tuple[str, ...]) -> list[str]:
-    """Return the lines that call the command at ``words``, such as ``("did", "create")``; one may go on after a backslash."""
+    """Return the lines that call the command at ``words``, such as ``("did", "create")``. A line may continue after a
+    backslash."""
     from importlib.metadata import entry_points
 
     begins = ("identity", *words)
     found = _examples("identity_core.cli", begins)
     if not found:
         for package in sorted({one.value for one in entry_points(group="identity.examples")}):
-            # The border: without them, the help of a command is still shown.
+            # The border of plugins: without its examples, the help of a command is still shown.
             with contextlib.suppress(Exception):
                 found += _examples(package, begins)
     return found
@@ -79,12 +80,12 @@ def _examples(package: str, begins: tuple[str, ...]) -> list[str]:
 
 
 def prints_json() -> bool:
-    """Whether the command was asked for JSON (``as_json``)."""
+    """Return whether the output must be JSON (``as_json``)."""
     return bool(click.get_current_context().meta.get(_JSON))
 
 
 def show(value: Any, text: Text | None = None, *, columns: Mapping[str, Text] | None = None) -> None:
-    """Prints ``value`` as ``text`` renders it; as JSON where that was asked for, or where there is no ``text``. On a terminal the records
+    """Print ``value`` with ``text``, or as JSON if JSON was requested or ``text`` is None. On a terminal the records
     of a list, or of a page, are a table with these ``columns``, and a line begins in the colour of its first word."""
     if columns is not None and not prints_json() and is_terminal(sys.stdout) and _as_table(value, columns):
         return
@@ -99,7 +100,7 @@ def show(value: Any, text: Text | None = None, *, columns: Mapping[str, Text] | 
 
 
 def _as_table(value: Any, columns: Mapping[str, Text]) -> bool:
-    """Prints the records of ``value`` under their columns; false where there are none."""
+    """Print the records of ``value`` under their columns. Return False if there are none."""
     records = value["items"] if isinstance(value, dict) else value
     if not records:
         return False
@@ -112,7 +113,8 @@ def _as_table(value: Any, columns: Mapping[str, Text]) -> bool:
 
 
 def on_one_line(value: Any) -> Any:
-    """``value`` with every text in it on one line: what somebody else wrote into a record cannot look like another line of it."""
+    """Return ``value`` with every text in it on one line, so that text from another party cannot look like a line of
+    its own."""
     match value:
         case str():
             return value.replace("\n", "\\n")
@@ -124,16 +126,16 @@ def on_one_line(value: Any) -> Any:
 
 
 def agreed(yes: bool, question: str) -> bool:
-    """Whether a person agrees, by option (``yes``) or when asked; a program, which wants JSON, is not asked."""
+    """Return whether the user agrees, by the option ``yes`` or in an answer. With JSON output there is no question."""
     return yes or (not prints_json() and click.confirm(question, err=True))
 
 
 def fail(what: str, where: str, remedy: str, *, status: int = 1) -> NoReturn:
-    """Ends the command with the three lines on stderr, or with JSON where that was asked for. Whatever the parts hold, they are one line
-    each."""
+    """End the command with the three lines on stderr, or with JSON if that was requested. Each part is printed on one
+    line."""
     if JSON_ERRORS.get():
         error = {"what": what, "at": where, "do": remedy, "exitCode": status}
-        # Escaped past ASCII, so that no terminal obeys what others wrote.
+        # Escaped to ASCII, so that a terminal cannot interpret text of other parties.
         click.echo(json.dumps({"error": error}), err=True)
         sys.exit(status)
     flat = (escaped(" ".join(text.split())) for text in (what, where, remedy))
@@ -146,7 +148,7 @@ def fail(what: str, where: str, remedy: str, *, status: int = 1) -> NoReturn:
 def failing(
     errors: type[Exception] | tuple[type[Exception], ...], where: str, remedy: str, *, what: str = "", status: int = 1
 ) -> Iterator[None]:
-    """Ends the command where one of ``errors`` comes out: with ``what``, and the text of the error."""
+    """End the command if one of ``errors`` is raised: with ``what``, and the text of the error."""
     try:
         yield
     except errors as error:
@@ -154,14 +156,14 @@ def failing(
 
 
 def misused(what: str, remedy: str) -> NoReturn:
-    """Ends a command that was called wrongly."""
+    """End a command that was called with wrong options."""
     fail(what, click.get_current_context().command_path, remedy, status=2)
 
 
 def fail_start(
     error: StartError, where: str, remedy: str = "put it right and start again", *, status: int = 1
 ) -> NoReturn:
-    """Ends the command for what keeps an installation from starting; most of it knows its place and remedy itself."""
+    """End the command for an error that prevents a start. Most such errors have their own place and remedy."""
     from identity_core.settings import SettingsError
 
     status = 2 if isinstance(error, SettingsError) else status
@@ -169,21 +171,22 @@ def fail_start(
 
 
 def escaped(text: str) -> str:
-    """``text`` with everything escaped that is not printable: line ends, escapes, direction marks, lone surrogates."""
+    """Return ``text`` with every non-printable character escaped: line ends, escapes, direction marks, lone
+    surrogates."""
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
 def _escaped(line: str) -> str:
-    """Return ``line`` with the characters escaped as in JSON that a terminal would obey, so that JSON keeps its meaning."""
+    """Return ``line`` with terminal control characters escaped as in JSON, so that JSON keeps its meaning."""
     if line.isprintable():
         return line
     return "".join(one if one.isprintable() or one == "\t" else json.dumps(one)[1:-1] for one in line)
 
 
 def shown(value: JsonValue) -> str:
-    """Return a JSON value as people read it: a text as it is, anything else as JSON."""
+    """Return a JSON value for people: a text as it is, any other value as JSON."""
     if isinstance(value, str):
         return value
     import orjson
@@ -209,8 +212,9 @@ _NO_ARGUMENTS: tuple[type[Exception], ...] = tuple(filter(None, [getattr(click.e
 
 @contextlib.contextmanager
 def reported(words: Sequence[str] = ()) -> Iterator[None]:
-    """Ends the program with three lines for whatever comes out of it; as JSON where ``words``, those of the command line, say so."""
-    # Read here: a command line that is wrong is told before any option is parsed.
+    """End the program with three lines for any exception; as JSON if ``words``, those of the command line, request
+    that."""
+    # Read here, because an invalid command line is reported before any option is parsed.
     options = words[: words.index("--")] if "--" in words else words
     asked = JSON_ERRORS.set("--json" in options)
     try:
@@ -227,8 +231,8 @@ def reported(words: Sequence[str] = ()) -> Iterator[None]:
 
 
 def _require_streams() -> None:
-    """Put /dev/null in place of a closed standard input or error, so that no file gets its descriptor; end the program where nothing that
-    it prints would arrive."""
+    """Replace a closed standard input or error by /dev/null, so that no file gets its descriptor. End the program if
+    standard output is closed."""
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115  (until the program ends)
     if sys.stdout is None:
@@ -238,7 +242,7 @@ def _require_streams() -> None:
 
 
 def _failed(error: Exception) -> NoReturn:
-    # Imported here, because help has no use for them.
+    # Imported here, because help does not use them.
     from identity_core.database import DatabaseError
     from identity_core.errors import IdentityError
     from identity_core.settings import StartError
@@ -283,7 +287,7 @@ def _unexpected(error: Exception) -> NoReturn:
 
 
 def refused_values(details: Mapping[str, Any]) -> str:
-    """Return what was refused, name by name, without what the remedy repeats and what the service hides."""
+    """Return the refused values, name by name, without those that the remedy repeats or that the service hides."""
     values = {name: value for name, value in details.items() if name not in _OF_REMEDIES and value != "(not shown)"}
     return "; ".join(f"{name}: {_listed(value)}" for name, value in values.items())
 

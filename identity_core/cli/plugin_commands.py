@@ -1,13 +1,13 @@
-"""Commands that installed plugins bring: entry points of the group ``identity.commands``.
+"""Commands of installed plugins: entry points of the group ``identity.commands``.
 
-The name of an entry point is the place of its command (``ledger.evm`` is ``identity ledger evm``), its value a click command or group.
-The names are read where the help of a level needs them, or a word that the level does not know; the module is imported when its
-command is called. A command of the core is never replaced by one of a plugin.
+The name of an entry point is the position of its command (``ledger.evm`` is ``identity ledger evm``), its value a
+click command or group. The names are read when the help of a level needs them, or for a word that the level does not
+have. The module is imported when its command is called. A command of a plugin never replaces one of the core.
 
-The help of a level has a line for each command. An entry point of the group ``identity.summaries`` is a mapping of places to such lines,
-in a module that imports nothing else. The help of a command shows how it is called: those lines are in ``examples.txt`` of each package
-that an entry point of the group ``identity.examples`` names. An entry point of the group ``identity.options`` is a decorator that adds
-options to the command of the kernel at its place.
+The help of a level has a line for each command. An entry point of the group ``identity.summaries`` is a mapping of
+positions to such lines, in a module that imports nothing else. The help of a command has examples: they are in
+``examples.txt`` of each package that an entry point of the group ``identity.examples`` names. An entry point of the
+group ``identity.options`` is a decorator that adds options to the kernel's command at its position.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class OpenGroup(click.Group):
-    """A group to which plugins can add commands, at ``place``: the words that lead to it, with dots between them."""
+    """A group to which plugins can add commands. ``place``: the words that lead to it, joined by dots."""
 
     command_class = Command
 
@@ -40,12 +40,13 @@ class OpenGroup(click.Group):
         self._prefix = f"{self.name if place is None else place}.".removeprefix(".")
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The group's own commands, then those of plugins."""
+        """Return the group's own commands, then those of plugins."""
         own = super().list_commands(ctx)
         return [*own, *sorted(self._added().keys() - {*own})]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The group's own command, else the one of a plugin. One that cannot be had ends the program."""
+        """Return the group's own command, else the one of a plugin. A plugin's command that cannot be imported ends
+        the program."""
         own = super().get_command(ctx, cmd_name)
         if own is not None:
             return own
@@ -57,18 +58,18 @@ class OpenGroup(click.Group):
         return OpenGroup(name=cmd_name, place=place, help=_origin(found)) if found else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of commands; it imports no plugin."""
+        """Write the list of commands, without importing a plugin."""
         names = super().list_commands(ctx)
         width = formatter.width - 6 - max(map(len, names), default=0)
         self.write_commands([(name, self.commands[name].get_short_help_str(width)) for name in names], formatter)
 
     def write_commands(self, own: list[tuple[str, str]], formatter: click.HelpFormatter) -> None:
         """Write the rows of the group's own commands, then those of plugins."""
-        # Read once: each reading opens a file of each distribution.
+        # Read only once, because each reading opens a file of each distribution.
         installed = _installed()
         added, summaries = self._added(installed), dict[str, str]()
         for one in installed.select(group=SUMMARIES):
-            # The border: without its line, a command is still listed.
+            # The border of plugins: without its line, a command is still listed.
             with contextlib.suppress(Exception):
                 summaries |= one.load()
         brought = [
@@ -79,7 +80,7 @@ class OpenGroup(click.Group):
             formatter.write_dl([*own, *brought])
 
     def _added(self, installed: Any = None) -> dict[str, list[EntryPoint]]:
-        """Return the entry points of each place below this group by the word that follows here."""
+        """Return the entry points at each position below this group, by the next word."""
         added: dict[str, list[EntryPoint]] = {}
         for one in (installed or _installed()).select(group=ENTRY_POINTS):
             if one.name.startswith(self._prefix):
@@ -88,7 +89,7 @@ class OpenGroup(click.Group):
 
 
 def _installed(**chosen: str) -> Any:
-    """Return entry points of the installed distributions. Its library takes longer to import than most commands need."""
+    """Return entry points of the installed distributions. Importing the library takes longer than most commands."""
     from importlib.metadata import entry_points
 
     return entry_points(**chosen)
@@ -99,7 +100,7 @@ def with_added_options(place: str) -> Callable[[F], F]:
 
     def decorate(command: F) -> F:
         for one in _installed(group=OPTIONS, name=place):
-            # The border: without its options, the command still works.
+            # The border of plugins: without its options, the command still works.
             with contextlib.suppress(Exception):
                 command = one.load()(command)
         return command
@@ -133,6 +134,6 @@ def _distributions(found: list[EntryPoint]) -> str:
 
 
 def installed_distributions() -> dict[str, str]:
-    """Return the versions of the distributions that offer plugins, by name. None of them is imported."""
+    """Return the versions of the distributions with plugins, by name. None of them is imported."""
     found = {one.dist.name: one.dist.version for one in _installed(group="identity.plugins") if one.dist}
     return dict(sorted(found.items()))

@@ -35,7 +35,7 @@ _COLUMNS: Final[dict[str, Text]] = {
 
 
 Running = Callable[[list[InstalledPlugin]], list[InstalledPlugin]]
-"""Makes the rows of a running service of those that are installed."""
+"""Function that returns the rows of a running service for the installed plugins."""
 
 
 @command.command(name="list")
@@ -54,7 +54,7 @@ def _listed(settings: Settings) -> list[InstalledPlugin]:
 
 
 def read_plugins(look: Callable[[Settings], T], config: Path | None) -> T:
-    """Return what ``look`` finds; what stops every start ends the command."""
+    """Return the result of ``look`` for the settings. An error that stops every start ends the command."""
     try:
         return look(configured(config))
     except StartError as error:

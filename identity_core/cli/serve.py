@@ -33,7 +33,7 @@ from identity_core.settings import Settings, require_extras
 from identity_core.settings.server import Server
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-# What listens everywhere, and where it can be reached from this machine.
+# Addresses that listen on all interfaces, with the address for clients on this machine.
 EVERY_ADDRESS: dict[str | None, str] = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104
 
 log = logging.getLogger("identity")
@@ -71,7 +71,7 @@ def command(config: Path | None, data_dir: Path | None, database_url: str | None
         _open_folder(settings.data_dir)
         if settings.server.workers > 1:
             fork_server.ensure()
-        # Imported after all that can go wrong at once.
+        # Imported after all checks that can fail at once.
         from identity_core.cli.serving import serve
 
         sockets = [one.socket for one in (listening, admin) if one is not None]
@@ -80,7 +80,7 @@ def command(config: Path | None, data_dir: Path | None, database_url: str | None
 
 
 def _settled(settings: Settings, listening: Listening, admin: Listening | None) -> Settings:
-    """With the ports that were taken, the origin that callers see, and a folder that stays the same in every process."""
+    """Return the settings with the bound ports, the public origin, and an absolute data directory for every process."""
     server, host = settings.server, listening.host
     if host is None and server.public_url is None:
         what = "a Unix socket says nothing of the origin that callers see"
@@ -140,16 +140,16 @@ def _announce(settings: Settings, listening: Listening, first_key: str | None) -
 
 FIRST_HANDED_OVER: Final = 3
 HANDED_OVER: Final = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")
-# Connections that wait before the server takes its own number.
+# Connections that wait before the server sets its own backlog.
 FEW: Final = 16
 ASKED_SECONDS: Final = 5.0
-# ``sun_path`` has 108 (unix(7)), and in the same folder the name of nine bytes that it is bound by first must fit.
+# ``sun_path`` has 108 bytes (unix(7)). The temporary name in the same folder, of nine bytes, must fit, too.
 MOST_OCTETS: Final = 95
 
 
 @value_class
 class Listening:
-    """A bound socket. ``host`` and ``port`` are those of TCP; ``place`` is where it listens, in words."""
+    """A bound socket. ``host`` and ``port``: those of TCP. ``place``: the address in words."""
 
     socket: socket.socket
     place: str
@@ -158,7 +158,8 @@ class Listening:
 
 
 def listen(host: str, port: int, remedy: str = "choose another --port or --host") -> socket.socket:
-    """The bound socket: bound here, so that a taken port is one clear line and port 0 is known before anything starts."""
+    """Return a bound socket. It is bound here, so that a used port is one clear line and port 0 is resolved before
+    anything starts."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -172,7 +173,7 @@ def listen(host: str, port: int, remedy: str = "choose another --port or --host"
 
 @contextlib.contextmanager
 def listening_at(server: Server) -> Iterator[Listening]:
-    """The socket that ``server`` is served on. One that was handed over comes before all that the settings say."""
+    """Yield the socket on which ``server`` is served. A socket from systemd takes precedence over the settings."""
     handed = _handed_over()
     if handed is not None:
         with handed:
@@ -187,7 +188,7 @@ def listening_at(server: Server) -> Iterator[Listening]:
 
 @contextlib.contextmanager
 def admin_listening(server: Server) -> Iterator[Listening | None]:
-    """The socket of the listener for metrics and administration, where there is to be one."""
+    """Yield the socket of the listener for metrics and administration; None without one."""
     if server.admin_port is None:
         yield None
         return
@@ -204,7 +205,8 @@ def _described(bound: socket.socket) -> Listening:
 
 
 def _handed_over() -> socket.socket | None:
-    """The one socket of systemd's, where it has handed over any to this process. No child gets it, nor what says of it."""
+    """Return the one socket from systemd, if it passed any to this process. Child processes inherit neither the
+    socket nor its variables."""
     environment = {name: os.environ.pop(name, "") for name in HANDED_OVER}
     if environment["LISTEN_PID"] != str(os.getpid()):
         return None
@@ -224,21 +226,21 @@ def _handed_over() -> socket.socket | None:
 
 @contextlib.contextmanager
 def _unix(path: Path, mode: int) -> Iterator[socket.socket]:
-    """A Unix socket that listens at ``path``, gone at the end. What a killed process left there is replaced; whatever is in use, or is no
-    socket, is left alone."""
+    """Yield a Unix socket that listens at ``path``, and remove it at the end. The socket of a killed process is
+    replaced. A used socket and any other file are left alone."""
     if len(os.fsencode(path)) > MOST_OCTETS:
         fail(f"cannot listen: the path has more than {MOST_OCTETS} bytes", str(path), "choose a shorter one for --uds")
     draft = path.with_name(f".{secrets.token_hex(4)}")
     with contextlib.ExitStack() as stack:
         bound = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         try:
-            # Whoever is looked for and whoever is put there are one step for every process that does so.
+            # The check of the socket and its replacement are one step for every process that uses this lock.
             with locked_folder(path.parent) as is_ours:
                 if not is_ours:
                     fail("another program is at work there", str(path.parent), "choose a folder of its own for --uds")
                 if _is_taken(path):
                     fail("somebody listens there already", str(path), "stop it, or choose another --uds")
-                # Nobody connects before it has its mode: it gets its name after that.
+                # No client can connect before the socket has its mode: it gets its name after that.
                 bound.bind(os.fspath(draft))
                 stack.callback(draft.unlink, missing_ok=True)
                 draft.chmod(mode)
@@ -266,13 +268,13 @@ def _is_taken(path: Path) -> bool:
         except ConnectionRefusedError:
             return False
         except OSError:
-            # It has no time for us, or does not let us in: somebody is there.
+            # A timeout or a refused access means that a process listens there.
             return True
     return True
 
 
 def _remove(path: Path, ours: int) -> None:
-    """Takes the name away, unless another service has taken it since."""
+    """Remove the name, unless another service has replaced it since."""
     with contextlib.suppress(FileNotFoundError):
         if path.lstat().st_ino == ours:
             path.unlink()

@@ -1,9 +1,9 @@
-"""From an installation to a running server: one process, or a parent with workers that share its socket.
+"""The running server of an installation: one process, or a parent with workers that share its socket.
 
-One process opens the installation once and serves it. With several, the parent opens it for a moment, so
-that anything wrong is reported before a worker starts, and each worker opens its own. Signals: SIGTERM and Ctrl-C let the
-requests in flight finish, for at most ``server.shutdown_seconds``. SIGHUP reads the settings again and obeys what they say of the log;
-with workers it replaces them one by one besides.
+One process opens the installation once and serves it. With several workers, the parent opens it briefly, so that any
+error is reported before a worker starts, and each worker opens its own. Signals: after SIGTERM and Ctrl-C the
+requests in progress finish, for at most ``server.shutdown_seconds``. SIGHUP reads the settings again and applies
+those of the log; with workers it also replaces them one by one.
 """
 
 from __future__ import annotations
@@ -39,30 +39,31 @@ from identity_core.cli.log_lines import logging_config
 from identity_core.plugin.processes.confine import leave_no_core
 from identity_core.settings import Settings, SettingsError, load
 
-# What is called when the installation is open, with the text of a first API key, or None.
+# Called when the installation is open, with the text of a first API key, or None.
 Announce = Callable[[str | None], None]
 
 BACKLOG = 2048
-# What the kernel holds of one connection; left alone it gives some megabytes to each. The first also bounds what one call
-# reads.
+# The kernel's buffers of one connection; the defaults are some megabytes each. The first also limits the bytes that
+# one call reads.
 RECEIVED_OCTETS = 64 * 1024
 SENT_OCTETS = 128 * 1024
-# Files that a process opens for anything but a connection: databases, pipes to provers, plugins.
+# Files that a process opens for purposes other than a connection: databases, pipes to provers, plugins.
 OWN_FILES = 256
-# After its requests a worker closes its plugins; one that hangs in that is killed.
+# The time for which a worker may close its plugins after its requests; then it is killed.
 CLOSING_SECONDS = 10.0
-# How long a worker may be silent, its start included, before its parent takes it for hung and kills it. Uvicorn's five seconds
-# are less than a start takes on a busy machine, which then never gets its workers.
+# The time without an answer, including the start, after which the parent kills a worker. Uvicorn's five seconds are
+# shorter than a start on a busy machine, which then never gets its workers.
 SILENT_SECONDS = 30
 
-# Where workers add up their metrics: they import what reads it.
+# The folder where workers combine their metrics; the library reads it at import.
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 
 log = logging.getLogger("identity")
 
 
 def serve(settings: Settings, listening: Sequence[socket.socket], announce: Announce) -> int:
-    """Serves on all of ``listening`` until a signal comes. Returns the exit code. Raises ``StartError`` and what else opening raises."""
+    """Serve on all of ``listening`` until a signal comes. Return the exit code. Raises ``StartError``, and the other
+    errors of opening."""
     settings = _within_files(settings)
     for one in listening:
         # Accepted sockets inherit these.
@@ -78,8 +79,8 @@ def serve(settings: Settings, listening: Sequence[socket.socket], announce: Anno
 
 
 def _within_files(settings: Settings) -> Settings:
-    """Lets this process, and the workers that it starts, open a file for each connection; where the system gives fewer, so
-    many connections are taken that none is lost for want of a file."""
+    """Raise the limit of open files to one per connection, for this process and its workers. If the system allows
+    fewer, return settings with fewer connections, so that none fails for lack of a file."""
     wanted = settings.server.max_connections + OWN_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
@@ -107,7 +108,7 @@ async def _serve_here(settings: Settings, listening: Sequence[socket.socket], an
 def _serve_with_workers(settings: Settings, listening: Sequence[socket.socket], announce: Announce) -> int:
     announce(asyncio.run(_checked(settings)))
     _share_metrics(settings.data_dir)
-    # Uvicorn has no setting for the way in which its workers start.
+    # Uvicorn has no setting for the start method of its workers.
     _subprocess.spawn = multiprocessing.get_context("forkserver")  # type: ignore[assignment]
     config = _server_config(_worker(settings), settings, lifespan="on", factory=True)
     return Workers(config, [*listening], settings).serve()
@@ -123,12 +124,12 @@ def _worker(settings: Settings) -> Callable[[], bootstrap.Asgi]:
 
 
 def worker_application(settings: Settings, environment: Mapping[str, str]) -> bootstrap.Asgi:
-    """Return the application of a worker. It leaves when its parent is gone, however that ended: no one else would ever
-    stop it."""
+    """Return the application of a worker. The worker ends when its parent has ended for any reason, because no other
+    process would stop it."""
     leave_no_core()
     os.environ.update(environment)
     _within_files(settings)
-    # What it was forked with is there to stay, and would be copied were it looked through.
+    # The objects from the fork stay; a collection would touch and so copy their memory.
     gc.freeze()
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -142,7 +143,7 @@ def _leave_after(parent: Any) -> None:
 
 
 class Workers(Multiprocess):
-    """Uvicorn's parent process, which also has an end: a worker that does not stop in time is killed."""
+    """Uvicorn's parent process with a time limit: a worker that does not stop in time is killed."""
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], settings: Settings) -> None:
         super().__init__(config, sockets)
@@ -150,22 +151,22 @@ class Workers(Multiprocess):
         self._stop_seconds = settings.server.shutdown_seconds + CLOSING_SECONDS
 
     def serve(self) -> int:
-        """Runs until a signal comes or a worker cannot start. Returns the exit code."""
+        """Run until a signal comes or a worker cannot start. Return the exit code."""
         self.run()
         failed = any(worker.exitcode == STARTUP_FAILURE for worker in self.processes)
         log.info("stopped")
         return STARTUP_FAILURE if failed else 0
 
     def handle_hup(self) -> None:
-        """Replaces the workers one by one, with what the settings say of the log by now."""
+        """Replace the workers one by one, with the current settings of the log."""
         self._settings = with_new_log(self._settings)
         self.config.app = _worker(self._settings)
         self.config.log_config = logging_config(self._settings.log)
         super().handle_hup()
 
     def keep_subprocess_alive(self) -> None:
-        """Replaces who died or hangs. Our copy of a worker's end of the pipe is closed first: else who dies before it has answered
-        looks like one who takes his time."""
+        """Replace workers that died or hang. This process's copy of a worker's end of the pipe is closed first:
+        otherwise a worker that died before it answered looks like a slow one."""
         for worker in self.processes:
             worker.child_conn.close()
         if not self.should_exit.is_set():
@@ -173,14 +174,14 @@ class Workers(Multiprocess):
         super().keep_subprocess_alive()
 
     def terminate_all(self) -> None:
-        """Tells the workers to stop. Our own hold on the socket ends first: else new connections would wait in it for
-        no one."""
+        """Send the workers the signal to stop. Close this process's own copy of the socket first, so that no new
+        connection waits in it without a reader."""
         for listening in self.sockets:
             listening.close()
         super().terminate_all()
 
     def join_all(self) -> None:
-        """Waits for the workers, and then no longer."""
+        """Wait for the workers until the time limit, and kill the others."""
         until = time.monotonic() + self._stop_seconds
         for worker in self.processes:
             worker.process.join(max(until - time.monotonic(), 0.0))
@@ -212,7 +213,7 @@ def _server_config(app: Any, settings: Settings, *, lifespan: Any, factory: bool
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop where there is one."""
+    """Return uvloop's factory if it is installed, else None."""
     try:
         import uvloop
     except ImportError:
@@ -223,32 +224,32 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 @contextlib.contextmanager
 def _signals_handled_once() -> Iterator[None]:
-    """Uvicorn raises a signal once more when it has stopped for it; by then the installation has yet to be closed, and there is
-    nothing left to report."""
+    """Ignore the signal that Uvicorn raises again after it has stopped: the installation must still be closed then."""
     before = {one: signal.signal(one, lambda *_: None) for one in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:
         for one, handler in before.items():
-            # SIGTERM stays unheard, so that a second one does not break off the closing.
+            # SIGTERM stays ignored, so that a second one does not interrupt the closing.
             if one != signal.SIGTERM:
                 signal.signal(one, handler)
 
 
 @contextlib.contextmanager
 def _log_read_again(settings: Settings) -> Iterator[None]:
-    """SIGHUP, which would end the process, sets the level and the form of the log as the settings say by then."""
+    """Read the log settings again on SIGHUP, which would end the process otherwise."""
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGHUP, with_new_log, settings)
     try:
         yield
     finally:
-        # One that comes while the process closes is no reason to break off.
+        # A signal while the process closes must not interrupt it.
         loop.add_signal_handler(signal.SIGHUP, lambda: None)
 
 
 def with_new_log(settings: Settings) -> Settings:
-    """The settings with what they say of the log by now, which is obeyed at once. Where they are wrong nothing changes."""
+    """Return ``settings`` with the current log settings, which are applied at once. If they are invalid, log that and
+    change nothing."""
     try:
         new = load(file=settings.file).log
     except SettingsError as error:
@@ -260,7 +261,7 @@ def with_new_log(settings: Settings) -> Settings:
 
 
 def _share_metrics(data_dir: Path) -> None:
-    """A fresh folder through which the workers add up their metrics, unless the operator has named one; the values of an
+    """Create a new folder in which the workers combine their metrics, unless the operator has named one. Values of an
     earlier run must not count again."""
     if METRICS_FOLDER not in os.environ:
         folder = data_dir / "metrics"

@@ -27,7 +27,7 @@ STYLE_OF: Final = {word: style for style, words in _STYLES.items() for word in w
 
 
 def is_terminal(file: IO[str]) -> bool:
-    """Return whether ``file`` is a terminal whose user wants more than plain text."""
+    """Return whether ``file`` is a terminal for which colours are allowed."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") in ("dumb", "unknown")
     return not plain and file.isatty()
 
@@ -64,7 +64,7 @@ def table_lines(
 
 
 def _cells(text: str) -> int:
-    """Return the number of a terminal's cells that ``text`` takes."""
+    """Return the number of terminal cells that ``text`` takes."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width
@@ -73,9 +73,9 @@ def _cells(text: str) -> int:
 
 
 class Progress:
-    """A line on stderr, from ``DELAY_SECONDS`` on until the end, with the share of ``items`` that is done if there are any.
+    """A line on stderr from ``DELAY_SECONDS`` until the end, with the finished share of ``items`` if there are any.
 
-    Iterate over it, or call ``update``. Nothing else may be asked or printed meanwhile.
+    Iterate over it, or call ``update``. Nothing else may be printed or prompted meanwhile.
     """
 
     def __init__(self, label: str, items: Collection[Any] = ()) -> None:
@@ -84,7 +84,7 @@ class Progress:
         self._timer.daemon = True
 
     def __enter__(self) -> Self:
-        # Into a log file, or to another program, it would only be noise.
+        # In a log file, or for another program, it would only be noise.
         if is_terminal(sys.stderr):
             self._timer.start()
         return self

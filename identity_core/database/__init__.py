@@ -1,6 +1,7 @@
 """One database file or server: fast reads, and one writer whose commits are shared.
 
-The store, the SQL ledger, the SQL key store and the SQL token bucket stand on it. README.md says why it is a room.
+The store, the SQL ledger, the SQL key store and the SQL token bucket use it. README.md has the reasons for this
+package.
 """
 
 from __future__ import annotations
@@ -38,11 +39,13 @@ from identity_core.database.migrations import refuse_upgrades as refuse_upgrades
 
 
 def open_sqlite(path: Path, *, processes: int = 1, mapped_mebibytes: int = MAPPED_MEBIBYTES) -> Database:
-    """The database in the file ``path``, which is made (mode 0600) when it is absent.
+    """Return the database in the file ``path``, which is created (mode 0600) if it is missing.
 
-    ``processes`` is how many processes write to the file: with more than one a busy writer lets the others go first.
-    Each of the two connections to it maps the first ``mapped_mebibytes`` MiB of it into memory at most.
-    Raises ``DatabaseUnavailable`` when the file cannot be opened.
+    ``processes``: the number of processes that write to the file. With more than one a busy writer lets the others go
+    first.
+    ``mapped_mebibytes``: the maximum of MiB of the file that each of the two connections maps into memory.
+
+    Raises ``DatabaseUnavailable``: when the file cannot be opened.
     """
     from identity_core.database.sqlite import SqliteDatabase
 
@@ -59,13 +62,15 @@ def open_database(
     readers: int = READERS,
     writer_lock: str = "",
 ) -> Database:
-    """Open the server named by ``url``, or the embedded file ``path`` when there is none.
+    """Open the server named by ``url``, or the embedded file ``path`` if ``url`` is None.
 
-    ``read_only`` makes and changes nothing; there ``DatabaseAbsent`` is raised for a file that is not there. The others are for a server:
-    it gets at most ``readers`` connections for reading. ``writer_lock`` is a statement that locks a row: each transaction of
-    ``Database.write`` begins with it, so that of all processes one writes at a time, as to a file. Without it transactions that
-    change the same rows in different orders may wait for each other; the server ends one of them after a second, and it is
-    run again. Raises ``DatabaseUnavailable``.
+    ``read_only``: create and change nothing.
+    ``readers``: for a server, the maximum of connections for reading.
+    ``writer_lock``: for a server, a statement that locks a row. Each transaction of ``Database.write`` begins with
+    it, so that one process writes at a time, as to a file. Without it, transactions that change the same rows in
+    different orders may deadlock. The server aborts one of them after a second, and it is run again.
+
+    Raises ``DatabaseUnavailable``; with ``read_only`` ``DatabaseAbsent``: when the file is missing.
     """
     if read_only:
         return look_at(url, path)

@@ -1,12 +1,13 @@
-"""Files: one that is durable and whole or not there at all, a lock, and whether an SQLite file is still the one that was opened.
+"""Files: durable and atomic writes, a lock, and a check whether an SQLite file is still the one that was opened.
 
-The lock is the queue of the processes that write to one SQLite file. SQLite's own waiting is polling, and a busy neighbour starves the
-others for seconds; ``flock`` wakes the one who waits. It also keeps two processes from checkpointing at one time, which SQLite before
-3.51.3 can answer with a corrupt file.
+The lock is the queue of the processes that write to one SQLite file. SQLite polls while it waits, and a busy process
+then starves the others for seconds; ``flock`` wakes the waiting process. The lock also keeps two processes from
+checkpointing at one time, which can corrupt the file in SQLite before 3.51.3.
 
-Anyone who moves another file to its name, or removes it, leaves the open connections with a file that no one will find again: what
-they commit is lost at their end, acknowledged or not. The names are looked up before each commit: two ``stat``, two
-microseconds. Left out: a file that is written over in place; its content tells (the extension ``transparency``).
+If the file is replaced or removed, open connections hold a file that no new connection finds. Their commits are lost
+when they close, even acknowledged ones. So the names are looked up before each commit: two ``stat``, two
+microseconds. A file that is overwritten in place is not detected here; the extension ``transparency`` compares its
+content.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from identity_core.database.interface import DatabaseReplaced
 
 
 class FileLock:
-    """An exclusive ``flock`` on ``path``. The operating system frees it when the process dies."""
+    """An exclusive ``flock`` on ``path``. The operating system releases it when the process dies."""
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def try_acquire(self) -> bool:
-        """Takes the lock when it is free."""
+        """Take the lock if it is free, and return whether it was."""
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -34,26 +35,26 @@ class FileLock:
         return True
 
     def acquire(self) -> None:
-        """Takes the lock, waiting for it."""
+        """Wait for the lock and take it."""
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
 
     def release(self) -> None:
-        """Gives the lock back; no error when it is not held."""
+        """Release the lock. It is not an error if it is not held."""
         fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Releases and closes."""
+        """Release the lock and close the file."""
         os.close(self._descriptor)
 
 
 class InPlace:
-    """The file and its write-ahead log, as they were when this was made: after the first statement, which makes the log."""
+    """Identities of the file and its write-ahead log. They are read after the first statement, which creates the log."""
 
     def __init__(self, path: Path) -> None:
         self._files = tuple((os.fspath(one), _identity(os.fspath(one))) for one in (path, Path(f"{path}-wal")))
 
     def require(self) -> None:
-        """Raises ``DatabaseReplaced``."""
+        """Raise ``DatabaseReplaced`` when one of the files was replaced or removed."""
         for name, known in self._files:
             if _identity(name) != known:
                 raise DatabaseReplaced(f"{name} was replaced or removed while it was in use")
@@ -68,19 +69,20 @@ def _identity(name: str) -> tuple[int, int] | None:
 
 
 class Turn:
-    """The write lock that the thread holds for the loop, until the loop takes it or the thread takes it back: who decides
-    first has decided. A loop that hangs would keep every other process from writing."""
+    """The write lock that the thread holds for the loop. Either the loop takes it or the thread withdraws it; the
+    first decision counts. Without withdrawal a loop that hangs would keep every other process from writing."""
 
     def __init__(self) -> None:
         self._decided = threading.Lock()
         self.noticed = threading.Event()
 
     def take(self) -> bool:
-        """On the loop. False when the thread has given the lock away."""
+        """Take the lock, on the loop. Return False if the thread has withdrawn it."""
         taken = self._decided.acquire(blocking=False)
         self.noticed.set()
         return taken
 
     def withdraw(self, seconds: float) -> bool:
-        """On the thread: whether the loop has not taken the turn in time, and will not."""
+        """Withdraw the lock, on the thread. Return whether the loop has not taken it in time and cannot take it any
+        more."""
         return not self.noticed.wait(seconds) and self._decided.acquire(blocking=False)

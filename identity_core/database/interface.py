@@ -1,10 +1,11 @@
-"""The port of a database, its errors, and the drivers that distributions register as entry points by the scheme of a URL.
+"""The port of a database, its errors, and the drivers that distributions register as entry points by the scheme of a
+URL.
 
-SQL is written by hand, with ``:name`` parameters, once for both dialects: times are integers (microseconds since 1970,
-UTC), bytes are BLOB or BYTEA, conflicts are ``ON CONFLICT``, what was written comes back by ``RETURNING``.
+SQL is written by hand, with ``:name`` parameters, once for both dialects. Times are integers (microseconds since
+1970, UTC), bytes are BLOB or BYTEA, conflicts are ``ON CONFLICT``, written values are returned by ``RETURNING``.
 
-What a client may be told of an error is a refusal of the service at the same time. ``reason`` is for the operator: it may name a path or
-a server. What the client sees never does.
+An error that a client may see is also an error of the service. ``reason`` is for the operator: it may name a path or
+a server. The client never sees it.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ T = TypeVar("T")
 Dialect = Literal["sqlite", "postgresql"]
 
 MAPPED_MEBIBYTES = 0
-"""How much of an SQLite file a connection maps into memory unless somebody says less; more SQLite does not."""
+"""The default number of MiB of an SQLite file that a connection maps into memory."""
 
 READERS = 3
-"""Connections for reading that a database on a server opens at most, unless told otherwise."""
+"""The default maximum of connections for reading that a database on a server opens."""
 
 Parameters = Mapping[str, object] | Sequence[object]
 
@@ -38,66 +39,70 @@ class Cursor(Protocol):
 
     @property
     def rowcount(self) -> int:
-        """How many rows an INSERT, UPDATE or DELETE touched."""
+        """Return the number of rows that an INSERT, UPDATE or DELETE changed."""
 
     def fetchone(self) -> Any:
-        """The next row as a tuple, or None."""
+        """Return the next row as a tuple, or None."""
 
     def fetchall(self) -> list[Any]:
-        """The remaining rows as tuples."""
+        """Return the remaining rows as tuples."""
 
 
 class Transaction(Protocol):
-    """The interface with which a job reads and writes. It is the job's only while the job runs."""
+    """The interface with which a job reads and writes. It is valid only while the job runs."""
 
     @property
     def group(self) -> int:
-        """Numbers the writer's transactions: jobs that see the same number are committed together or not at all."""
+        """Return the number of the writer's transaction. Jobs with the same number are committed together or not at
+        all."""
 
     def execute(self, sql: str, parameters: Parameters = NOTHING, /) -> Cursor:
-        """Runs one statement. Its parameters are ``:name``, or ``?`` for a sequence of them, which SQLite binds in a third less of the
-        time."""
+        """Run one statement. Its parameters are ``:name``, or ``?`` for a sequence of them, which SQLite binds in a
+        third less time."""
 
     def executemany(self, sql: str, rows: Sequence[Sequence[Any]], /) -> Cursor:
-        """Runs a statement that changes rows once for each of ``rows``, which are in the places of its ``?``; ``rowcount`` adds up. Half
-        of what as many statements cost is saved, and on a server all journeys but one."""
+        """Run a changing statement once for each of ``rows``, which fill its ``?``. ``rowcount`` is the sum. It costs
+        half as much as separate statements, and on a server one round trip."""
 
 
 Job = Callable[[Transaction], T]
 
 
 class Database(Protocol):
-    """Reads and writes by jobs: plain functions of a ``Transaction``.
+    """Reads and writes by jobs, which are plain functions of a ``Transaction``.
 
-    A job must be short and do nothing but SQL and arithmetic: it may be run again, when a neighbour of its group raised or a server
-    has undone the group, and then sees another ``Transaction.group``. Every method may raise ``DatabaseUnavailable``. What a job
-    raises itself reaches its caller unchanged; the driver's errors arrive as those of this room.
+    A job must be short and do nothing but SQL and arithmetic. It may run again, with another ``Transaction.group``,
+    when another job of its group raised or a server has undone the group. Every method may raise
+    ``DatabaseUnavailable``. An error that a job raises reaches its caller unchanged; the driver's errors are
+    converted to those of this package.
     """
 
     @property
     def dialect(self) -> Dialect:
-        """Which SQL it speaks, where the two differ."""
+        """Return the SQL dialect, for statements that differ."""
 
     @property
     def read_only(self) -> bool:
-        """Whether it was opened to be looked at: every write is refused, and nothing on the disk changes."""
+        """Return whether it was opened read-only: every write is refused, and nothing on the disk changes."""
 
     def require_in_place(self) -> None:
-        """Raises ``DatabaseReplaced`` when the file is no longer the one that was opened. On a server nothing is asked."""
+        """Raise ``DatabaseReplaced`` when the file is no longer the one that was opened. On a server nothing is
+        checked."""
 
     async def read(self, job: Job[T]) -> T:
-        """Runs a job that only reads what is committed. Each statement sees its own moment: what must agree is one.
+        """Run a job that only reads committed rows. Each statement has its own snapshot, so values that must agree
+        must come from one statement.
 
-        SQLite: at once, on the calling thread, so keep to look-ups by key and short pages. PostgreSQL: on a reader's
+        SQLite: at once, on the calling thread, so use look-ups by key and short pages only. PostgreSQL: on a reader's
         thread.
         """
 
     def look_up(self, sql: str, parameters: Mapping[str, object]) -> Awaitable[list[Any]]:
-        """The rows of one SELECT that finds a few by an index, as they are committed. PostgreSQL is asked at the call, so that several may
-        be under way at once, and no thread waits."""
+        """Return the committed rows of one SELECT that finds a few rows by an index. PostgreSQL starts the query at
+        the call, so several may run at once, and no thread waits."""
 
     def read_now(self, job: Job[T]) -> T:
-        """The same without an event loop; on PostgreSQL it blocks the caller, so it is for start-up and commands."""
+        """Run ``read`` without an event loop. On PostgreSQL it blocks the caller, so it is for startup and commands."""
 
     def write(
         self,
@@ -108,38 +113,50 @@ class Database(Protocol):
         heavy: bool = False,
         then: Callable[[T], None] | None = None,
     ) -> Awaitable[T]:
-        """Queues a job for the writer at once; the awaitable resolves after COMMIT.
+        """Queue a job for the writer at once. The awaitable resolves after COMMIT.
 
-        Jobs that wait at the same time share one transaction; one that raises is undone alone. ``durable=False`` lets the commit
-        return before it is on the disk: it survives the death of the process, and may be lost, last commits first, when the machine
-        loses power. With ``patience_seconds`` a job may wait so long for others to share its commit with; one without starts them all.
-        ``heavy`` is for a job that changes many pages and that nobody waits for: its awaitable resolves when the writer is free for the
-        next group, so that the time it took is the time for which the writer was held; SQLite brings the pages out of its log soon.
-        One whose awaitable is cancelled before its turn is not run, unless it has a ``then``, which gets the result on the event loop once
-        it is committed, whether or not anybody still waits for it. The awaitable raises ``DatabaseOverloaded`` when too many jobs
-        wait, ``DatabaseClosed`` after ``close``; the call itself raises neither.
+        Jobs that wait at the same time share one transaction; a job that raises is undone alone.
+
+        ``durable=False``: the commit returns before it is on the disk. It survives the death of the process. If the
+        machine loses power, it may be lost, last commits first.
+        ``patience_seconds``: the batch window of the job. One job without a batch window starts them all.
+        ``heavy``: for a job that changes many pages and that no caller waits for. Its awaitable resolves when the
+        writer is free for the next group, so its duration is the time for which the writer was held. SQLite moves the
+        pages out of its log soon after.
+        ``then``: gets the result on the event loop once it is committed, whether or not a caller still waits for it.
+
+        A job whose awaitable is cancelled before it starts is not run, unless it has a ``then``.
+
+        The awaitable raises ``DatabaseOverloaded``: when too many jobs wait; ``DatabaseClosed``: after ``close``. The
+        call itself raises neither.
         """
 
     def write_now(self, job: Job[T]) -> T:
-        """One durable transaction without an event loop: for start-up and commands, never beside queued jobs."""
+        """Run one durable transaction without an event loop. It is for startup and commands, and must not be used
+        beside queued jobs."""
 
     def foreign_changes(self) -> int | None:
-        """A number that changes whenever somebody else than this object's writer has committed; None where that is not
-        cheap to know (PostgreSQL)."""
+        """Return a number that changes whenever another writer than this object's has committed; None where that is
+        expensive to read (PostgreSQL)."""
 
     def load(self) -> DatabaseLoad:
-        """How much this object has to do, and has done."""
+        """Return the numbers of waiting and finished jobs."""
 
     async def close(self) -> None:
-        """Finishes what is queued and lets go of files and connections. A second time is no error."""
+        """Finish the queued jobs, and close files and connections. A second call is not an error."""
 
 
 @value_class
 class DatabaseLoad:
-    """``waiting`` jobs of at most ``limit``; ``jobs`` and ``groups`` since the start: their quotient is how many share a commit.
-    ``repeated`` groups were undone by the server for the sake of another process, and begun again. ``reads``, look-ups
-    among them, are under way or wait for one of ``readers``, the connections for them in this process; 0 where reads wait for none.
-    ``failed`` groups were not committed, since the start."""
+    """Numbers of a database object since its start.
+
+    ``waiting``: jobs in the queue, of at most ``limit``. ``jobs`` and ``groups``: their quotient is the number of
+    jobs per commit.
+    ``repeated``: groups that the server undid because of another process, and that ran again.
+    ``reads``: reads and look-ups that run or wait for one of ``readers``, the connections for them in this process; 0
+    if reads never wait.
+    ``failed``: groups that were not committed.
+    """
 
     waiting: int
     limit: int
@@ -152,7 +169,7 @@ class DatabaseLoad:
 
 
 class DatabaseError(Exception):
-    """Something about the database; by itself a fault of ours, in the SQL or in a job."""
+    """An error of the database. The class itself means a fault of this service, in the SQL or in a job."""
 
     def __init__(self, reason: str = "") -> None:
         super().__init__(reason)
@@ -160,7 +177,7 @@ class DatabaseError(Exception):
 
 
 class DatabaseOverloaded(DatabaseError, Overloaded):
-    """The writer's queue is full; nothing was written."""
+    """The writer's queue is full. Nothing was written."""
 
     def __init__(self, reason: str = "") -> None:
         Overloaded.__init__(self, details={"retryAfter": 1})
@@ -168,7 +185,7 @@ class DatabaseOverloaded(DatabaseError, Overloaded):
 
 
 class DatabaseUnavailable(DatabaseError, PluginUnavailable):
-    """The disk is full, the file or server cannot be reached, or it broke in between.
+    """The disk is full, the file or server cannot be reached, or the connection broke.
 
     After a lost connection to a server the outcome of a write is unknown: it may have been committed.
     """
@@ -181,19 +198,20 @@ class DatabaseUnavailable(DatabaseError, PluginUnavailable):
 
 
 class DatabaseClosed(DatabaseUnavailable):
-    """The database was closed before; nothing was written."""
+    """The database was closed before. Nothing was written."""
 
 
 class DatabaseAbsent(DatabaseUnavailable):
-    """There is nothing to look at: no file, or no tables in it."""
+    """The database to read is missing: no file, or no tables in it."""
 
 
 class NotReplicated(DatabaseUnavailable):
-    """The server has committed, and gave up waiting for its synchronous standby: a failover may still lose the write."""
+    """The server has committed, but its synchronous standby did not confirm in time. A failover may still lose the
+    write."""
 
 
 class DatabaseMismatch(DatabaseError, StorageMismatch):
-    """The stored data differs from the data that was written."""
+    """The stored data differs from the data that the service wrote."""
 
     def __init__(self, reason: str = "") -> None:
         StorageMismatch.__init__(self)
@@ -201,24 +219,24 @@ class DatabaseMismatch(DatabaseError, StorageMismatch):
 
 
 class DatabaseReplaced(DatabaseMismatch):
-    """The file was replaced or removed under the open connections: what is written to them would be gone with them."""
+    """The file was replaced or removed under the open connections. Further writes to them would be lost."""
 
 
 class DatabaseDamaged(DatabaseMismatch):
-    """The file is not a database, or a broken one."""
+    """The file is not a database, or it is broken."""
 
 
 class ConstraintViolated(DatabaseError):
-    """A row would break a UNIQUE, CHECK, NOT NULL or FOREIGN KEY rule; the job that tried was undone, alone."""
+    """A row would break a UNIQUE, CHECK, NOT NULL or FOREIGN KEY rule. Only the job that tried it was undone."""
 
 
 class DatabaseForbidden(DatabaseError):
-    """The role that the server knows us by may not do that."""
+    """The role of the connection lacks the permission."""
 
 
 class ValueNotStorable(DatabaseError, InvalidRequest):
-    """A value that the database cannot be asked about, such as a text with U+0000 on PostgreSQL: it came from a client, and no row has
-    it."""
+    """A value that the database cannot store or compare, such as a text with U+0000 on PostgreSQL. It came from a
+    client, and no row has it."""
 
     def __init__(self, reason: str = "") -> None:
         InvalidRequest.__init__(self, "A text of the request has a character that cannot be stored.")
@@ -226,22 +244,23 @@ class ValueNotStorable(DatabaseError, InvalidRequest):
 
 
 class MigrationFailed(DatabaseError):
-    """The tables cannot be brought to the state that this version of the program needs."""
+    """The tables cannot be upgraded to the form that this version of the program needs."""
 
 
 class MigrationPending(MigrationFailed):
-    """The tables are of an older version, and were opened to be looked at."""
+    """The tables are of an older version, and were opened read-only."""
 
 
 DATABASES: Final = "identity.databases"
-"""Classes whose instances are a ``Database``, made from URL, ``writer_lock`` and number of readers. ``look_at(url)`` returns a ``Look``."""
+"""Entry points of ``Database`` classes, made from URL, ``writer_lock`` and number of readers. ``look_at(url)``
+returns a ``Look``."""
 BUCKETS: Final = "identity.buckets"
-"""Subclasses of ``TokenBucketStorage``, made from ``async+tokenbucket+`` and the URL."""
+"""Entry points of ``TokenBucketStorage`` classes, made from ``async+tokenbucket+`` and the URL."""
 
 
 @cache
 def load_driver(group: str, scheme: str) -> Any:
-    """Return the driver of ``group`` for URLs of ``scheme``. Raises ``DatabaseUnavailable``."""
+    """Return the driver of ``group`` for URLs of ``scheme``. Raises ``DatabaseUnavailable``: when none is installed."""
     for found in entry_points(group=group, name=scheme):
         try:
             return found.load()
@@ -251,5 +270,5 @@ def load_driver(group: str, scheme: str) -> Any:
 
 
 def driver_of(group: str, url: str) -> Any:
-    """Return the driver of ``group`` for ``url``. Raises ``DatabaseUnavailable``."""
+    """Return the driver of ``group`` for ``url``. Raises ``DatabaseUnavailable``: when none is installed."""
     return load_driver(group, url.partition(":")[0])

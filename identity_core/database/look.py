@@ -1,8 +1,8 @@
-"""A database that is looked at: nothing on the disk or the server changes, whatever is found.
+"""A database opened read-only: nothing on the disk or the server changes, whatever its state.
 
-SQLite keeps that promise by three ways of opening. Without a write-ahead log nothing is pending, and the file is read as it lies
-(``immutable``). With one, its index is read and not written (``readonly_shm``). With a log and no index, which a careless copy
-leaves, both are copied to a temporary folder. On PostgreSQL the session is read-only.
+SQLite is opened in one of three ways. Without a write-ahead log nothing is pending, and the file is read as it is
+(``immutable``). With one, its index is read and not written (``readonly_shm``). With a log and no index, which an
+incomplete copy leaves, both are copied to a temporary folder. On PostgreSQL the session is read-only.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from identity_core.database.sqlite_connection import Connection, translated
 
 
 class Look:
-    """A ``Database`` of which only the reading half works. ``driver`` is the connection itself, for a library that asks by its own
-    statements: it can change nothing either."""
+    """A ``Database`` that can only be read. ``driver`` is the connection itself, for a library with its own
+    statements; it cannot change anything either."""
 
     read_only = True
 
@@ -61,7 +61,8 @@ class Look:
         except self._failures as error:
             raise self._translated(error) from error
         finally:
-            # On a server the statements of a job are one transaction, which must not stay open. A lost connection has none.
+            # On a server the statements of a job are one transaction, which must not stay open. A lost connection has
+            # none.
             with suppress(self._failures):
                 self.driver.rollback()
 
@@ -72,7 +73,7 @@ class Look:
         return self.read_now(lambda transaction: transaction.execute(sql, parameters).fetchall())
 
     def write_now(self, job: Job[T]) -> T:
-        """Refused."""
+        """Raise ``DatabaseUnavailable``: writes are refused."""
         self._refuse()
 
     async def write(
@@ -84,24 +85,24 @@ class Look:
         heavy: bool = False,
         then: Callable[[T], None] | None = None,
     ) -> T:
-        """Refused."""
+        """Raise ``DatabaseUnavailable``: writes are refused."""
         self._refuse()
 
     def require_in_place(self) -> None:
-        """Nothing is kept open for long."""
+        """Do nothing, because the file is not open for long."""
 
     def foreign_changes(self) -> None:
-        """Not known."""
+        """Return None: changes are not counted."""
 
     def load(self) -> DatabaseLoad:
-        """Nothing is written."""
+        """Return zeros: nothing is written."""
         return DatabaseLoad(0, 0, 0, 0)
 
     async def close(self) -> None:
         self.end()
 
     def end(self) -> None:
-        """The same without an event loop."""
+        """Close the database without an event loop."""
         self._end.close()
 
     def _refuse(self) -> NoReturn:
@@ -109,14 +110,17 @@ class Look:
 
 
 def look_at_sqlite(path: Path) -> Look:
-    """Raises ``DatabaseAbsent`` where there is no such file, ``DatabaseDamaged``, ``DatabaseUnavailable``."""
+    """Open the SQLite file ``path`` read-only.
+
+    Raises ``DatabaseAbsent``: when the file is missing or empty; ``DatabaseDamaged``; ``DatabaseUnavailable``.
+    """
     if not path.exists() or path.stat().st_size == 0:
         raise DatabaseAbsent(f"there is no {path.name}" if not path.exists() else f"{path.name} is empty")
     with ExitStack() as stack:
         try:
             connection = stack.enter_context(_opened(path))
             connection.execute("PRAGMA query_only=ON")
-            # As the service's readers have it: an audit reads everything.
+            # The same mapping as for the service's readers, because an audit reads everything.
             connection.execute("PRAGMA mmap_size=2147418112")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.Error as error:
@@ -151,8 +155,10 @@ def _opened(path: Path) -> Iterator[Connection]:
 
 
 def look_at(url: str | None, path: Path) -> Look:
-    """The server named by ``url``, or the embedded file ``path`` when there is none. Raises ``DatabaseAbsent`` where there is no such
-    file, ``DatabaseDamaged``, ``DatabaseUnavailable``."""
+    """Open the server named by ``url``, or the embedded file ``path`` if ``url`` is None, read-only.
+
+    Raises ``DatabaseAbsent``: when the file is missing; ``DatabaseDamaged``; ``DatabaseUnavailable``.
+    """
     if url is None:
         return look_at_sqlite(path)
     look: Look = driver_of(DATABASES, url).look_at(url)
@@ -160,8 +166,10 @@ def look_at(url: str | None, path: Path) -> Look:
 
 
 def faults_of(path: Path, *, quick: bool = False) -> list[str]:
-    """Return the faults that SQLite finds in a file, which is read completely; but that indexes and tables agree. Empty
-    when it is whole; a file that is not there is as whole as can be."""
+    """Return the faults that SQLite finds in a completely read file; empty for a sound or a missing file.
+
+    ``quick``: do not check that indexes and tables agree.
+    """
     check = "PRAGMA quick_check(3)" if quick else "PRAGMA integrity_check(3)"
     try:
         look = look_at_sqlite(path)

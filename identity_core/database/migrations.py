@@ -1,9 +1,9 @@
-"""Tables by numbered SQL files: ``0001_what_it_does.sql`` in the package's folder, each run once, in order.
+"""Tables from numbered SQL files: ``0001_what_it_does.sql`` in the package's folder, each run once, in order.
 
-Where the dialects differ there are two files of one number, ``0001_x.sqlite.sql`` and ``0001_x.postgresql.sql``. A
-statement ends with a semicolon at the end of a line. The table ``<prefix>migrations`` remembers what ran and its SHA-256,
-so that an edited file or a database from a newer version stops the start instead of spoiling data. There is no way down:
-restore a backup.
+If the dialects differ, two files have one number: ``0001_x.sqlite.sql`` and ``0001_x.postgresql.sql``. A statement
+ends with a semicolon at the end of a line. The table ``<prefix>migrations`` stores the names of the files that ran
+and their SHA-256. So an edited file or a database from a newer version stops the start and cannot damage data. There
+are no downgrades: restore a backup.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _MAY_UPGRADE: Final[ContextVar[bool]] = ContextVar("whether tables of an older v
 
 
 def refuse_upgrades() -> None:
-    """Have ``migrate`` refuse tables of an older version from now on in this context: the version that serves could not read them after."""
+    """Make ``migrate`` refuse tables of an older version from now on in this context. The running version could not
+    read them after an upgrade."""
     _MAY_UPGRADE.set(False)
 
 
@@ -48,26 +49,29 @@ class Step:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the text, in hex."""
+        """Return the SHA-256 of the text, in hex."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def statements(self) -> list[str]:
-        """The file's statements; one of comments only is none."""
+        """Return the file's statements. A part that has only comments is not a statement."""
         bare = re.sub(r"^\s*--.*$", "", self.text, flags=re.MULTILINE)
         return [part for part in (part.strip() for part in re.split(r";[ \t]*(?:\n|\Z)", bare)) if part]
 
 
 Adopt = Callable[[Transaction], int]
-"""Returns how many steps another runner of migrations has made, and removes what that one remembers of them."""
+"""Function that returns the number of steps that another migration tool has run, and removes the records of that
+tool."""
 
 
 def migrate(database: Database, package: str, prefix: str, *, adopt: Adopt | None = None) -> None:
-    """Runs what is new among the SQL files of ``package`` (a dotted name), in one transaction.
+    """Run the new SQL files of ``package`` (a dotted name), in one transaction.
 
-    ``prefix`` is what the package's tables begin with, such as ``ledger_``. Several processes may call it at once. A database
-    that is read-only is compared with the files and not changed: ``DatabaseAbsent`` where there are no such tables,
-    ``MigrationPending`` where some files have yet to run, as after ``refuse_upgrades``. Raises ``MigrationFailed``,
-    ``DatabaseUnavailable``.
+    ``prefix``: the prefix of the package's tables, such as ``ledger_``.
+
+    Several processes may call it at once. A read-only database is compared with the files and not changed.
+
+    Raises ``DatabaseAbsent``: when a read-only database has no such tables; ``MigrationPending``: when it lacks
+    files, or after ``refuse_upgrades``; ``MigrationFailed``; ``DatabaseUnavailable``.
     """
     if _PREFIX.fullmatch(prefix) is None:
         raise ValueError(f"not a table prefix: {prefix!r}")
@@ -106,7 +110,8 @@ def _compare(database: Database, prefix: str, steps: list[Step]) -> None:
 
 
 def _missing(transaction: Transaction, table: str, steps: list[Step]) -> list[Step]:
-    """The steps that did not run yet. Raises ``MigrationFailed`` for a database of a newer version, or steps that were edited."""
+    """Return the steps that did not run yet. Raises ``MigrationFailed``: for a database of a newer version, or steps
+    that were edited."""
     done = {row[0]: row[1:] for row in transaction.execute(f"SELECT number, name, digest FROM {table}").fetchall()}  # noqa: S608
     if done and max(done) > len(steps):
         raise MigrationFailed(f"{table}: the database was made by a newer version (step {done[max(done)][0]})")
@@ -119,7 +124,7 @@ def _missing(transaction: Transaction, table: str, steps: list[Step]) -> list[St
 def _run(transaction: Transaction, dialect: str, prefix: str, steps: list[Step], adopt: Adopt | None) -> None:
     table = f"{prefix}migrations"
     if dialect == "postgresql":
-        # CREATE TABLE IF NOT EXISTS races with itself there, so that the lock has to come first.
+        # CREATE TABLE IF NOT EXISTS has a race with itself on PostgreSQL, so the lock must come first.
         transaction.execute("SELECT pg_advisory_xact_lock(hashtext(:name))", {"name": f"identity {table}"})
     adopted = 0 if adopt is None else adopt(transaction)
     columns = "number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL"

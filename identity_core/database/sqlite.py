@@ -1,8 +1,8 @@
-"""The embedded database: one SQLite file in WAL mode, one writing connection a process.
+"""The embedded database: one SQLite file in WAL mode, one writing connection per process.
 
-Statements take microseconds, so a group runs on the event loop; only what waits for the disk or for another process goes
-to the writer's thread: the COMMIT with its fsync, checkpoints, and a lock that somebody else holds. README.md has the
-measurements. The connection is used by one of the two at a time: while the thread commits, the next group waits.
+Statements take microseconds, so a group runs on the event loop. Steps that wait for the disk or for another process run on the writer's
+thread: the COMMIT with its fsync, checkpoints, and a lock that another process holds. README.md has the measurements. The loop and the
+thread use the connection one at a time: while the thread commits, the next group waits.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from identity_core.database.sqlite_connection import (
 PATIENCE_SECONDS = 5.0
 # About 1,000 pages of 4 KiB in the write-ahead log, which is SQLite's own default between two checkpoints.
 ROWS_BETWEEN_CHECKPOINTS = 400
-# A row that is deleted by age lies on pages of its own in each index: as many pages as a checkpoint has in a few milliseconds.
+# A row that is deleted by age is on a different page in each index: as many pages as a checkpoint writes in a few milliseconds.
 ROWS_OF_HEAVY_JOBS = 50
-# How long a process may have the write lock before its event loop begins to use it.
+# The time for which a process may hold the write lock before its event loop begins to use it.
 TURN_SECONDS = 0.5
 
 
@@ -94,7 +94,7 @@ class SqliteDatabase:
         return self._read(self._reads, lambda transaction: transaction.execute(sql, parameters).fetchall())
 
     def read_now(self, job: Job[T]) -> T:
-        # Perhaps from another thread than the writer's jobs.
+        # May be called from another thread than that of the writer's jobs.
         return self._read(self._reader, job)
 
     def _read(self, transaction: Transaction, job: Job[T]) -> T:
@@ -106,7 +106,7 @@ class SqliteDatabase:
             raise translated(error) from error
 
     def foreign_changes(self) -> int:
-        """See ``Database.foreign_changes``. While our commit is on its way no one else can write: the last value holds."""
+        """See ``Database.foreign_changes``. While this object's commit is in flight no other process can write: the last value is valid."""
         if not self._committing:
             try:
                 self._foreign = self._writer.execute("PRAGMA data_version").fetchone()[0]
@@ -136,7 +136,7 @@ class SqliteDatabase:
         return result
 
     def _perform(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
-        """On the loop: begins at once when no one is in the way, else on the thread."""
+        """Begin on the loop at once if the lock is free, else on the thread."""
         self._reads = self._reader
         if not self._polite and self._lock.try_acquire():
             try:
@@ -152,12 +152,12 @@ class SqliteDatabase:
         self._worker.submit(lambda: self._wait_for_turn(loop, group))
 
     def _lose_patience(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
-        """On the loop, again and again while the thread waits: no one's job hangs because somebody else's process does."""
+        """Fail the waiting jobs on the loop, again and again while the thread waits, so that no job hangs because of another process."""
         self._queue.give_up(group, DatabaseUnavailable("another process holds the write lock"))
         self._deadline = loop.call_later(PATIENCE_SECONDS, self._lose_patience, loop, group)
 
     def _wait_for_turn(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
-        """On the thread: the lock file is the queue of our own processes; other programs know SQLite's lock only."""
+        """Wait for the lock on the thread. The lock file is the queue of this service; other programs use SQLite's lock only."""
         seconds = TURN_SECONDS
         while not loop.is_closed():
             error: DatabaseError | None = None
@@ -172,16 +172,16 @@ class SqliteDatabase:
             if not turn.withdraw(seconds):
                 return
             self._release()
-            # A loop that is only slow gets to its turn in the end.
+            # A slow loop gets the lock in the end.
             seconds *= 2
-            # Asking for the lock again before the loop goes on would hold up the other processes for nothing.
+            # Taking the lock again before the loop continues would delay the other processes for nothing.
             while not turn.noticed.wait(TURN_SECONDS) and not loop.is_closed():
                 pass
 
     def _have_turn(
         self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending], error: DatabaseError | None, turn: Turn
     ) -> None:
-        """On the loop. A turn that came too late is nothing: the thread asks again."""
+        """Use the lock on the loop. A lock that was withdrawn is ignored: the thread acquires it again."""
         if not turn.take():
             return
         if self._deadline is not None:
@@ -202,12 +202,12 @@ class SqliteDatabase:
 
     def _set_synchronous(self, durable: bool) -> None:
         if durable != self._synchronous:
-            # By executescript, because this pragma acts while it is parsed, and cached statements are not parsed again.
+            # With executescript, because this pragma acts while it is parsed, and cached statements are not parsed again.
             self._writer.executescript("PRAGMA synchronous=FULL" if durable else "PRAGMA synchronous=NORMAL")
             self._synchronous = durable
 
     def _run(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
-        """On the loop: runs the jobs; the commit goes to the thread if it has to reach the disk, or is large."""
+        """Run the jobs on the loop. The commit runs on the thread if it must reach the disk, or is large."""
         wanted = [pending for pending in group if pending.is_wanted]
         try:
             self._in_place.require()
@@ -245,7 +245,7 @@ class SqliteDatabase:
         hop(loop, self._finish, loop, group, error)
 
     def _finish(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending], error: DatabaseError | None) -> None:
-        """On the loop: the last step of every group."""
+        """Finish a group, on the loop."""
         self._queue.deliver(group, error)
         if error is None and self._checkpoint_is_due():
             self._committing = True
@@ -265,12 +265,12 @@ class SqliteDatabase:
 
     def _checkpoint(self) -> None:
         self._rows_at_checkpoint = self._writer.total_changes
-        # What fails here fails again, and is reported, with the next commit; everything is in the log already.
+        # A failure here occurs again, and is reported, with the next commit; everything is in the log already.
         with suppress(sqlite3.Error):
             self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def _release(self) -> None:
-        """Ends whatever transaction is open and lets the next process in; ``foreign_changes`` relies on the order."""
+        """End any open transaction and release the lock for the next process. ``foreign_changes`` relies on the order."""
         if self._writer.in_transaction:
             with suppress(sqlite3.Error):
                 self._writer.execute("ROLLBACK")
@@ -278,7 +278,7 @@ class SqliteDatabase:
         self._lock.release()
 
     def _recover(self) -> None:
-        """The event loop died under a group: waits for the thread, undoes what was not committed."""
+        """Recover after the event loop ended with an open group: wait for the thread, and undo uncommitted changes."""
         self._worker.wait()
         self._release()
         self._reads = self._between_groups

@@ -1,4 +1,4 @@
-"""Connections to an SQLite file, how a group of jobs runs on one, and what their errors mean."""
+"""Connections to an SQLite file: running a group of jobs, and conversion of errors."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _SELECTS = ("SELECT", "\nSELECT")
 
 
 class Connection(sqlite3.Connection):
-    """The connection is itself the ``Transaction`` that jobs get; ``group`` counts the BEGINs (the reader's stays 0)."""
+    """A connection that is itself the ``Transaction`` of jobs. ``group`` counts the BEGINs (the reader's stays 0)."""
 
     group: int = 0
 
 
 class BetweenGroups:
-    """The ``Transaction`` of jobs that read while no group is under way: their SELECT statements run on the writer's connection, because
-    it keeps its pages over its own commits, and all others on the reader's, which refuses to write."""
+    """The ``Transaction`` of jobs that read while no group is running. SELECT statements run on the writer's
+    connection, whose page cache survives its own commits. All others run on the reader's, which refuses to write."""
 
     group = 0
 
@@ -49,7 +49,7 @@ class BetweenGroups:
         self._reader = reader
 
     def execute(self, sql: str, /, *parameters: Parameters) -> sqlite3.Cursor:
-        # No statement of SQLite that begins so writes; one that begins with WITH may.
+        # An SQLite statement that begins with SELECT never writes; one that begins with WITH may.
         connection = self._writer if sql.startswith(_SELECTS) else self._reader
         return connection.execute(sql, *parameters)
 
@@ -58,9 +58,12 @@ class BetweenGroups:
 
 
 def open_writer(path: Path, *, patience_seconds: float, mapped_mebibytes: int) -> Connection:
-    """The one writing connection. It never waits by itself, because it is used on the event loop; only to be opened it waits for
-    processes that end without our lock: the last connection to a file closes with the whole file to itself. ``mapped_mebibytes``: how
-    much of the file it maps."""
+    """Return the one writing connection. It never blocks, because it is used on the event loop.
+
+    ``patience_seconds``: the time for which opening waits for processes that end without this service's lock, because
+    the last connection closes with the whole file to itself.
+    ``mapped_mebibytes``: the MiB of the file that it maps.
+    """
     connection = _connect(path, seconds=0.0)
     try:
         patiently(lambda: connection.execute("PRAGMA journal_mode=WAL").fetchall(), patience_seconds)
@@ -72,7 +75,8 @@ def open_writer(path: Path, *, patience_seconds: float, mapped_mebibytes: int) -
 
 
 def patiently(step: Callable[[], object], seconds: float) -> None:
-    """Tries ``step`` again while the file is locked. SQLite's own waiting leaves out a change of the journal, and sleeps too long."""
+    """Retry ``step`` while the file is locked. SQLite's own waiting does not cover a change of the journal, and
+    sleeps too long."""
     give_up_at = time.monotonic() + seconds
     while True:
         try:
@@ -86,19 +90,22 @@ def patiently(step: Callable[[], object], seconds: float) -> None:
 
 
 def open_reader(path: Path, *, mapped_mebibytes: int) -> Connection:
-    """A connection that cannot write."""
+    """Return a connection that cannot write."""
     connection = _connect(path, seconds=1.0)
     connection.executescript(_READER.format(mapped=mapped_mebibytes * 2**20))
     return connection
 
 
 def rewrite(path: Path, lock: FileLock, *, patience_seconds: float) -> bool:
-    """Writes a file anew and cuts its write-ahead log to nothing, so that neither has what was deleted or written over; False where
-    readers were in the way all the time. Blocks, and takes ``lock``, that of the file. Raises ``DatabaseError``."""
+    """Rewrite a file and truncate its write-ahead log, so that neither contains deleted or overwritten data. Blocks,
+    and takes ``lock``, that of the file.
+
+    Return False if readers prevented it all the time. Raises ``DatabaseError``: when it fails.
+    """
     give_up_at = time.monotonic() + patience_seconds
     try:
         with closing(_connect(path, seconds=0.0)) as connection:
-            # The copy that VACUUM makes is no file of its own then.
+            # So the copy that VACUUM makes is not a separate file.
             connection.execute("PRAGMA temp_store=MEMORY")
             while True:
                 lock.acquire()
@@ -114,7 +121,8 @@ def rewrite(path: Path, lock: FileLock, *, patience_seconds: float) -> bool:
 
 
 def _rewritten(connection: Connection) -> bool:
-    # Not ``secure_delete``: what was deleted before it was on stays, and only some builds of SQLite begin with it.
+    # Not ``secure_delete``: data that was deleted before it was on stays, and only some builds of SQLite begin with
+    # it.
     try:
         connection.execute("VACUUM")
     except sqlite3.OperationalError as error:
@@ -125,9 +133,12 @@ def _rewritten(connection: Connection) -> bool:
 
 
 def run_jobs(writer: Connection, jobs: Sequence[Pending]) -> None:
-    """Runs the jobs, first as if none would raise. If one does, the transaction starts again with a savepoint for each job, which takes
-    three times as many statements. Raises ``DatabaseUnavailable`` or ``sqlite3.Error`` when the whole transaction is lost."""
-    # A savepoint around all of them would have SQLite copy each page before it changes.
+    """Run the jobs, first without savepoints. If one raises, the transaction starts again with a savepoint for each
+    job, which takes three times as many statements.
+
+    Raises ``DatabaseUnavailable`` or ``sqlite3.Error``: when the whole transaction is lost.
+    """
+    # A savepoint around all of them would make SQLite copy each page before it changes.
     if not run_together(writer, jobs):
         _require_transaction(writer)
         writer.execute("ROLLBACK")
@@ -137,12 +148,12 @@ def run_jobs(writer: Connection, jobs: Sequence[Pending]) -> None:
 
 
 def _run_apart(writer: Connection, jobs: Sequence[Pending]) -> None:
-    """Runs each job within a savepoint of its own: when it raises, only its own work is undone."""
+    """Run each job within a separate savepoint: if it raises, only its own work is undone."""
     for pending in jobs:
         writer.execute("SAVEPOINT job")
         try:
             pending.result = pending.job(writer)
-        # Whatever the job raises belongs to its caller, who is not here; the writer must outlive it.
+        # Any error of the job belongs to its caller, which is not here; the writer must survive it.
         except Exception as error:  # noqa: BLE001
             pending.error = translated(error) if isinstance(error, sqlite3.Error) else error
             _require_transaction(writer)
@@ -151,14 +162,15 @@ def _run_apart(writer: Connection, jobs: Sequence[Pending]) -> None:
 
 
 def _require_transaction(writer: Connection) -> None:
-    """Raises ``DatabaseUnavailable`` when a full disk made SQLite undo everything: no one's work is left then."""
+    """Raise ``DatabaseUnavailable`` when a full disk made SQLite undo the whole transaction, and with it the work of
+    every job."""
     if not writer.in_transaction:
         raise DatabaseUnavailable("the transaction was undone: is the disk full?")
 
 
 def translated(error: sqlite3.Error | OSError) -> DatabaseError:
-    """The error of this room for one of the driver's: what the disk or a neighbour does is ``DatabaseUnavailable``, a
-    broken file ``DatabaseDamaged``, a fault in the SQL itself a plain ``DatabaseError``."""
+    """Return this package's error for one of the driver's: ``DatabaseUnavailable`` for disk and locks,
+    ``DatabaseDamaged`` for a broken file, a plain ``DatabaseError`` for a fault in the SQL itself."""
     if isinstance(error, sqlite3.IntegrityError):
         return ConstraintViolated(str(error))
     if isinstance(error, sqlite3.Error) and primary_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
@@ -169,7 +181,7 @@ def translated(error: sqlite3.Error | OSError) -> DatabaseError:
 
 
 def primary_code(error: sqlite3.Error) -> int:
-    """Errors of Python's own making carry no code: 0."""
+    """Return the primary code of an error; 0 for errors that Python itself raises."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 

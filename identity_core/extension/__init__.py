@@ -1,1 +1,1 @@
-"""Extensions: operations of the document that come with a distribution of their own."""
+"""Extensions: operations of the document that a separate distribution provides."""

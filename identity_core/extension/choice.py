@@ -1,6 +1,6 @@
-"""The installed extensions, checked and in the order in which they are opened, and which of them are on.
+"""The installed extensions, checked and in the order in which they are opened, and the choice of those that are on.
 
-One is on by its own default, by the settings, or because an upgrade takes nothing away.
+An extension is on by its own default, by the settings, or because an upgrade must not remove a feature.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from identity_core.store.proofs import RULES
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 
-# What tables of the kernel and of other plugins begin with.
+# Prefixes of the tables of the kernel and of other plugins.
 RESERVED: Final = frozenset(
     ["api", "audit", "credential", "custodian", "evm", "gap", "holder", "keys", "kept", "ledger", "limits", "store"]
 )
@@ -41,10 +41,11 @@ class InstalledExtension:
 
 
 def in_order(found: Iterable[tuple[PluginSource, object]]) -> list[InstalledExtension]:
-    """Return the extensions, each behind those that it requires or is to be opened after, else by name.
+    """Return the extensions, each after those in its ``requires`` and ``after``, else by name.
 
-    Raises ``PluginError``: when one is malformed, needs another version of the service, has the name of another one, or requires one
-    that is missing or that requires it in turn. The same for ``after`` if that one is installed.
+    Raises ``PluginError``: when an extension is malformed, needs another version of the service or has the name of
+    another one. Also when one in ``requires`` is missing, or when the order has a cycle. A missing extension in
+    ``after`` is ignored.
     """
     known: dict[str, InstalledExtension] = {}
     for source, declared in found:
@@ -85,7 +86,7 @@ def _checked(source: PluginSource, declared: object) -> Extension:
 
 T = TypeVar("T")
 
-# So many steps make the table, and what it holds for an installation of before.
+# The number of steps that make the table and its first rows for an existing installation.
 _STEPS: Final = 34
 _BEFORE: Final = frozenset({"agents", "vcalm", "wallets"})
 BY_UPGRADE: Final = "in use before the upgrade"
@@ -93,20 +94,22 @@ BY_UPGRADE: Final = "in use before the upgrade"
 
 @value_class
 class ChosenExtensions:
-    """``on`` and ``off`` are in the order in which they are opened; ``reasons`` says of each name why it is on or off."""
+    """The chosen extensions. ``on`` and ``off`` are in the order of opening. ``reasons``: by name, why an extension
+    is on or off."""
 
     on: tuple[InstalledExtension, ...]
     off: tuple[InstalledExtension, ...]
     reasons: dict[str, str]
 
     def declared(self, member: str) -> list[Any]:
-        """Return what the extensions that are on declare in this member, a tuple."""
+        """Return all items of the tuple ``member`` that the active extensions declare."""
         return [each for one in self.on for each in getattr(one.declared, member)]
 
     def retention_rules(self) -> list[RetentionRule]:
-        """Return those of the kernel's tables and of the extensions that are on, and of tables that one that is off has written before.
+        """Return the rules of the kernel's tables, of the active extensions, and of tables that an inactive extension
+        has written before.
 
-        Raises ``StartError``: when two are of one table.
+        Raises ``StartError``: when two rules have one table.
         """
         before = [rule for one in self.off for rule in one.declared.retention if rule.kind in one.declared.adopts]
         rules: list[RetentionRule] = [*RULES, *self.declared("retention"), *before]
@@ -115,7 +118,7 @@ class ChosenExtensions:
         return rules
 
     def rows(self) -> list[dict[str, str]]:
-        """Return what is shown of each extension, by name."""
+        """Return the displayed row of each extension, by name."""
         found = [(one, state) for state, those in (("on", self.on), ("off", self.off)) for one in those]
         rows = [
             {"name": one.declared.name, "state": state, "because": self.reasons[one.declared.name]}
@@ -126,7 +129,8 @@ class ChosenExtensions:
 
 
 def read_store(settings: Settings, job: Callable[[Transaction], T]) -> T:
-    """Return what ``job`` reads in the store's database, which is not changed. Raises ``DatabaseError``."""
+    """Return the result of ``job`` on the store's database, opened read-only. Raises ``DatabaseError``: when it
+    cannot be read."""
     look = look_at(settings.database_url, settings.data_dir / "identity.sqlite")
     try:
         return look.read_now(job)
@@ -135,7 +139,8 @@ def read_store(settings: Settings, job: Callable[[Transaction], T]) -> T:
 
 
 def kept_extensions(transaction: Transaction) -> frozenset[str]:
-    """Return the names of the extensions that an upgrade of this store keeps on, also of a store that was not upgraded yet."""
+    """Return the names of the extensions that an upgrade of this store keeps on, also of a store that was not
+    upgraded yet."""
     (steps,) = transaction.execute("SELECT COUNT(*) FROM store_migrations").fetchone()
     if steps < _STEPS:
         return frozenset(_BEFORE if transaction.execute("SELECT 1 FROM audit_lines LIMIT 1").fetchone() else ())
@@ -181,7 +186,8 @@ def refuse_unmet(
     *,
     enable: bool,
 ) -> None:
-    """Raise ``SettingsError``: when a start would refuse that ``one`` is turned on or off, because of what extensions require."""
+    """Raise ``SettingsError`` when the requirements of extensions would make a start refuse that ``one`` is turned on
+    or off."""
     name, on = one.declared.name, [each for each in installed if _state(each, settings, kept)[0]]
     if enable:
         unmet = sorted({*one.declared.requires} - {each.declared.name for each in on})

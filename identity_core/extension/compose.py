@@ -1,6 +1,7 @@
 """The served document: that of the kernel, and the parts of the extensions.
 
-A part has the members ``tags``, ``paths``, ``components`` and ``x-error-catalogue``, with what the kernel's document does not have.
+A part has the members ``tags``, ``paths``, ``components`` and ``x-error-catalogue``, with entries that the kernel's
+document lacks.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
 
 
 def _own(owners: dict[Any, str], part: Json, name: str) -> None:
-    """Note in ``owners`` what each operation of a part claims. Raises ``CompositionError``: when another operation has it."""
+    """Record the operations, paths and aliases of a part in ``owners``. Raises ``CompositionError``: when another
+    operation has one of them."""
     for path, method, operation in operations(part):
         places = [(method, place) for place in (path, *operation.get("x-aliases", ()))]
         owner = f"{operation.get('operationId')} of {name}"

@@ -1,6 +1,7 @@
-"""The declaration of an extension: what the hook ``identity_extend`` returns, what an extension gets, and what it adds.
+"""The declaration of an extension: the result of the hook ``identity_extend``, the resources of an extension, and the
+parts that it adds.
 
-Also its checks of an installation while no service is open.
+It includes the checks of an installation while no service is open.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ SHOWN: Final = 5
 
 @value_class
 class Diagnosis:
-    """The result for one thing. ``remedy`` says what to do unless it is ok."""
+    """The result of one check. ``remedy``: the next step for the operator, unless the result is ok."""
 
     state: Literal["ok", "warn", "fail"]
     says: str
@@ -44,13 +45,13 @@ wrong = functools.partial(Diagnosis, "fail")
 
 
 def stopped(error: StartError, remedy: str) -> Diagnosis:
-    """Return the diagnosis of an error that stops every start. ``remedy`` is for one that has none."""
+    """Return the diagnosis of an error that stops every start. ``remedy`` is used if the error has none."""
     says = f"{error.what} It is in: {error.where}" if error.where else error.what
     return wrong(" ".join(says.split()), error.fix or remedy)
 
 
 def listed(found: Sequence[str]) -> str:
-    """Return the first of them in one line, and how many more there are."""
+    """Return the first items in one line, and the number of the others."""
     more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     return "; ".join(found[:SHOWN]) + more
 
@@ -58,8 +59,8 @@ def listed(found: Sequence[str]) -> str:
 class InstallationCheck(Struct, frozen=True):
     """A check of ``identity doctor``.
 
-    ``run`` yields the diagnoses of the installation that the settings name, and changes nothing. A ``StartError`` that it raises is a
-    diagnosis, with ``remedy`` if the error has none.
+    ``run``: yields the diagnoses of the installation that the settings name, and changes nothing. A ``StartError``
+    that it raises is a diagnosis. ``remedy``: used if such an error has none.
     """
 
     name: str
@@ -70,8 +71,9 @@ class InstallationCheck(Struct, frozen=True):
 class RowRule(Struct, frozen=True):
     """A rule of ``identity fsck``.
 
-    ``rows`` is SQL of both dialects: it selects the names of the rows that break the rule. ``says`` is what is wrong with each of them.
-    ``remedy`` is for a ``kind`` that the examination does not have itself.
+    ``rows``: SQL of both dialects that selects the names of the rows that break the rule. ``says``: the fault of each
+    such row.
+    ``remedy``: for a ``kind`` for which the check has no remedy.
     """
 
     kind: str
@@ -85,11 +87,13 @@ Mode = Literal["counter", "livesum", "livemax", "livemin"]
 
 @value_class
 class Gauge:
-    """A number of a part of the service.
+    """A number that metrics report of a part of the service.
 
-    ``name``: as Prometheus has it, without ``identity_``; that of a counter without ``_total``. ``mode``: ``counter`` for a number that
-    only grows, else how the numbers of several server processes become one (``multiprocess_mode`` of prometheus-client). ``read``: returns
-    the number, or with a ``label`` the number by its value. It is called before each scrape, must not raise and must not block.
+    ``name``: the Prometheus name, without ``identity_``; that of a counter without ``_total``.
+    ``mode``: ``counter`` for a number that only grows; else the way to combine the numbers of several server
+    processes (``multiprocess_mode`` of prometheus-client).
+    ``read``: returns the number, or with a ``label`` the number by its value. It is called before each scrape, must
+    not raise and must not block.
     """
 
     name: str
@@ -103,22 +107,23 @@ class RenderedMetrics(Protocol):
     """The metrics of all server processes. An extension may provide it as a service."""
 
     def render(self, dependencies: Mapping[str, str]) -> bytes:
-        """Return the text format of Prometheus; ``dependencies`` is the state of each in a word."""
+        """Return the text format of Prometheus. ``dependencies``: the state of each dependency in one word."""
 
 
 S = TypeVar("S")
 
 
 class TokenGrants(dict[str, Any]):
-    """The grants of the token endpoint by ``grant_type``, besides that of clients. It is complete once all extensions are open."""
+    """The grants of the token endpoint by ``grant_type``, besides the grant for clients. It is complete once all
+    extensions are open."""
 
 
 class TokenResources(tuple[str, ...]):
-    """The paths outside of the document that have access tokens of their own (RFC 8707)."""
+    """The paths outside the document that have separate access tokens (RFC 8707)."""
 
 
 class PeoplePages(Protocol):
-    """The pages for people. Without the extension that provides them, no holder decides anything on a page."""
+    """The pages for people. Without the extension that provides them, a holder cannot decide anything on a page."""
 
     def page(self, template: str, request: Any, *, status: int = 200, **values: Any) -> Any:
         """Return the answer with a page in the language of the request."""
@@ -130,15 +135,20 @@ class PeoplePages(Protocol):
 class Contribution(Struct, frozen=True, kw_only=True):
     """The parts of an open extension.
 
-    ``handlers``: objects whose public coroutine methods are named after the operationIds of its document in snake case. The others are
-    outside of the document, by path: ``pages`` answer GET without authentication, ``people`` are pages that know who is signed in,
-    ``forms`` take a POST of a page, ``endpoints`` take a POST of a program. ``error_shapes`` make refusals in the form of another standard,
-    by the name of their schema (``x-error-schema``). ``grants`` are those of the token endpoint by ``grant_type``. ``services`` are got by
-    their type with ``Kernel.need``, by the extensions that are opened later; one of the kernel that does nothing is replaced.
-    ``events`` writes rows of events in the transaction of their changes; it is vital if the extension is.
-    ``gauges``: the numbers that metrics show of it. ``observers`` are called with each answered request and its duration in seconds, and
-    must not raise. ``probes`` are dependencies of ``/ready`` by name, each with a function that returns its state in one word: ``ok``,
-    ``degraded`` if requests are still served, else another.
+    ``handlers``: objects whose public coroutine methods are named after the operationIds of its document in snake
+    case.
+    ``pages``: by path outside the document, answer GET without authentication. ``people``: the same with the
+    signed-in user.
+    ``forms``: take a POST of a page. ``endpoints``: take a POST of a program.
+    ``error_shapes``: make refusals in the form of another standard, by the name of their schema (``x-error-schema``).
+    ``grants``: the grants of the token endpoint by ``grant_type``.
+    ``services``: by their type, for ``Kernel.need`` of extensions that are opened later. A service replaces the
+    kernel's default of its type.
+    ``events``: writes rows of events in the transaction of their changes; it is vital if the extension is.
+    ``gauges``: the numbers that metrics report. ``observers``: called with each answered request and its duration in
+    seconds; must not raise.
+    ``probes``: dependencies of ``/ready`` by name. Each function returns the state in one word: ``ok``, ``degraded``
+    if requests are still served, else another.
     """
 
     handlers: tuple[object, ...] = ()
@@ -156,30 +166,31 @@ class Contribution(Struct, frozen=True, kw_only=True):
 
 
 class Kernel(Protocol):
-    """All that an extension gets of the service."""
+    """All resources that an extension gets from the service."""
 
     @property
     def settings(self) -> Settings: ...
 
     @property
     def origin(self) -> str:
-        """The scheme, host and port of the setting ``public_url``."""
+        """Return the scheme, host and port of the setting ``public_url``."""
 
     @property
     def operations(self) -> Mapping[str, Any]:
-        """The operations of the document by operationId, each with its own authorization; empty until the application is built."""
+        """Return the operations of the document by operationId, each with its own authorization; empty until the
+        application is built."""
 
     @property
     def gauges(self) -> Sequence[Gauge]:
-        """The gauges of all parts; complete once the application is built."""
+        """Return the gauges of all parts; complete once the application is built."""
 
     @property
     def retention(self) -> Sequence[RetentionRule]:
-        """The retention rules of all parts that are on."""
+        """Return the retention rules of all active parts."""
 
     @property
     def refusal(self) -> Callable[[], IdentityError | None]:
-        """Return why nothing may be changed now; None if it may."""
+        """Return the function that returns why changes are refused now, or None."""
 
     @property
     def clock(self) -> Clock: ...
@@ -194,41 +205,46 @@ class Kernel(Protocol):
         """Return ``count`` random bytes of the operating system."""
 
     def secret(self, label: str) -> bytes:
-        """Return 32 bytes that no other extension gets and that all processes of the installation share."""
+        """Return 32 secret bytes for this extension only, which are the same in all processes of the installation."""
 
     def formats(self, *, anonymous: bool) -> Mapping[str, SecuringFormat]:
-        """Return the installed formats of secured credentials by name; unauthenticated callers have processes of their own."""
+        """Return the installed formats of secured credentials by name. Unauthenticated callers have separate
+        processes."""
 
     def issuing_formats(self) -> Mapping[str, SecuringFormat]:
-        """Return the same formats in this process, where those that are an ``IssuingFormat`` issue."""
+        """Return the formats in this process, where an ``IssuingFormat`` can issue."""
 
     def find(self, service: type[S]) -> S | None:
-        """Return the service of this type; None while no part that is open provides it."""
+        """Return the service of this type; None while no open part provides it."""
 
     def need(self, service: type[S]) -> S:
-        """Return the service of this type. Raises ``StartError``: when no distribution that is installed provides it."""
+        """Return the service of this type. Raises ``StartError``: when no installed distribution provides it."""
 
 
 class Extension(Struct, frozen=True, kw_only=True):
     """An extension as its distribution declares it.
 
-    ``name``: of the form ``[a-z][a-z0-9_]*``. ``kernel``: the versions that it works with, such as ``>=1.1,<2`` (PEP 440).
-    ``requires``: names of extensions that are opened before it. ``after``: the same for those that it works without.
+    ``name``: of the form ``[a-z][a-z0-9_]*``. ``kernel``: the supported versions, such as ``>=1.1,<2`` (PEP 440).
+    ``requires``: names of extensions that are opened before it. ``after``: the same for optional ones.
     ``document``: its part of the OpenAPI document, as JSON.
-    ``tracing`` is called before anything is opened where the setting ``tracing.endpoint`` is set, and makes the spans.
-    ``open`` is entered at startup and left at shutdown. Unless the extension is ``vital``, a failing ``open`` is logged and its
-    operations answer 503; else it stops the startup. One whose ``default`` is False is off until the settings enable it.
-    ``early``: it is opened before the handlers of the kernel are built, which use its services. ``guard`` is called before anything is
-    opened, and compares the databases with what was written.
-    ``migrations``: the package of the numbered SQL files of its tables, of which new ones run before ``open``; their tables begin with
-    ``<name>_``. ``adopts``: its tables that a step of the kernel made.
-    ``sinks`` makes the sinks of its events over an open store, for a service and for a command beside one; they are vital if the extension
-    is. Its second argument is whether nothing was recorded in the store before.
-    ``retention``: how those of its tables with records about people are kept.
-    ``checks`` and ``rows`` are its checks of an installation while no service is open: of ``identity doctor``, of ``identity fsck``.
-    ``resources``: paths outside of its document that have access tokens of their own, each with the setting that serves it. Such a setting
-    turns the extension on as well, so an upgrade keeps it on by the setting alone. ``paths``: its other paths outside of the document
-    that clients know, which answer 404 with the remedy while it is off.
+    ``tracing``: makes the spans; called before anything is opened, if the setting ``tracing.endpoint`` is set.
+    ``open``: entered at startup and left at shutdown. If ``open`` fails, that is logged and its operations answer
+    503.
+    ``vital``: a failing ``open`` stops the startup instead. ``default``: if False, the extension is off until the
+    settings enable it.
+    ``early``: it is opened before the handlers of the kernel are built, which use its services.
+    ``guard``: called before anything is opened; compares the databases with what was written.
+    ``migrations``: the package of the numbered SQL files of its tables. New files run before ``open``; the tables
+    begin with ``<name>_``.
+    ``adopts``: its tables that a step of the kernel made.
+    ``sinks``: makes the sinks of its events over an open store, for a service and for a command beside one. They are
+    vital if the extension is. The second argument is whether the store had no records before.
+    ``retention``: the retention rules of its tables with records about people.
+    ``checks`` and ``rows``: its checks of an installation while no service is open, for ``identity doctor`` and
+    ``identity fsck``.
+    ``resources``: paths outside its document that have separate access tokens, each with the setting that serves it.
+    Such a setting turns the extension on as well, so an upgrade keeps it on by the setting alone.
+    ``paths``: its other public paths outside the document, which answer 404 with the remedy while it is off.
     """
 
     name: str

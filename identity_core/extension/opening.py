@@ -1,4 +1,4 @@
-"""Opens the installed extensions, each over a kernel object of its own."""
+"""Opening of the installed extensions, each with a separate kernel object."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ S = TypeVar("S")
 
 log = logging.getLogger("identity.extensions")
 
-# Extension and label of the secrets that existed before there were extensions: what they are derived by, from the root of
-# the extension. None is that root itself. If they changed, what was made before an upgrade would be refused after it.
+# Extension and label of the secrets that are older than extensions: the labels of their derivation from the root of
+# the extension. None is that root itself. If they changed, data from before an upgrade would be refused after it.
 _BEFORE: Final[Mapping[tuple[str, str], bytes | None]] = {
     ("agents", "tasks"): b"identity: tasks of agents, v1",
     ("consents", "replies"): None,
@@ -51,9 +51,9 @@ _BEFORE: Final[Mapping[tuple[str, str], bytes | None]] = {
 class OpenKernel:
     """The ``Kernel`` of one extension.
 
-    Its secrets are derived from ``root``, unless ``roots`` has another one by the name of the extension.
-    ``services`` are by type; each extension adds its own, and its ``gauges``.
-    ``operations`` has the passes of all operations once the application is built.
+    ``root``: the source of its secrets, unless ``roots`` has another one by the name of the extension.
+    ``services``: by type; each extension adds its own, and its ``gauges``.
+    ``operations``: the compiled operations, once the application is built.
     """
 
     settings: Settings
@@ -101,10 +101,12 @@ class OpenKernel:
 
 @value_class
 class InstallationState:
-    """The state of an open installation that no operation returns: functions that return it now, and the panels of plugins by name.
+    """The state of an open installation that no operation returns: functions that return it now, and the panels of
+    plugins by name.
 
-    ``reasons``: name of a dependency of ``/ready`` to the reason why it is unhealthy, for those whose job has found one. ``witnesses``:
-    name of a witness to the reason why it does not cosign, empty if it does, and the size of the log that it cosigned last.
+    ``reasons``: by name of a dependency of ``/ready``, why it is unhealthy, if a job has found the reason.
+    ``witnesses``: by name, why a witness does not cosign (empty if it does), and the size of the log that it cosigned
+    last.
     """
 
     plugins: Callable[[], Sequence[InstalledPlugin]]
@@ -117,9 +119,10 @@ class InstallationState:
 async def open_extensions(
     installed: Sequence[InstalledExtension], kernel: Callable[[str], OpenKernel], stack: AsyncExitStack
 ) -> list[Contribution]:
-    """Open the extensions in their order, each with its tables and the ``kernel`` of its name; ``stack`` closes them in reverse.
+    """Open the extensions in their order, each with its tables and the ``kernel`` of its name. ``stack`` closes them
+    in reverse.
 
-    Raises ``PluginError``: when a vital one fails. ``StartError``: when two provide one service or gauge.
+    Raises ``PluginError``: when a vital one fails; ``StartError``: when two provide one service or gauge.
     """
     contributions = []
     for one in installed:

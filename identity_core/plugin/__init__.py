@@ -1,8 +1,8 @@
 """The public interface for plugin authors.
 
-A plugin is a distribution with an entry point in the group ``identity.plugins`` that names a module (or object) with
-hook implementations. A hook hands over one frozen ``Provider``; after start-up the core calls the typed object that
-``Provider.build`` returned, and pluggy is out of the way::
+A plugin is a distribution with an entry point in the group ``identity.plugins``. The entry point names a module (or
+object) with hook implementations. A hook returns one frozen ``Provider``. After startup the core calls the typed
+object that ``Provider.build`` returned, without pluggy::
 
     from identity_core.plugin import Provider, hookimpl
 

@@ -1,18 +1,20 @@
-"""The border between the core and what plugins provide: deadline, bound, circuit, conversion of errors, check of results.
+"""The border between the core and plugins: deadline, limit of concurrent calls, circuit, conversion of errors, check
+of results.
 
-``guard`` returns an object of the same port. A call of it ends in one of these ways, whatever the plugin does:
+``guard`` returns an object of the same port. Whatever the plugin does, a call of it ends in one of these ways:
 
-- what the port promises: its result, of the promised type, or one of the errors of its contract;
+- the result, of the type that the port declares, or one of the errors of its contract;
 - ``PluginTimeout``: no answer within the deadline (the work may still have been done);
-- ``PluginUnavailable`` (a ledger: ``LedgerUnavailable``): it raised something else, or returned something else;
-- ``PluginUnavailable`` with ``retryAfter``: this method has failed too often in a row and is shut off for a while;
-- ``Overloaded``: more calls are unfinished than the bulkhead takes.
+- ``PluginUnavailable`` (a ledger: ``LedgerUnavailable``): it raised another error, or returned another type;
+- ``PluginUnavailable`` with ``retryAfter``: this method failed too often in a row and is shut off for a while;
+- ``Overloaded``: the bulkhead has its maximum of unfinished calls.
 
-Plain members run on the caller's thread, so there is nothing to time or to bound: of these ways they have the first and the third.
+Plain members run on the caller's thread, so they have no deadline and no limit of calls: they end in the first or the
+third way.
 
-An error of the port's contract is an answer: a ledger that says that it is unavailable says so at once and is believed
-each time; it does not open the circuit. What is no ``Exception`` (``SystemExit``, a panic in a library that is
-written in Rust) is a failure of the plugin like any other.
+An error of the port's contract is an answer. For example, a ledger may report that it is unavailable: that is passed
+on each time and does not open the circuit. An exception that is not an ``Exception`` (``SystemExit``, a panic in a
+library written in Rust) is a failure of the plugin like any other.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from identity_core.ports.clock import Clock
 
 
 class Tracing(Protocol):
-    """Makes the spans of one process."""
+    """Factory of the spans of one process."""
 
     def application(self, app: Any) -> Any:
         """Return the ASGI application ``app`` with a span around each request. Its ``shapes`` are those of ``app``."""
@@ -51,13 +53,16 @@ BLOCKING_SECONDS = 0.25
 
 
 class Fault(Exception):
-    """A plugin's failure that was put into words where it happened, in words that hold no secret."""
+    """A plugin's failure, described where it happened in a text that contains no secret."""
 
 
 @value_class
 class Contract:
-    """The errors that a port lets through: ``errors`` are its own, ``otherwise`` makes the error that stands for any
-    other exception. ``secretive`` ports handle secrets, so the text of a foreign exception is not logged."""
+    """The errors that a port lets through.
+
+    ``errors``: the port's own. ``otherwise``: the error that replaces any other exception.
+    ``secretive``: the port handles secrets, so the text of a foreign exception is not logged.
+    """
 
     errors: tuple[type[IdentityError], ...]
     otherwise: type[IdentityError] = PluginUnavailable
@@ -66,8 +71,8 @@ class Contract:
 
 @dataclass(slots=True)
 class Bulkhead:
-    """The counters of one plugin, for ``/ready``, ``identity plugins list`` and metrics. ``calls`` counts those that
-    were let in."""
+    """The counters of one plugin, for ``/ready``, ``identity plugins list`` and metrics. ``calls`` counts admitted
+    calls."""
 
     name: str
     limits: Limits
@@ -85,19 +90,24 @@ class Bulkhead:
 
     @property
     def state(self) -> State:
-        """The worst state of its methods."""
+        """Return the worst state of the plugin's methods."""
         states = {circuit.state for circuit in self.circuits.values()}
         return "open" if "open" in states else "probing" if "probing" in states else "closed"
 
     def circuit(self, method: str) -> Circuit:
-        """The circuit of one method: a ledger whose appends fail can still be read."""
+        """Return the circuit of one method. Each method has a separate one: a ledger whose appends fail can still be
+        read."""
         limits = self.limits
         return self.circuits.setdefault(
             method, Circuit(self.clock, failures_to_open=limits.failures_to_open, retry_seconds=limits.retry_seconds)
         )
 
     def admit(self, circuit: Circuit) -> None:
-        """Raises ``Overloaded``, and ``PluginUnavailable`` while the circuit is open."""
+        """Admit one more call.
+
+        Raises ``Overloaded``: when the limit of concurrent calls is reached; ``PluginUnavailable``: while the circuit
+        is open.
+        """
         try:
             if self.in_flight >= self.limits.calls_in_flight:
                 raise Overloaded(details={"plugin": self.name, "retryAfter": 1})
@@ -110,8 +120,11 @@ class Bulkhead:
     def failed(
         self, method: str, reason: str, *, circuit: Circuit | None = None, error: BaseException | None = None
     ) -> IdentityError:
-        """Counts and logs a failure, and returns what the caller gets. Of a foreign ``error`` the log says where it came from; its text
-        is logged, and the error the cause of what is raised, only where it cannot hold a secret."""
+        """Count and log a failure, and return the error for the caller.
+
+        Of a foreign ``error`` the log contains the place where it was raised. Unless the port is secretive, the log
+        also contains its text, and the returned error has it as its cause.
+        """
         self.failures += 1
         self.last_failure = f"{method}: {reason}"
         more = "; shut off for now" if circuit is not None and circuit.failed() else ""
@@ -124,14 +137,14 @@ class Bulkhead:
         return stand_in
 
     def returned(self, method: str, result: object, circuit: Circuit | None = None) -> IdentityError:
-        """As ``failed``, for a result of another type."""
+        """Count and log a result of a wrong type as a failure, and return the error for the caller."""
         return self.failed(
             method, f"returned a {type(result).__name__} that the port does not promise", circuit=circuit
         )
 
     def blocked(self, method: str, seconds: float, circuit: Circuit) -> None:
-        """A coroutine ran for so long without awaiting that every other request stood still; no one can stop it, but it
-        shows. Past the deadline it counts as a failure."""
+        """Log that a coroutine ran for ``seconds`` without awaiting, so that every other request waited. It cannot be
+        stopped. Past the deadline it counts as a failure."""
         reason = f"blocked the event loop for {seconds:.2f} s; synchronous code belongs into in_threads"
         if seconds >= self.limits.deadline_seconds:
             self.failed(method, reason, circuit=circuit)
@@ -140,7 +153,7 @@ class Bulkhead:
 
 
 def guard(thing: T, protocol: type[Any], bulkhead: Bulkhead) -> T:
-    """``thing`` behind the border, as a ``protocol``."""
+    """Return ``thing`` behind the border, as an object of ``protocol``."""
     return cast(T, _guarded_class(protocol, bulkhead)(thing))
 
 
@@ -177,8 +190,8 @@ def _wrapped(call: Callable[..., Any], wrap: Callable[[Any], Any]) -> Callable[.
 
 
 def guard_function(function: Callable[..., T], name: str, check: Check, bulkhead: Bulkhead) -> Callable[..., T]:
-    """One plain function behind the border."""
-    # An interrupt from the keyboard is no one's fault.
+    """Return one plain function behind the border."""
+    # An interrupt from the keyboard is not a failure.
     let_through: tuple[type[BaseException], ...] = (*bulkhead.contract.errors, KeyboardInterrupt)
 
     def call(*args: Any, **kwargs: Any) -> T:
@@ -254,7 +267,8 @@ def _awaited(member: Member, bulkhead: Bulkhead) -> Any:
 
 
 def from_outside(error: BaseException) -> bool:
-    """Whether a call ended because its caller goes away or somebody interrupts the process, and not by the plugin's fault."""
+    """Return whether a call ended because its caller was cancelled or the process was interrupted, and not because
+    the plugin failed."""
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is not None and task.cancelling() > 0
@@ -262,6 +276,6 @@ def from_outside(error: BaseException) -> bool:
 
 
 def whence(error: BaseException) -> str:
-    """The last places that ``error`` came through, which hold no values."""
+    """Return the last source places that ``error`` passed, which contain no values."""
     places = traceback.extract_tb(error.__traceback__)[-3:]
     return " < ".join(f"{one.filename}:{one.lineno} {one.name}" for one in reversed(places))

@@ -1,4 +1,4 @@
-"""From offers to objects behind the border: settings, ``build``, the Protocol, the bulkhead."""
+"""Building of guarded objects from offers: settings, ``build``, the Protocol, the bulkhead."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ SLOW_SECONDS = 5.0
 
 @value_class
 class Built:
-    """``thing`` is the plugin's own object, ``port`` what the core calls; ``workers`` are those of what runs in processes."""
+    """A built provider. ``thing``: the plugin's own object. ``port``: the guarded object that the core calls.
+    ``workers``: its worker processes, if it has any."""
 
     offer: Offer
     thing: Any
@@ -49,7 +50,11 @@ class Built:
 
 
 def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: BuildContext, bulkhead: Bulkhead) -> Built:
-    """Builds what ``offer`` provides. Raises ``PluginError``, and ``SettingsError`` for its table."""
+    """Build the object of ``offer`` and guard it.
+
+    Raises ``PluginError``: when it cannot be built or does not fit its port; ``SettingsError``: when its table is
+    invalid.
+    """
     provider = offer.provider
     try:
         with _said_when_slow(str(offer.source), context.logger):
@@ -79,7 +84,7 @@ def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: Buil
 
 @cache
 def _protocol(forms: tuple[type[Any], ...]) -> type[Any]:
-    """All of the forms in one: one of them where it has the others, else one that is made of them."""
+    """Return one Protocol that has all of the forms: one of them if it inherits the others, else a new class."""
     bases = [one for one in forms if not any(one in other.__mro__[1:] for other in forms)]
     if len(bases) == 1:
         return bases[0]
@@ -93,7 +98,7 @@ def _has_all(thing: object, protocol: type[Any]) -> bool:
 
 @contextlib.contextmanager
 def _said_when_slow(plugin: str, logger: logging.Logger) -> Iterator[None]:
-    """A build cannot be stopped, because what it opens belongs to this thread; but the operator learns whose it is."""
+    """Log a warning if a build is slow. It cannot be stopped, because what it opens belongs to this thread."""
     timer = threading.Timer(SLOW_SECONDS, logger.warning, ("%s has been building for %g s", plugin, SLOW_SECONDS))
     timer.daemon = True
     timer.start()
@@ -108,13 +113,14 @@ Verifier = Callable[[str, datetime], Caller | None]
 
 @value_class
 class BearerChain:
-    """The plugins that verify bearer tokens, asked one after the other, in order of their names, until one answers."""
+    """The plugins that verify bearer tokens. They are called one after the other, in order of their names, until one
+    answers."""
 
     guarded: tuple[tuple[Verifier, Bulkhead], ...]
 
     @classmethod
     def of(cls, offers: Iterable[BearerOffer], limits: Limits, clock: Clock, logger: logging.Logger) -> BearerChain:
-        """The chain of all implementations of the hook, each behind the border."""
+        """Return the chain of all implementations of the hook, each behind the border."""
         check, guarded = check_for(BEARER_RESULT), []
         for offer in offers:
             bulkhead = Bulkhead(f"bearer:{offer.source.name}", limits, BEARER_CONTRACT, clock, logger)
@@ -127,10 +133,11 @@ class BearerChain:
         return [bulkhead for _, bulkhead in self.guarded]
 
     def __call__(self, token: str, now: datetime) -> Caller | None:
-        """The caller of a bearer token, or None when no plugin knows it.
+        """Return the caller of a bearer token, or None when no plugin accepts it.
 
-        Raises ``AuthFailed`` when the plugin that knows it refuses it. A plugin that breaks is passed over, so that it
-        cannot hide a good one; only when no other answers, ``PluginUnavailable``: the token may have been good.
+        Raises ``AuthFailed``: when the plugin that recognizes it refuses it; ``PluginUnavailable``: when a plugin
+        failed and no other one answers. A failed plugin is skipped, so that it cannot disable a working one; the
+        token may have been valid for it.
         """
         broken: PluginUnavailable | None = None
         for verify, _ in self.guarded:

@@ -1,5 +1,5 @@
-"""Which offer a setting means, what to say when there is none, and how everything that is installed is: the rows of
-``identity plugins list`` and of ``/ready``."""
+"""Choice of the offer that a setting names, the error if it is missing, and the state of all installed plugins: the
+rows of ``identity plugins list`` and of ``/ready``."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ if TYPE_CHECKING:
     from identity_core.plugin.processes.pool import WorkerTable
 
 PROOF_WORKERS = f"{PROVER.hook} in processes"
-"""In place of the hook: the prover in processes of its own, beside the one in this process."""
+"""A key for the prover in separate processes, used instead of the hook, beside the prover in this process."""
 
 ANONYMOUS_VERIFIER = f"{PROVER.hook} for strangers"
-"""In place of the hook: the process in which the proofs of strangers are verified."""
+"""A key for the process that verifies proofs of unauthenticated clients, used instead of the hook."""
 
 KNOWN_FORMATS = f"{SECURING.hook} in processes"
 ANONYMOUS_FORMATS = f"{SECURING.hook} for strangers"
-"""The same for the verification of secured credentials."""
+"""A key for the process that verifies secured credentials of unauthenticated clients, used instead of the hook."""
 
 Key = tuple[str, str]
-"""Hook and name of what was built, or could not be."""
+"""Hook and name of an object that was built, or could not be built."""
 
 State = Literal["active", "starting", "chosen", "available", "shut off", "failed", "disabled"]
 
 
 def offers_of(collection: Collection, socket: Socket[Any]) -> dict[str, Offer]:
-    """Everything that is offered for ``socket``, by name."""
+    """Return all offers for ``socket``, by name."""
     return {offer.provider.name: offer for offer in collection.offers if offer.hook == socket.hook}
 
 
 def chosen(collection: Collection, socket: Socket[Any], name: str, settings: Settings) -> Offer:
-    """The offer of this name. Raises ``SettingsError``."""
+    """Return the offer of this name. Raises ``SettingsError``: when no plugin has it."""
     offers = offers_of(collection, socket)
     if name not in offers:
         raise missing(collection, socket, name, settings, offers)
@@ -57,7 +57,10 @@ def chosen(collection: Collection, socket: Socket[Any], name: str, settings: Set
 
 
 def chosen_or_lone(collection: Collection, socket: Socket[Any], name: str | None, settings: Settings) -> Offer | None:
-    """The offer of this name; for None the only one, or None when there is none. Raises ``SettingsError``."""
+    """Return the offer of this name. For None return the only offer, or None without any.
+
+    Raises ``SettingsError``: when no plugin has the name, or when ``name`` is None and there are several offers.
+    """
     if name is not None:
         return chosen(collection, socket, name, settings)
     offers = offers_of(collection, socket)
@@ -70,7 +73,8 @@ def chosen_or_lone(collection: Collection, socket: Socket[Any], name: str | None
 def missing(
     collection: Collection, socket: Socket[Any], name: str, settings: Settings, installed: Iterable[str]
 ) -> SettingsError:
-    """No plugin offers it: which setting asks for it, who might have, and what there is instead."""
+    """Return the error of a name that no plugin offers: the setting that names it, plugins that failed, and the
+    installed alternatives."""
     key = socket.setting
     failed = "; ".join(f"{source}: {reason}" for source, _, reason in collection.failed)
     disabled = ", ".join(source.name for source in collection.disabled)
@@ -91,12 +95,14 @@ def _choose(installed: Iterable[str]) -> str:
 
 @value_class
 class InstalledPlugin:
-    """One thing that a plugin provides, or a plugin that provides nothing because it is disabled or failed.
+    """A provider of a plugin, or a plugin without one because it is disabled or failed.
 
-    ``name`` is the one that settings choose by (for disabled and failed plugins the entry point's), ``hook`` the hook
-    or ``-``. States: active (built and in use), starting (its worker processes are), chosen (named by the settings, not
-    built in this process), available (no one asked for it, or it waits to be configured and ``reason`` says what for),
-    shut off (its circuit is open), failed, disabled. ``reason`` says why in the last three.
+    ``name``: the name in the settings; for disabled and failed plugins the entry point's. ``hook``: the hook or
+    ``-``.
+
+    States: active (built and in use), starting (its worker processes start), chosen (named by the settings, not built
+    in this process), available (the settings do not choose it, or it lacks settings that ``reason`` lists), shut off
+    (its circuit is open), failed, disabled. ``reason`` explains the last three.
     """
 
     name: str
@@ -111,7 +117,7 @@ class InstalledPlugin:
 def inventory(
     collection: Collection, settings: Settings, built: Mapping[Key, Built], failures: Mapping[Key, PluginError]
 ) -> list[InstalledPlugin]:
-    """All rows, by hook and name."""
+    """Return all rows, by hook and name."""
     several = len(offers_of(collection, PROVER)) > 1
     rows = []
     for offer in collection.offers:
@@ -150,7 +156,7 @@ def _state(
 
 @value_class
 class InUse:
-    """How something that the core calls does. ``worker_table`` is there for what has worker processes."""
+    """State of a plugin that the core calls. ``worker_table`` is set if it has worker processes."""
 
     state: State
     bulkhead: Bulkhead
@@ -177,7 +183,7 @@ def _workers(built: Built) -> WorkerTable | None:
 
 
 def is_chosen(offer: Offer, settings: Settings) -> bool:
-    """Whether the settings use what is offered. Every DID method is in use; a lone prover too."""
+    """Return whether the settings use the offer. Every DID method is in use, and so is the only prover."""
     name = offer.provider.name
     return {
         LEDGER.hook: name == settings.ledger.backend,

@@ -1,9 +1,9 @@
-"""Whether an object has the form of its port, and whether what it returns is what the port says.
+"""Checks that an object has the form of its port, and that its results have the declared types.
 
-Members, coroutines and parameters are compared before the first request. Results are checked at each call, by checks that are made once
-from the port's annotations: they look at the type, at the members of a sequence and at the fields of the ports' small dataclasses, not
-at what the values mean; meaning is the conformance kit's. A value that passes cannot raise an ``AttributeError`` or ``TypeError`` deeper
-inside.
+Members, coroutines and parameters are compared before the first request. Results are checked at each call. The checks
+are made once from the port's annotations: they compare the type, the members of a sequence and the fields of the
+ports' small dataclasses. They do not check the meaning of values, which the conformance kit does. A value that passes
+cannot raise an ``AttributeError`` or ``TypeError`` further inside.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from identity_codec.values import value_class
 
 Check = Callable[[Any], bool]
 
-# Dataclasses with more fields than a record of a port are the domain's: their type is evidence enough.
+# Dataclasses with more fields than a record of a port belong to the domain: their type is checked, their fields are
+# not.
 _MOST_FIELDS = 16
 
 
 @value_class
 class Member:
-    """A public member of a port. ``result`` is the Protocol of what a call returns, if it is one (a drafted entry)."""
+    """A public member of a port. ``result`` is the returned Protocol, if a call returns one (a drafted entry)."""
 
     name: str
     declared: Any
@@ -47,7 +48,7 @@ _MEMBERS: dict[type[Any], list[Member]] = {}
 
 
 def members(protocol: type[Any]) -> list[Member]:
-    """The public members of a Protocol, inherited ones too."""
+    """Return the public members of a Protocol, including inherited ones."""
     if protocol not in _MEMBERS:
         found = [(name, getattr(protocol, name)) for name in dir(protocol) if not name.startswith("_")]
         _MEMBERS[protocol] = [_member(name, declared) for name, declared in found]
@@ -86,12 +87,12 @@ def _parameter_fault(declared: Any, own: Any) -> str | None:
     try:
         signature = inspect.signature(own)
     except (TypeError, ValueError):
-        return None  # Some callables of C do not tell; the first call will.
+        return None  # Some callables of C have no signature; the first call will fail.
     wanted = list(inspect.signature(declared).parameters.values())[1:]
     by_position = [one for one in wanted if one.kind is not one.KEYWORD_ONLY]
     by_name = {one.name: None for one in wanted if one.kind is one.KEYWORD_ONLY}
     try:
-        # The core may call a parameter by its place or by its name.
+        # The core may pass a parameter by its position or by its name.
         signature.bind(*[None for _ in by_position], **by_name)
         signature.bind(**{one.name: None for one in wanted})
     except TypeError as error:
@@ -100,14 +101,14 @@ def _parameter_fault(declared: Any, own: Any) -> str | None:
 
 
 def check_for(hint: Any) -> Check:
-    """The check of one annotation. What it does not understand it lets pass."""
+    """Return the check of one annotation. An annotation of an unknown kind accepts any value."""
     if hint is Any or isinstance(hint, TypeVar):
         return lambda value: True
     if hint is None or hint is type(None):
-        # Ports raise where something is wrong. An author who returns False means "no", and must not be heard as "yes".
+        # Ports raise errors and return None. A plugin that returns False means "no", which must not count as success.
         return lambda value: value is None
     if get_origin(hint) in (Union, types.UnionType):
-        # None first, which costs least to tell.
+        # None first, because its check is the cheapest.
         return _either([check_for(one) for one in sorted(get_args(hint), key=lambda one: one is not type(None))])
     origin = get_origin(hint) or hint
     if origin in (Sequence, tuple, list):
@@ -163,10 +164,10 @@ def _record(record: type[Any]) -> Check:
 
 
 def _plain_types(hint: Any) -> tuple[type, ...]:
-    """The types of an annotation that ``isinstance`` alone can check; any object, where it cannot."""
+    """Return the types of an annotation that ``isinstance`` alone can check; ``object`` if it cannot."""
     if get_origin(hint) in (Union, types.UnionType):
         return tuple(one for part in get_args(hint) for one in _plain_types(part))
-    # Any is a class, and one that takes no instances.
+    # ``Any`` is a class without instances.
     origin = get_origin(hint) or (type(None) if hint is None else object if hint is Any else hint)
     return (origin,) if isinstance(origin, type) else (object,)
 
@@ -176,7 +177,7 @@ def _protocol(protocol: type[Any]) -> Check:
     seen: set[type] = set()
 
     def check(value: Any) -> bool:
-        # Looking an attribute up may run a property; once a class is enough.
+        # Reading an attribute may run a property; one check per class is enough.
         if type(value) not in seen:
             if not all(hasattr(value, name) for name in names):
                 return False

@@ -1,12 +1,12 @@
-"""Limits of calls to a plugin: time for each call, and a way back after failures.
+"""Limits of calls to a plugin: a deadline for each call, and recovery after failures.
 
-**Deadline.** A coroutine that ends without suspending (a cache, an embedded database read on the loop) is stepped once and done: no
-timer is made. One that suspends is driven inside the caller's task. At the deadline it is cancelled and has a grace period for its
-clean-up; one that goes on waiting after that is closed, so that a plugin which swallows the cancellation holds no one. What no deadline
-can reach is a coroutine that blocks the event loop; such code belongs into ``in_threads``. A call that is still in a queue at its
-deadline raises ``Overloaded``, which is no failure.
+**Deadline.** A coroutine that ends without suspending (a cache, an embedded database read on the loop) needs one step
+and no timer. One that suspends is driven inside the caller's task. At the deadline it is cancelled and has a grace
+period for its clean-up. If it still waits after that, it is closed, so that a plugin which swallows the cancellation
+cannot hold its caller. A deadline cannot stop a coroutine that blocks the event loop; such code belongs into
+``in_threads``. A call that is still in a queue at its deadline raises ``Overloaded``, which is not a failure.
 
-**Circuit.** Failures in a row shut a plugin's method off; after a while one call may try again.
+**Circuit.** Consecutive failures shut off a method of a plugin. After a while one call may try again.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Circuit:
-    """The circuit of one method. ``tripped`` is the one attribute that the good path reads."""
+    """The circuit of one method. ``tripped`` is the only attribute that is read for a call without failures."""
 
     clock: Clock
     failures_to_open: int
@@ -56,11 +56,11 @@ class Circuit:
 
     @property
     def state(self) -> State:
-        """closed: calls pass; open: they are refused; probing: one is trying."""
+        """Return the state. closed: calls pass. open: calls are refused. probing: one call is a trial."""
         return "probing" if self.probing else "open" if self.tripped else "closed"
 
     def admit(self, plugin: str) -> None:
-        """Lets this call be the probe when it is time. Raises ``PluginUnavailable`` otherwise."""
+        """Let this call be the probe if the wait is over. Raises ``PluginUnavailable``: otherwise."""
         remaining = self._until - self.clock.monotonic()
         if self.probing or remaining > 0:
             retry = max(1, math.ceil(remaining))
@@ -71,24 +71,24 @@ class Circuit:
         self.probing = True
 
     def succeeded(self) -> None:
-        """The method answers: forget the failures."""
+        """Reset the circuit after a successful call."""
         self.failures = self._failed_probes = 0
         self.tripped = self.probing = False
 
     def failed(self) -> bool:
-        """Counts a failure; whether it opened the circuit. A probe that fails doubles the wait, up to a minute."""
+        """Count a failure. Return whether it opened the circuit. A failed probe doubles the wait, up to a minute."""
         self.failures += 1
         opens = self.probing or (not self.tripped and self.failures >= self.failures_to_open)
         if opens:
             self._failed_probes += self.probing
-            # The exponent is bounded, as the wait is.
+            # The exponent is limited, like the wait.
             wait = self.retry_seconds * 2 ** min(self._failed_probes, 20)
             self._until = self.clock.monotonic() + min(wait, max(MOST_RETRY_SECONDS, self.retry_seconds))
             self.tripped, self.probing = True, False
         return opens
 
     def undecided(self) -> None:
-        """The caller went away before the call ended. A probe that tells nothing makes room for the next."""
+        """End a call whose caller was cancelled. If it was a probe, the next call may be one."""
         self.probing = False
 
 
@@ -98,7 +98,7 @@ class DeadlineExceeded(Exception):
 
 @dataclass(slots=True, eq=False)
 class Alarm:
-    """One call that is being waited for. Ringing cancels its task, and remembers that the cancellation was the alarm's
+    """The timeout of one call. When it rings, it cancels the call's task and records that the cancellation was its
     own."""
 
     task: asyncio.Task[Any]
@@ -106,14 +106,14 @@ class Alarm:
     rang: bool = False
 
     def ring(self) -> None:
-        """The time is up."""
+        """Cancel the task."""
         self.rang = True
         self.task.cancel()
 
 
 class Deadline:
-    """The same ``seconds`` for many calls. They become due in the order in which they came, so one timer serves them
-    all: a timer a call would cost more than everything else at the border."""
+    """The same timeout for many calls: ``seconds`` each. Calls time out in the order in which they began, so one
+    timer is enough. A timer per call would cost more than the rest of the border."""
 
     __slots__ = ("_loop", "_timer", "_waiting", "cleanup_seconds", "seconds")
 
@@ -125,7 +125,7 @@ class Deadline:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def set(self, task: asyncio.Task[Any]) -> Alarm:
-        """An alarm for the call that ``task`` waits for."""
+        """Return an alarm for the call that ``task`` waits for."""
         loop = task.get_loop()
         if loop is not self._loop:
             self._loop, self._timer = loop, None
@@ -137,7 +137,7 @@ class Deadline:
         return alarm
 
     def unset(self, alarm: Alarm) -> None:
-        """The call has ended."""
+        """Remove the alarm of a call that has ended."""
         self._waiting.pop(alarm, None)
 
     def _ring_due(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -154,10 +154,11 @@ class Deadline:
 
 @types.coroutine
 def rest(coroutine: Coroutine[Any, Any, T], waits_for: Any, deadline: Deadline) -> Generator[Any, Any, T]:
-    """The result of a coroutine whose first step yielded ``waits_for``. Raises ``DeadlineExceeded``."""
+    """Return the result of a coroutine whose first step yielded ``waits_for``. Raises ``DeadlineExceeded``: when it
+    is late."""
     task = asyncio.current_task()
     if task is None:
-        # Whoever steps without a task closes what would wait, which is not the plugin's fault.
+        # A caller without a task closes a coroutine that would wait, which is not a failure of the plugin.
         yield waits_for
         raise RuntimeError("a deadline needs a task")
     before = task.cancelling()
@@ -191,13 +192,13 @@ def rest(coroutine: Coroutine[Any, Any, T], waits_for: Any, deadline: Deadline) 
         deadline.unset(alarm)
         if late is not None:
             late.cancel()
-    # Whatever the late coroutine made of its end, a cancellation from outside counts more than the deadline.
+    # A cancellation from outside takes precedence over the deadline, however the late coroutine ended.
     if task.cancelling() > before:
         raise asyncio.CancelledError
     raise DeadlineExceeded
 
 
 def _abandon(coroutine: Coroutine[Any, Any, Any]) -> None:
-    # A plugin's clean-up may raise; its caller is told that it was late, and that says all.
+    # A plugin's clean-up may raise; its caller gets the timeout only.
     with contextlib.suppress(Exception):
         coroutine.close()

@@ -1,9 +1,9 @@
-"""From what is installed to what is offered: find, import, register with pluggy, find misspelt hooks, ask each hook what it provides.
+"""Loading of plugins: find, import, register with pluggy, find misspelt hooks, call each hook for its provider.
 
-Plugins come from entry points of installed distributions, from modules that the settings name, and in a test from objects. What the core
-can see to be wrong (a hook that does not exist, an argument that the hook does not have, two providers of one name) stops the start-up.
-What only the plugin's own code gets wrong (its import or its hook raises) makes it a failed plugin, which matters when something chosen
-depends on it.
+Plugins come from entry points of installed distributions, from modules that the settings name, and in a test from
+objects. An error that the core can detect (an unknown hook, an unknown argument of a hook, two providers of one name)
+stops the startup. An error in the plugin's own code (its import or its hook raises) makes it a failed plugin, which
+matters only if a chosen plugin depends on it.
 """
 
 from __future__ import annotations
@@ -34,9 +34,12 @@ GROUP = "identity.plugins"
 
 @value_class
 class PluginSource:
-    """A plugin that has not been imported yet. ``name`` is its entry point's, ``load`` returns the module or object
-    with the hooks. ``reference`` is where another process finds it (``module`` or ``module:attribute``); empty for what lives
-    in this one only."""
+    """A plugin that has not been imported yet.
+
+    ``name``: its entry point's. ``load``: returns the module or object with the hooks.
+    ``reference``: its address for another process (``module`` or ``module:attribute``); empty if it exists in this
+    process only.
+    """
 
     name: str
     distribution: str
@@ -48,12 +51,12 @@ class PluginSource:
         return f"plugin {self.name} ({self.distribution} {self.version})".replace(" )", ")")
 
     def error(self, reason: str, where: str = "", fix: str = "") -> PluginError:
-        """The one line that stops the start-up, and where the plugin says so its place and remedy."""
+        """Return the error that stops the startup, in one line, with the place and remedy that the plugin named."""
         return PluginError(f"{self}: {one_line(reason)}", where, fix)
 
 
 def installed_sources() -> list[PluginSource]:
-    """Every entry point of the group, by name. Nothing is imported."""
+    """Return every entry point of the group, by name. Nothing is imported."""
     found: dict[tuple[str, str], PluginSource] = {}
     for entry in entry_points(group=GROUP):
         distribution = entry.dist
@@ -66,17 +69,20 @@ def installed_sources() -> list[PluginSource]:
 
 
 def module_source(name: str) -> PluginSource:
-    """A module that the setting ``plugins.modules`` names: a plugin in the making, without a distribution."""
+    """Return the source of a module that the setting ``plugins.modules`` names: a plugin in development, without a
+    distribution."""
     return PluginSource(name, "setting plugins.modules", "", partial(importlib.import_module, name), name)
 
 
 class ImportFailed(Exception):
-    """The plugin could not be imported; the text says why."""
+    """The plugin could not be imported; the text has the reason."""
 
 
 def load_within(source: PluginSource, seconds: float) -> object:
-    """The plugin, imported on a thread, so that an import that hangs stops itself and not the start-up. Raises
-    ``ImportFailed``."""
+    """Return the plugin, imported on a thread, so that an import that hangs does not stop the startup.
+
+    Raises ``ImportFailed``: when the import raises or takes longer than ``seconds``.
+    """
     plugin: Future[object] = Future()
 
     def work() -> None:
@@ -100,13 +106,14 @@ def load_within(source: PluginSource, seconds: float) -> object:
 
 
 def described(error: BaseException) -> str:
-    """An exception in one line, for the operator: what a client would see of a database says too little."""
+    """Return an exception in one line for the operator. It includes the reason of an error that clients see without
+    details."""
     text = str(getattr(error, "reason", error))
     return one_line(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
 def one_line(text: str, most: int = 300) -> str:
-    """``text`` as UTF-8 can write it, without line breaks, at most ``most`` characters."""
+    """Return ``text`` without line breaks, in characters that UTF-8 can encode, at most ``most`` of them."""
     line = " ".join(text.encode(errors="replace").decode().split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
@@ -122,7 +129,7 @@ class Offer:
 
 @value_class
 class BearerOffer:
-    """An implementation of ``identity_verify_bearer``; it may take fewer arguments than the hook has."""
+    """An implementation of ``identity_verify_bearer``. It may take fewer arguments than the hook has."""
 
     function: Callable[..., Any]
     arguments: tuple[str, ...]
@@ -136,8 +143,8 @@ class BearerOffer:
 
 @dataclass(slots=True)
 class Collection:
-    """Everything that was found. ``extensions`` are as the hook returned them, unchecked. ``failed`` holds plugins with the hook that
-    failed (or ``-``) and the reason."""
+    """All results of loading. ``extensions`` are as the hook returned them, unchecked. ``failed`` has plugins with
+    the hook that failed (or ``-``) and the reason."""
 
     offers: list[Offer] = field(default_factory=list)
     bearers: list[BearerOffer] = field(default_factory=list)
@@ -147,7 +154,11 @@ class Collection:
 
 
 def collect(sources: Iterable[PluginSource], settings: Settings) -> Collection:
-    """Loads what is not disabled. Raises ``PluginError``, and ``SettingsError`` for an unknown name in ``plugins.disabled``."""
+    """Load the plugins that are not disabled.
+
+    Raises ``PluginError``: when the core detects an error of a plugin; ``SettingsError``: for an unknown name in
+    ``plugins.disabled``.
+    """
     sources = list(sources)
     _refuse_unknown_names(sources, settings)
     plugins = settings.plugins
@@ -220,7 +231,7 @@ def _refuse_misspelt(manager: pluggy.PluginManager, registered: dict[str, Plugin
 
 
 def _implementations(manager: pluggy.PluginManager, hook: str) -> list[pluggy.HookImpl]:
-    # Sorted, because the order of registration must decide nothing.
+    # Sorted, because the order of registration must have no effect.
     return sorted(getattr(manager.hook, hook).get_hookimpls(), key=lambda implementation: implementation.plugin_name)
 
 

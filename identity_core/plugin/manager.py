@@ -1,9 +1,8 @@
-"""Chooses, builds and closes what plugins provide.
+"""Choice, building and closing of plugins' providers.
 
-Block disabled → load → find misspelt hooks → collect → refuse duplicates → validate settings → build → check the object
-against its Protocol → put it behind its bulkhead. Settings choose by name; registration order never does. A choice that
-cannot be had ends the start-up naming plugin, distribution and version, or where the name stands that no plugin provides;
-a failed plugin that nothing chosen needs is shown as failed and does no harm.
+Disable → load → find misspelt hooks → collect → refuse duplicates → validate settings → build → check the object against its Protocol →
+put it behind its bulkhead. Settings choose by name, never registration order. If a choice is not available, the start ends with an error:
+it names plugin, distribution and version, or the setting with the unknown name. A failed plugin that no choice needs is listed as failed.
 """
 
 from __future__ import annotations
@@ -66,8 +65,8 @@ CLOSE_SECONDS = 5.0
 
 @dataclass(slots=True)
 class PluginManager:
-    """The plugins of one process. ``load`` makes it; each accessor builds what it is asked for, once. ``database`` is the store's; a ledger
-    on the same server that is built after it is set writes through it."""
+    """The plugins of one process. ``load`` makes it; each accessor builds its object once. ``database`` is the store's: a ledger on the
+    same server that is built after it is set writes through it."""
 
     settings: Settings
     collection: Collection
@@ -94,10 +93,10 @@ class PluginManager:
         sources: Iterable[PluginSource] | None = None,
         make: Callable[..., Built] = build,
     ) -> PluginManager:
-        """Imports every plugin that is not disabled and checks what can be checked without building.
+        """Import every plugin that is not disabled, and check everything that can be checked without building.
 
-        ``sources`` are the installed entry points when None; the modules of the setting ``plugins.modules`` come on top. ``make`` builds a
-        provider, with the arguments of ``build``. A plugin that fails to import is logged and listed as failed.
+        ``sources`` defaults to the installed entry points; the modules of the setting ``plugins.modules`` are added. ``make`` builds a
+        provider, with the arguments of ``build``. A plugin whose import fails is logged and listed as failed.
 
         Raises ``PluginError``: for a wrong hook and two providers of one name. ``SettingsError``: for an unknown key in ``[plugins.…]``.
         """
@@ -112,8 +111,8 @@ class PluginManager:
         return manager
 
     def did_methods(self) -> Mapping[str, DidMethod]:
-        """Every installed DID method by its method name. One that fails is listed as failed, unless it is
-        ``did.method``."""
+        """Return every installed DID method by its method name. A failed one is listed as failed; the failure of ``did.method`` is
+        raised."""
         own = self.settings.did.method
         methods = self._by_own_name(DID_METHOD, own)
         if own not in methods:
@@ -121,50 +120,50 @@ class PluginManager:
         return methods
 
     def ledger(self, name: str) -> LedgerBackend:
-        """The ledger of this name. Raises ``PluginError``, and ``SettingsError`` for a name that no plugin provides, as the other accessors
-        do."""
+        """Return the ledger of this name. Raises ``PluginError``: when it fails; ``SettingsError``: for a name that no plugin has. The
+        other accessors raise the same."""
         return self._chosen(LEDGER, name)
 
     def custodian(self, name: str) -> Custodian:
-        """The custodian of this name."""
+        """Return the custodian of this name."""
         return self._chosen(CUSTODIAN, name)
 
     def key_stores(self, names: Sequence[str]) -> tuple[KeyStore, ...]:
-        """The stores of API keys in the order of ``names``; a ``WritableKeyStore`` stays one. While no one has set
-        ``key_stores``, those of the default that are not installed are left out."""
+        """Return the stores of API keys in the order of ``names``; a ``WritableKeyStore`` stays one. Unless
+        ``key_stores`` is set, default stores that are not installed are left out."""
         installed = offers_of(self.collection, KEY_STORE)
         if self.settings.origin(KEY_STORE.setting).kind == "default":
             names = [name for name in names if name in installed] or names
         return tuple(self._chosen(KEY_STORE, name) for name in names)
 
     def panels(self) -> Mapping[str, OperatorPanel]:
-        """Every installed panel by the name of its provider. One that cannot be built is listed as failed."""
+        """Return every installed panel by the name of its provider. A panel that cannot be built is listed as failed."""
         return {offer.provider.name: panel for offer, panel in self._every(PANEL)}
 
     def securing_formats(self) -> Mapping[str, SecuringFormat]:
-        """Every installed format of secured credentials by its own name. One that cannot be built is listed as failed."""
+        """Return every installed format of secured credentials by its own name. A format that cannot be built is listed as failed."""
         return self._by_own_name(SECURING)
 
     def prover(self, name: str | None) -> Prover | None:
-        """The prover of this name, in this process; for None the only one that is installed, or None when there is none."""
+        """Return the prover of this name, in this process. For None return the only installed prover, or None without any."""
         offer = chosen_or_lone(self.collection, PROVER, name, self.settings)
         return None if offer is None else self._build(PROVER, offer)
 
     def proof_workers(
         self, name: str | None, *, deadline_seconds: float, workers: int = 1, use: str = PROOF_WORKERS
     ) -> ProofWorkers | None:
-        """Return the prover of this name in ``workers`` processes of its own, for the running event loop; None as for ``prover``.
+        """Return the prover of this name in ``workers`` separate processes, for the running event loop; None as for ``prover``.
 
-        They start in the background: ``proof_workers_settled`` waits. The process of the use ``ANONYMOUS_VERIFIER``, which verifies
-        for unauthenticated callers, starts with the first request.
+        They start in the background: ``proof_workers_settled`` waits. The process of the use ``ANONYMOUS_VERIFIER``, which verifies for
+        unauthenticated callers, starts with the first request.
         """
         offer = chosen_or_lone(self.collection, PROVER, name, self.settings)
         return None if offer is None else self._in_processes(PROVER, offer, use, workers, deadline_seconds)
 
     def securing_workers(self, *, anonymous: bool) -> Mapping[str, SecuringFormat]:
-        """Every installed format by its own name, each with a process that reads and verifies: one for known callers, another for
-        ``anonymous`` ones. They start with their first call, and have the limits of a prover. What only this process can build stays in
-        it."""
+        """Return every installed format by its own name, each with a process that reads and verifies. Authenticated callers have one
+        process and ``anonymous`` callers another. A process starts with its first call and has the limits of a prover. A format that only
+        this process can build stays in it."""
         found = dict(self.securing_formats())
         use = ANONYMOUS_FORMATS if anonymous else KNOWN_FORMATS
         seconds = self.settings.prover.deadline_seconds
@@ -175,8 +174,8 @@ class PluginManager:
         return found
 
     async def proof_workers_settled(self) -> None:
-        """Returns when it is known whether the prover can be had, soon in any case unless ``prover.backend`` names it. Raises
-        ``PluginError`` when that one cannot."""
+        """Return when it is known whether the prover is available. Unless ``prover.backend`` names it, the wait is short.
+        Raises ``PluginError``: when a named prover is not available."""
         for built in self._built.values():
             if built.workers is not None:
                 await built.workers.settled(named=self.settings.prover.backend is not None)
@@ -186,18 +185,18 @@ class PluginManager:
         return inventory(self.collection, self.settings, self._built, self._failures)
 
     def in_use(self) -> Mapping[str, InUse]:
-        """How everything does that the core calls, by ``kind:name``, for readiness and metrics."""
+        """Return the state of all objects that the core calls, by ``kind:name``, for readiness and metrics."""
         return in_use(self._built.values(), self.verify_bearer.bulkheads)
 
     def settings_tables(self) -> dict[str, list[type[Any]]]:
-        """The settings dataclasses of the plugins by name, for ``identity config show``."""
+        """Return the settings dataclasses of the plugins by name, for ``identity config show``."""
         tables: dict[str, list[type[Any]]] = {}
         for offer in self.collection.offers:
             tables.setdefault(offer.provider.name, []).append(offer.provider.settings)
         return tables
 
     async def close(self) -> None:
-        """Closes what was built, last first. One that fails or takes longer than five seconds is logged and left."""
+        """Close all built objects, last first. One that fails or takes longer than five seconds is logged and left."""
         while self._built:
             key = next(reversed(self._built))
             built = self._built.pop(key)
@@ -230,7 +229,7 @@ class PluginManager:
         return self._built[key].port
 
     def _by_own_name(self, socket: Socket[N], required: str = "") -> dict[str, N]:
-        """Return all that is offered and can be built by its own name. Raises ``PluginError``: when two have one name."""
+        """Return all offers that can be built, by their own name. Raises ``PluginError``: when two have one name."""
         found: dict[str, N] = {}
         owners: dict[str, Offer] = {}
         for offer, one in self._every(socket, required):
@@ -242,7 +241,7 @@ class PluginManager:
         return found
 
     def _every(self, socket: Socket[T], required: str = "") -> Iterator[tuple[Offer, T]]:
-        """All that is offered and can be built, and the provider ``required`` in any case; what waits for settings is no fault."""
+        """Yield all offers that can be built, and in any case the provider ``required``. Missing settings are not a fault."""
         for name, offer in offers_of(self.collection, socket).items():
             try:
                 made = self._build(socket, offer)
@@ -287,7 +286,7 @@ class PluginManager:
         return Bulkhead(name, limits, socket.contract, self.clock, self.logger, tracing=self.tracing)
 
     def limits(self, deadline_seconds: float) -> Limits:
-        """The limits of a plugin whose calls may take so long."""
+        """Return the limits of a plugin whose calls have this deadline."""
         plugins = self.settings.plugins
         return Limits(deadline_seconds, plugins.calls_in_flight, plugins.failures_to_open, plugins.retry_seconds)
 

@@ -1,8 +1,9 @@
-"""The hooks, and which port each fills: which setting chooses among those that fill it, and what the port lets through.
+"""Hooks and their ports: the setting that chooses among the providers of a port, and the errors that the port lets
+through.
 
-A row here, a hook and a Protocol in ``ports`` make a socket; nothing else in the core knows their number. Each hook hands over one
-object, once, at startup; settings choose by name, never registration order. ``Provider`` and ``BuildContext`` are between a hook and the
-service.
+A row here, a hook and a Protocol in ``ports`` make a socket; the rest of the core works with any number of them. Each
+hook returns one object, once, at startup. Settings choose by name, never registration order. ``Provider`` and
+``BuildContext`` connect a hook with the service.
 """
 
 from __future__ import annotations
@@ -83,33 +84,38 @@ T = TypeVar("T")
 
 
 class PluginError(StartError):
-    """A plugin that the start-up cannot go on with. ``build`` raises it with a reason for the operator, such as a wrong
-    passphrase; the manager adds whose it is."""
+    """A plugin that stops the startup. ``build`` raises it with a reason for the operator, such as a wrong
+    passphrase. The manager adds the plugin's name."""
 
 
 class NotConfigured(PluginError):
-    """A plugin that is installed and waits for settings that no one can guess. Unless something chosen needs it, that is no fault:
-    it is listed with what to set."""
+    """A plugin that is installed and lacks required settings. Unless a chosen plugin needs it, that is not a fault:
+    it is listed with the settings that it lacks."""
 
 
 @value_class
 class NoSettings:
-    """For a plugin that has nothing to set."""
+    """The settings of a plugin without settings."""
 
 
 @value_class
 class BuildContext:
-    """All that a plugin gets from the core: no container, no global.
+    """All objects that a plugin gets from the core. There is no container and no global.
 
-    ``data_dir`` is the directory for files (name yours after the plugin), ``database_url`` the server database that the
-    operator named, or None for the embedded default; always None in a prover's worker process, because it may hold a password.
-    ``workers`` is how many server processes build the same thing. ``read_only`` is set when the installation is only looked at
-    (`identity doctor`): then nothing may be made or changed, neither file nor row, and what is not there yet is ``DatabaseAbsent``. It
-    is set for providers that say ``looks``, and no others. ``public_url`` is the origin that callers see, where one is set or served;
-    None in a prover's worker process. ``mapped_mebibytes`` is how much of an SQLite file a connection may map into
-    memory. ``database`` is the store's own on ``database_url``, for a ledger that appends in the same transactions; the store closes it.
-    ``database_readers`` is how many connections for reading a database on ``database_url`` may open. Randomness comes from the operating
-    system.
+    ``data_dir``: the directory for files; start a file's name with the plugin's name.
+    ``database_url``: the server database that the operator named, or None for the embedded default. It is always None
+    in a prover's worker process, because it may contain a password.
+    ``workers``: the number of server processes that build the same object.
+    ``read_only``: set if the command must not change the installation (`identity doctor`). Then nothing may be
+    created or changed, neither file nor row, and a missing database is ``DatabaseAbsent``. It is set only for
+    providers that declare ``looks``.
+    ``public_url``: the origin that callers use, if one is set or served; None in a prover's worker process.
+    ``mapped_mebibytes``: the MiB of an SQLite file that a connection may map into memory.
+    ``database``: the store's own object on ``database_url``, for a ledger that appends in the same transactions; the
+    store closes it.
+    ``database_readers``: the number of connections that a database on ``database_url`` may open for reading.
+
+    Randomness comes from the operating system.
     """
 
     clock: Clock
@@ -126,10 +132,15 @@ class BuildContext:
 
 @value_class
 class Provider(Generic[T]):
-    """A thing that a plugin provides. ``build(settings, context)`` makes it, once; ``settings`` is a frozen dataclass
-    whose fields are the keys of the plugin's own table. If the thing has ``close()``, it is called at shutdown (awaited
-    when async). ``looks`` promises that ``build`` obeys ``context.read_only``; without it, a command that only looks at an
-    installation builds the thing in a temporary directory instead."""
+    """An object that a plugin provides, and how to build it.
+
+    ``build(settings, context)``: builds the object, once.
+    ``settings``: a frozen dataclass whose fields are the keys of the plugin's own table.
+    ``looks``: declares that ``build`` obeys ``context.read_only``. Without it, a read-only command builds the object
+    in a temporary directory.
+
+    If the object has ``close()``, it is called at shutdown (awaited when async).
+    """
 
     name: str
     build: Callable[[Any, BuildContext], T]
@@ -144,8 +155,13 @@ _OF_DIDS = (InvalidDid, InvalidDocument, DidDeactivated, DidNotFound, VersionCon
 
 @value_class
 class Socket(Generic[T]):
-    """``hook`` hands over what fills it, ``setting`` names what is chosen. ``protocols`` are the forms of the port; the last is
-    required, and a plugin has all of the others whose members it has. ``table`` is the settings' table that holds its deadline."""
+    """A hook and the port that its providers fill.
+
+    ``hook``: the hook that returns the provider. ``setting``: the setting that chooses one.
+    ``protocols``: the forms of the port. The last is required; a plugin has each of the others if it has all its
+    members.
+    ``table``: the settings table that contains its deadline.
+    """
 
     hook: str
     kind: str
@@ -156,7 +172,7 @@ class Socket(Generic[T]):
 
     @property
     def port(self) -> type[T]:
-        """The Protocol that every tenant must meet."""
+        """Return the Protocol that every provider must implement."""
         return self.protocols[-1]
 
 
@@ -172,7 +188,7 @@ LEDGER: Socket[LedgerBackend] = Socket(
     "ledger",
     "ledger.backend",
     (ExaminableLedger, NewestAnchoringLedger, AnchoringLedger, NewestLedger, LedgerBackend),
-    # The address of a node or of a server is often a credential, and exceptions of their clients repeat it.
+    # The address of a node or of a server is often a credential, and exceptions of their clients contain it.
     Contract(
         (VersionConflict, LedgerUnavailable, StorageMismatch, RequestInProgress, *_AWAY),
         LedgerUnavailable,
@@ -210,7 +226,7 @@ SECURING: Socket[SecuringFormat] = Socket(
     "securing format",
     "plugins.disabled",
     (IssuingFormat, DerivingFormat, SecuringFormat),
-    # An exception of a parser repeats what it could not parse: the claims of a person.
+    # An exception of a parser contains the text that it could not parse: the claims of a person.
     Contract((InvalidCredential, ProofInvalid, *_AWAY), secretive=True),
 )
 SOCKETS: Final[tuple[Socket[Any], ...]] = (DID_METHOD, LEDGER, PROVER, KEY_STORE, CUSTODIAN, SECURING, PANEL)
@@ -228,55 +244,56 @@ hookspec = pluggy.HookspecMarker("identity")
 
 @hookspec
 def identity_provide_did_method() -> Provider[DidMethod]:  # type: ignore[empty-body]
-    """Hand over a DID method. Called once at start-up; all methods of all plugins are installed side by side, and two
-    with one name stop the start-up."""
+    """Return the provider of a DID method. Called once at startup. All methods of all plugins are installed side by
+    side; two with one name stop the startup."""
 
 
 @hookspec
 def identity_provide_ledger_backend() -> Provider[LedgerBackend]:  # type: ignore[empty-body]
-    """Hand over a ledger. Called once at start-up; the setting ``ledger.backend`` chooses exactly one by its name."""
+    """Return the provider of a ledger. Called once at startup. The setting ``ledger.backend`` chooses exactly one by
+    its name."""
 
 
 @hookspec
 def identity_provide_prover() -> Provider[Prover]:  # type: ignore[empty-body]
-    """Hand over a prover. Called once at start-up; the setting ``prover.backend`` chooses by name."""
+    """Return the provider of a prover. Called once at startup. The setting ``prover.backend`` chooses by name."""
 
 
 @hookspec
 def identity_provide_key_store() -> Provider[KeyStore]:  # type: ignore[empty-body]
-    """Hand over a store of API keys. Called once at start-up; the setting ``key_stores`` lists the stores in the order
-    in which they are asked."""
+    """Return the provider of a store of API keys. Called once at startup. The setting ``key_stores`` lists the stores
+    in the order in which they are queried."""
 
 
 @hookspec
 def identity_provide_custodian() -> Provider[Custodian]:  # type: ignore[empty-body]
-    """Hand over a custodian of private keys. Called once at start-up; the setting ``custodian.backend`` chooses by
-    name."""
+    """Return the provider of a custodian of private keys. Called once at startup. The setting ``custodian.backend``
+    chooses by name."""
 
 
 @hookspec
 def identity_provide_panel() -> Provider[OperatorPanel]:  # type: ignore[empty-body]
-    """Hand over a panel of the operator's pages. Called once at start-up; all panels of all plugins are shown side by side at
-    ``/ui/operator/panels``, and two with one name stop the start-up. One that cannot be built is listed as failed and stops
-    nothing."""
+    """Return the provider of a panel of the operator's pages. Called once at startup. All panels of all plugins are
+    shown side by side at ``/ui/operator/panels``; two with one name stop the startup. A panel that cannot be built is
+    listed as failed and does not stop the startup."""
 
 
 @hookspec
 def identity_provide_securing() -> Provider[SecuringFormat]:  # type: ignore[empty-body]
-    """Hand over a format that secures credentials. Called once at start-up; all formats of all plugins are installed side by side, and
-    two with one name stop the start-up."""
+    """Return the provider of a format that secures credentials. Called once at startup. All formats of all plugins
+    are installed side by side; two with one name stop the startup."""
 
 
 @hookspec
 def identity_extend() -> Extension:  # type: ignore[empty-body]
-    """Return the extension that this distribution provides. Called once at startup, before anything is opened; all extensions of all
-    plugins are installed side by side. Must not do I/O."""
+    """Return the extension that this distribution provides. Called once at startup, before anything is opened. All
+    extensions of all plugins are installed side by side. Must not do I/O."""
 
 
 @hookspec(firstresult=True)
 def identity_verify_bearer(token: str, now: datetime) -> Caller | None:
     """Verify a bearer token. Called for each request that carries one, until a plugin answers (first result).
 
-    Return None for a token that is not yours, raise ``AuthFailed`` for one that is yours and bad: asking stops there.
-    Must not be used for API keys; those come from key stores.
+    Return None for an unknown token. Raise ``AuthFailed`` for an invalid token of this plugin: then no other plugin
+    is called. Must not be used for API keys, which come from key stores.
     """

@@ -1,8 +1,8 @@
-"""A pool of threads of its own for a plugin with synchronous code: its bulkhead.
+"""A pool of threads for one plugin with synchronous code: its bulkhead.
 
-Why not ``ThreadPoolExecutor``: its threads are joined at the interpreter's exit, so one hung call would keep the
-process alive for ever, and a job whose caller has given up stays in its queue. Here threads are daemons, a cancelled
-job leaves the queue, and a hung call occupies its thread and nothing else, so there are never more than ``workers``.
+``ThreadPoolExecutor`` does not fit. Its threads are joined at the interpreter's exit, so one hung call would keep the
+process alive for ever. A job whose caller was cancelled stays in its queue. Here threads are daemons, and a cancelled
+job leaves the queue. A hung call occupies only its own thread, so there are never more than ``workers``.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from identity_core.ports.ledger import LedgerBackend
 T = TypeVar("T")
 
 Outcome = tuple[Any, Exception | None]
-"""What a call returned, or what it raised."""
+"""The result of a call, or its error."""
 
-# Jobs that may wait for each thread. The bulkhead outside bounds them too; this bounds a pool that stands alone.
+# The maximum of waiting jobs per thread. The bulkhead outside limits them too; this limits a pool that is used alone.
 _WAITING_PER_WORKER = 64
 
 
 class Threads:
-    """At most ``workers`` daemon threads, started when they are needed. ``away`` is what a call gets after ``close``."""
+    """A pool of at most ``workers`` daemon threads, started on demand. ``away`` is the error of a call after
+    ``close``."""
 
     def __init__(self, workers: int, name: str, away: type[IdentityError] = PluginUnavailable) -> None:
         if workers < 1:
@@ -46,9 +47,11 @@ class Threads:
         self._closed = False
 
     async def run(self, call: Callable[[], T]) -> T:
-        """Return or raise the result of ``call``, which runs on a thread of the pool. Raises ``Overloaded`` when too
-        many jobs wait; a job whose caller is cancelled before it began never begins. After ``close`` raises what the
-        port says of a plugin that is away."""
+        """Run ``call`` on a thread of the pool, and return or raise its result. A job whose caller is cancelled
+        before it began never begins.
+
+        Raises ``Overloaded``: when too many jobs wait; the error ``away``: after ``close``.
+        """
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         with self._changed:
             if self._closed:
@@ -67,7 +70,7 @@ class Threads:
             with self._changed, contextlib.suppress(ValueError):
                 self._jobs.remove((future, call))
                 if self._done > done and not from_outside(error):
-                    # The threads ended other calls meanwhile: none of them hangs.
+                    # The threads finished other calls meanwhile, so none of them hangs.
                     raise Overloaded(details={"retryAfter": 1}) from None
             raise
         if error is not None:
@@ -77,11 +80,11 @@ class Threads:
 
     @property
     def closed(self) -> bool:
-        """Whether it takes no more jobs."""
+        """Return whether the pool refuses new jobs."""
         return self._closed
 
     def close(self) -> None:
-        """Lets the threads end when the queue is empty; does not wait for those that hang."""
+        """Let the threads end when the queue is empty. Does not wait for threads that hang."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -99,7 +102,7 @@ class Threads:
             outcome = _outcome(call)
             self._done += 1
             with contextlib.suppress(RuntimeError):
-                # A closed loop has no one who waits.
+                # A closed loop has no waiting caller.
                 future.get_loop().call_soon_threadsafe(_settle, future, outcome)
             del future, call, outcome  # else the last result lives until the next job
 
@@ -119,11 +122,13 @@ def _outcome(call: Callable[[], Any]) -> Outcome:
 
 
 def in_threads(thing: T, *, workers: int) -> T:
-    """``thing``, whose methods are synchronous, as an object whose methods are coroutines.
+    """Return an object whose methods are coroutines that run the synchronous methods of ``thing`` on threads.
 
-    Each call runs on one of at most ``workers`` threads that belong to this object alone; so a call that hangs takes a
-    thread of its own plugin and no one else's. ``close()`` is awaited like any method and ends the threads. Properties
-    are read on the event loop and must not block. Raises ``TypeError`` when a method is a coroutine already.
+    Each call runs on one of at most ``workers`` threads that belong to this object alone. So a call that hangs blocks
+    only a thread of its own plugin. ``close()`` is awaited like any method and ends the threads. Properties are read
+    on the event loop and must not block.
+
+    Raises ``TypeError``: when a method is a coroutine already.
     """
     away = LedgerUnavailable if isinstance(thing, LedgerBackend) else PluginUnavailable
     pool = Threads(workers, f"plugin-{type(thing).__name__}", away)
@@ -152,7 +157,7 @@ def _method(pool: Threads, thing: Any, name: str) -> Any:
 
     call.__name__ = name
     call.__doc__ = method.__doc__
-    # The bulkhead compares parameters with the port's, so they must show.
+    # The bulkhead compares parameters with the port's, so they must be visible.
     own = inspect.signature(method)
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     call.__signature__ = own.replace(parameters=[itself, *own.parameters.values()])  # type: ignore[attr-defined]

@@ -1,10 +1,11 @@
-"""Everything that an operator can set: one frozen tree, and the only reader of TOML and of the environment.
+"""All settings: one frozen tree, and the only reader of TOML and of the environment.
 
-``load`` merges four layers, later ones winning: the defaults in ``tree``, a TOML file, the environment (``IDENTITY_*``,
-``*_FILE`` for secrets that are mounted as files, and ``API_KEY``), and the command line. Unknown keys are errors. Each
-value remembers its origin. A wrong configuration is a ``SettingsError``: what is wrong, where it stands, what to do.
+``load`` merges four layers, of which later ones win: the defaults in ``tree``, a TOML file, the environment
+(``IDENTITY_*``, ``*_FILE`` for secrets that are mounted as files, and ``API_KEY``), and the command line. Unknown
+keys are errors. Each value has its origin. A wrong configuration is a ``SettingsError`` with the error, the place and
+the remedy.
 
-Left out on purpose: reloading, but for what is logged (SIGHUP). A setting changes with a restart.
+Settings are not reloaded, except those of the log (SIGHUP). Other settings change with a restart.
 """
 
 from identity_core.settings.fields import Origin as Origin

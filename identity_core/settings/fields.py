@@ -1,8 +1,8 @@
-"""From what somebody wrote to a typed field: one dataclass a table, checked field by field.
+"""Conversion of settings to typed fields: one dataclass per table, checked field by field.
 
-The same rules hold for the core's tables and for a plugin's: a field's annotation is its type (``bool``, ``int``,
-``float``, ``str``, ``Path``, ``Literal``, ``tuple[T, ...]``, a nested dataclass, or one of them ``| None``), a field
-without a default must be given, and ``__post_init__`` may raise ``ValueError`` for rules that span fields.
+The rules are the same for the core's tables and for a plugin's. A field's annotation is its type (``bool``, ``int``,
+``float``, ``str``, ``Path``, ``Literal``, ``tuple[T, ...]``, a nested dataclass, or one of them ``| None``). A field
+without a default is required. ``__post_init__`` may raise ``ValueError`` for rules that span fields.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ T = TypeVar("T")
 
 
 class StartError(Exception):
-    """The start-up stops here. The text is complete: the command line prints it as it is, without a traceback. Anyone who knows place
-    and remedy gives them too: what is wrong, where it stands, what to do."""
+    """An error that stops the startup. The text is complete: the command line prints it as it is, without a
+    traceback. An error with a known place and remedy has them as well."""
 
     def __init__(self, what: str, where: str = "", fix: str = "") -> None:
         super().__init__(f"{what}\n  where: {where}\n  fix:   {fix}" if where else what)
@@ -30,7 +30,7 @@ class StartError(Exception):
 
 
 class SettingsError(StartError):
-    """A wrong configuration, always with its place and remedy. Never holds a secret's value."""
+    """A wrong configuration, always with its place and remedy. It never contains a secret's value."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,9 +62,11 @@ def setting(
     secret: bool = False,
     example: str | None = None,
 ) -> Any:
-    """A dataclass field with its limits. ``check`` raises ``ValueError`` with a reason; ``secret`` keeps the value out
-    of ``repr``, of error messages and of ``identity config show``; ``example`` is the value that the fix proposes,
-    written as in TOML. ``default`` may be ``dataclasses.MISSING``: then the key must be given.
+    """Return a dataclass field with its limits.
+
+    ``check``: raises ``ValueError`` with a reason. ``secret``: the value is hidden in ``repr``, in error messages and
+    in ``identity config show``. ``example``: the value that the remedy proposes, in TOML.
+    ``default``: may be ``dataclasses.MISSING``; then the key is required.
     """
     limits = {"help": help, "least": least, "most": most, "pattern": pattern, "check": check, "secret": secret}
     return dataclasses.field(default=default, repr=not secret, metadata={**limits, "example": example})
@@ -72,8 +74,7 @@ def setting(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Given:
-    """A value that somebody wrote. ``is_text`` marks one from the environment, whose type has yet to be read from its
-    text."""
+    """A value of a setting. ``is_text`` marks one from the environment, which must still be parsed to its type."""
 
     value: object = dataclasses.field(repr=False)
     origin: Origin
@@ -81,22 +82,22 @@ class Given:
 
 
 class _Unfit(Exception):
-    """The value does not fit its type; the text says what would."""
+    """The value does not fit its type; the text describes valid values."""
 
 
 def is_table(kind: object) -> bool:
-    """Whether a field of this type is a table of its own."""
+    """Return whether a field of this type is a separate table."""
     return isinstance(kind, type) and dataclasses.is_dataclass(kind)
 
 
 def public_fields(table: type[Any]) -> list[tuple[dataclasses.Field[Any], Any]]:
-    """The fields that can be set, with their types."""
+    """Return the fields that can be set, with their types."""
     hints = get_type_hints(table)
     return [(f, hints[f.name]) for f in dataclasses.fields(table) if f.init and not f.metadata.get("internal")]
 
 
 def keys_of(table: type[Any], at: str) -> list[str]:
-    """The dotted keys of a table and the tables in it."""
+    """Return the dotted keys of a table and its inner tables."""
     keys: list[str] = []
     for one, kind in public_fields(table):
         key = f"{at}.{one.name}" if at else one.name
@@ -111,9 +112,12 @@ def build(
     origins: dict[str, Origin] | None = None,
     found: list[SettingsError] | None = None,
 ) -> T:
-    """The table at the dotted key ``at``, from values by their dotted keys. Raises ``SettingsError``. Keys that the
-    table does not have are not looked at: the caller knows all tables and refuses what belongs to none. With ``found``, for a table
-    that has a default for every key, all errors are put there, and what has one keeps its default."""
+    """Return the table at the dotted key ``at``, made from values by their dotted keys.
+
+    Keys that the table does not have are ignored: the caller knows all tables and refuses unknown keys.
+    ``found``: gets all errors, and an invalid value keeps its default. The table must have a default for every key.
+    Raises ``SettingsError``: without ``found``, for the first error.
+    """
     values: dict[str, Any] = {}
     last: Origin | None = None
     before = 0 if found is None else len(found)
@@ -143,14 +147,14 @@ def build(
         refusal = SettingsError(f"[{at or 'settings'}] is not valid: {error}.", where, f"Change the keys of [{at}].")
         if found is None:
             raise refusal from error
-        # Where a value of it was left out already, that may be all that is wrong.
+        # If one of its values was left out already, that may be the only error.
         if len(found) == before:
             found.append(refusal)
         return table()
 
 
 def convert(kind: Any, given: Given) -> Any:
-    """``given`` as a value of the type ``kind``. Raises ``_Unfit``."""
+    """Return ``given`` as a value of the type ``kind``. Raises ``_Unfit``: when it does not fit."""
     value = given.value
     if get_origin(kind) in (Union, types.UnionType):
         (kind,) = (one for one in get_args(kind) if one is not type(None))
@@ -229,7 +233,7 @@ def _quoted(value: object) -> str:
 
 
 def example(field: dataclasses.Field[Any], kind: Any, given: Given | None, key: str) -> str:
-    """A line that sets the field as it should be, in the language of the place where it was set."""
+    """Return a line that sets the field correctly, in the syntax of the place where it was set."""
     value = field.metadata.get("example")
     if value is None:
         value = as_toml(field.default if field.default not in (dataclasses.MISSING, None, ()) else _sample(kind))
@@ -241,7 +245,7 @@ def example(field: dataclasses.Field[Any], kind: Any, given: Given | None, key: 
 
 
 def _variable_of(origin: Origin, key: str) -> str:
-    """The variable that the value came from. One that names a file is not to hold the value."""
+    """Return the variable that set the value. A variable that names a file must not contain the value."""
     own = variable(key)
     return own if origin.place.startswith(own) else origin.place.removesuffix("_FILE")
 
@@ -258,7 +262,7 @@ def _sample(kind: Any) -> object:
 
 
 def as_toml(value: object) -> str:
-    """A value as a settings file holds it."""
+    """Return a value in the syntax of a settings file."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
@@ -267,7 +271,7 @@ def as_toml(value: object) -> str:
 
 
 def variable(key: str) -> str:
-    """The environment variable of a dotted key: ``server.port`` is ``IDENTITY_SERVER_PORT``."""
+    """Return the environment variable of a dotted key: ``server.port`` is ``IDENTITY_SERVER_PORT``."""
     return "IDENTITY_" + re.sub(r"[.-]", "_", key).upper()
 
 

@@ -1,6 +1,7 @@
-"""Reads the layers and merges them: defaults, file, environment, command line; and shows the result.
+"""Reading and merging of the layers: defaults, file, environment, command line; and the display of the result.
 
-The rows of ``identity config show --origin`` name the source of each value. ``require_extras`` checks the packages that values need.
+The rows of ``identity config show --origin`` name the source of each value. ``require_extras`` checks the packages
+that values need.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ from identity_core.settings.tree import Settings, Throttle
 
 DEFAULT_FILE = Path("identity.toml")
 SYSTEM_FILE = Path("/etc/identity/identity.toml")
-"""Read where there is no other; by root first, whose working directory may be anyone's."""
+"""Read if there is no other file. Root reads it before the working directory's, which any user may own."""
 
-# Variables with names of their own, and the keys that they set. ``API_KEY`` is the first.
+# Variables with special names, and the keys that they set. ``API_KEY`` is the first.
 ALIASES = {"API_KEY": "plugins.env.api_key", "IDENTITY_API_KEYS": "plugins.env.api_keys"}
 
 
@@ -55,14 +56,17 @@ def load(
     overrides: Mapping[str, object] | None = None,
     found: list[SettingsError] | None = None,
 ) -> Settings:
-    """The settings in force. Raises ``SettingsError``; with ``found`` only for a file that cannot be read at all, and puts there what else
-    is wrong.
+    """Return the current settings.
 
-    ``file`` is the TOML file; without it the variable ``IDENTITY_CONFIG`` names one, else ``identity.toml`` in the
-    working directory is read if it is there, else ``/etc/identity/identity.toml``; for root the other way round. A file, or a data
-    directory or a file in it, that another user can write is refused (``files.require_own``). ``environment`` is the process's own when
-    None.
-    ``overrides`` maps dotted keys to values of the command line; None values are options that were not given.
+    ``file``: the TOML file. Without it the variable ``IDENTITY_CONFIG`` names one, else ``identity.toml`` in the
+    working directory is read if it exists, else ``/etc/identity/identity.toml``; for root in the opposite order. A
+    file that another user can write is refused, and so is such a data directory or a file in it
+    (``files.require_own``).
+    ``environment``: the process's own if None.
+    ``overrides``: maps dotted keys to values of the command line; a None value means that the option was not given.
+    ``found``: gets all errors except that of an unreadable file.
+
+    Raises ``SettingsError``: for an invalid setting; with ``found`` only for a file that cannot be read at all.
     """
     environ = os.environ if environment is None else environment
     keys = frozenset(keys_of(Settings, ""))
@@ -95,15 +99,15 @@ def load(
 
 
 def _file_read(file: Path | None, environ: Mapping[str, str]) -> Path | None:
-    """The settings file that was named, whether it is there or not, else the first that there is."""
+    """Return the settings file that was named, even if it is missing, else the first that exists."""
     named = file or (Path(environ["IDENTITY_CONFIG"]) if environ.get("IDENTITY_CONFIG") else None)
     known = (SYSTEM_FILE, DEFAULT_FILE) if os.geteuid() == 0 else (DEFAULT_FILE, SYSTEM_FILE)
     return named or next((path for path in known if path.exists()), None)
 
 
 def _require_own(path: Path, what: str, *, is_named: bool) -> None:
-    """Raise ``SettingsError`` where another user can write it, or the folder in which a settings file or a link was found. Whatever else
-    keeps it from being read is for its reader to report."""
+    """Raise ``SettingsError`` when another user can write the file, or the folder in which a settings file or a link
+    was found. Other errors of reading are left to its reader."""
     try:
         if not is_named and (path.is_file() or path.is_symlink()):
             for folder in (path.absolute().parent, path.resolve().parent):
@@ -143,7 +147,7 @@ def _file_layer(path: Path, keys: frozenset[str], found: list[SettingsError] | N
 
 
 def _tell(error: SettingsError, found: list[SettingsError] | None) -> None:
-    """Raises it, or puts it where all are put."""
+    """Raise the error, or append it to ``found``."""
     if found is None:
         raise error
     found.append(error)
@@ -158,7 +162,7 @@ def _not_toml(path: Path, reason: str) -> SettingsError:
 
 
 def _leaves(table: Mapping[str, object], at: str = "") -> Iterator[tuple[str, object]]:
-    """Every value by its dotted key; an empty table counts as a value, so that a misspelt one is seen."""
+    """Yield every value by its dotted key. An empty table counts as a value, so that a misspelt one is noticed."""
     for name, value in table.items():
         key = f"{at}.{name}" if at else name
         if isinstance(value, dict) and value:
@@ -191,7 +195,7 @@ def _require_known(key: str, origin: Origin, keys: frozenset[str], *, is_empty_t
 def _environment_layer(
     environ: Mapping[str, str], keys: frozenset[str], found: list[SettingsError] | None
 ) -> tuple[dict[str, Given], dict[str, str], dict[str, Given]]:
-    """Values of the core's keys, variables for plugins as they are, and values of the aliases by key."""
+    """Return values of the core's keys, variables for plugins unchanged, and values of the aliases by key."""
     aliases = {key: given for name, key in ALIASES.items() if (given := value_of(environ, name)) is not None}
     own = {variable(key): key for key in keys}
     layer: dict[str, Given] = {}
@@ -214,7 +218,7 @@ MASKED = "***"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ShownSetting:
-    """One key. ``value`` is fit to be shown: secrets are masked, a URL keeps all but its password."""
+    """One displayed key. ``value`` has no secrets: they are masked, and of a URL only the password and the query."""
 
     key: str
     value: object
@@ -223,8 +227,10 @@ class ShownSetting:
 
 
 def show(settings: Settings, plugins: dict[str, list[type[Any]]] | None = None) -> list[ShownSetting]:
-    """Every key of the core and, where ``plugins`` maps names to their dataclasses, of the plugins. Raises
-    ``SettingsError`` for a plugin's table that is not valid."""
+    """Return every key of the core and, if ``plugins`` maps names to their dataclasses, of the plugins.
+
+    Raises ``SettingsError``: for an invalid table of a plugin.
+    """
     rows = list(_rows(settings, "", settings.origins))
     for name, tables in (plugins or {}).items():
         for table in tables:
@@ -249,7 +255,7 @@ def _masked(value: object) -> object:
         return None if value is None else MASKED
     parts = urlsplit(value)
     user = f"{parts.username}:{MASKED}@" if parts.password else f"{parts.username}@" if parts.username else ""
-    # A query may hold a password too.
+    # A query may contain a password, too.
     return urlunsplit((parts.scheme, user + place, parts.path, MASKED if parts.query else "", ""))
 
 
@@ -262,7 +268,8 @@ def buckets_of(throttle: Throttle, processes: int, database_url: str | None) -> 
 
 
 def require_extras(settings: Settings) -> None:
-    """Check that the drivers of the URLs in the settings are installed. Raises ``SettingsError`` for the first that is not."""
+    """Check that the drivers of the URLs in the settings are installed. Raises ``SettingsError``: for the first
+    missing one."""
     if settings.database_url is not None:
         _require("identity.databases", settings.database_url, "postgresql", "database_url", settings)
     if buckets_of(settings.throttle, settings.server.workers, settings.database_url) == "redis":

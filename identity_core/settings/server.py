@@ -1,5 +1,5 @@
-"""The tables about HTTP and its callers: ``[server]``, ``[challenge]``, ``[token]``, ``[mcp]``, ``[a2a]``, ``[retention]``
-and ``[quota]``."""
+"""The tables about HTTP and its callers: ``[server]``, ``[challenge]``, ``[token]``, ``[mcp]``, ``[a2a]``,
+``[retention]`` and ``[quota]``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from identity_codec.values import value_class
 from identity_core.settings.fields import setting
 
 UNIX: Final = "unix"
-"""In ``trusted_proxies``: the peer on the other side of a Unix socket."""
+"""An entry of ``trusted_proxies``: the peer on the other side of a Unix socket."""
 
 
 def _origin(text: str) -> None:
@@ -114,7 +114,7 @@ class ChallengesSettings:
 
 @value_class
 class TokensSettings:
-    """The bearer tokens that the service issues."""
+    """The bearer tokens of the service."""
 
     lifetime_seconds: int = setting(600, "How long a token is good for.", least=10, most=86_400)
     key_number: int = setting(
@@ -144,7 +144,8 @@ class A2a:
 
 @value_class
 class Retention:
-    """How long records about people are kept; what is unset is kept for good. `deploy/README.md` says what of each goes."""
+    """The retention of records about people; without a value they are kept for good. `deploy/README.md` lists the
+    deleted parts of each."""
 
     timeline_days: float | None = setting(
         None, "Events of the timeline, from when they happened.", least=0.01, most=36_500
@@ -163,8 +164,8 @@ class Retention:
 
 @value_class
 class Quota:
-    """How much a DID may write that signs in by itself; API keys have no quota. A record counts its body and 1,024 bytes, twice
-    where an Idempotency-Key keeps the answer. A day ends at midnight UTC."""
+    """The quotas of a DID that authenticates itself; API keys have none. A record counts its body and 1,024 bytes,
+    twice if its answer is stored for an Idempotency-Key. A day ends at midnight UTC."""
 
     did_records: int = setting(
         100_000, "Delegations, credentials, schemas and changes of one DID in all; 0: no limit.", least=0

@@ -20,20 +20,21 @@ T = TypeVar("T")
 
 PREFIX = "IDENTITY_"
 
-# Variables with the prefix that are no settings: the settings file itself, what the command line reads as a client, what the MCP server of
-# an agent reads beside it, and what the project's tests read.
+# Variables with the prefix that are not settings: the settings file itself, and those of the command line as a
+# client, of an agent's MCP server and of the project's tests.
 _NOT_SETTINGS = re.compile(
     "IDENTITY_(?:CONFIG|PROFILE|URL|ORIGIN|API_KEY|KEYS|TOKEN|LEDGER_KEY|HANDLE|AGENT_DID|AGENT_KEY_FILE|ISSUER|VECTORS|ROUNDS|TEST_.*)"
 )
 
-# Kubernetes and Docker links put these into every container beside a service that is called "identity" or "identity-…".
+# Kubernetes and Docker links set these in every container beside a service with the name "identity" or "identity-…".
 _SERVICE_LINK = re.compile(
     "IDENTITY_(?:[A-Z0-9_]+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT_[0-9]+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)"
 )
 
 
 def candidates(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that must be settings. An empty one counts as unset, as container files often leave them."""
+    """Return the variables that must be settings. An empty one counts as unset, because container files often contain
+    them."""
     return {
         name: value
         for name, value in environment.items()
@@ -51,9 +52,10 @@ def _is_service_link(name: str, value: str) -> bool:
 
 
 def value_of(environment: Mapping[str, str], name: str) -> Given | None:
-    """The value of the variable ``name``, or of the file that ``name_FILE`` names; None when neither is set.
+    """Return the value of the variable ``name``, or of the file that ``name_FILE`` names; None when neither is set.
+    One newline at the file's end is cut off.
 
-    Raises ``SettingsError`` when both are set or the file cannot be read. One newline at the file's end is cut off.
+    Raises ``SettingsError``: when both are set or the file cannot be read.
     """
     text, path = environment.get(name) or None, environment.get(f"{name}_FILE") or None
     if path is None:
@@ -90,16 +92,17 @@ _INHERITED: Final = (
     "PYTHONDONTWRITEBYTECODE",
     "PYTHONPYCACHEPREFIX",
 )
-"""What an interpreter and its libraries look at before anything else runs. None of it holds a secret."""
+"""The variables that an interpreter and its libraries read first. None of them contains a secret."""
 
 
 def handed_on(named: Sequence[str]) -> dict[str, str]:
-    """The environment of a prover's process: nothing of the server's but what every program needs, and the variables ``named``."""
+    """Return the environment of a prover's process: the variables that every program needs and those in ``named``,
+    and no others."""
     return {name: os.environ[name] for name in (*_INHERITED, *named) if name in os.environ}
 
 
 def may_be_handed_on(variable: str) -> None:
-    """Raises ``ValueError`` for what is no name, and for the service's own variables, which hold its secrets."""
+    """Raise ``ValueError`` for a malformed name, and for the service's own variables, which contain its secrets."""
     if re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,127}", variable) is None:
         raise ValueError("it is not the name of a variable")
     if variable == "API_KEY" or (variable.startswith("IDENTITY_") and not variable.startswith("IDENTITY_TEST_")):
@@ -107,15 +110,15 @@ def may_be_handed_on(variable: str) -> None:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return what a settings file holds. Raises ``ValueError``: when it is not TOML."""
+    """Return the content of a settings file. Raises ``ValueError``: when it is not TOML."""
     return tomllib.loads(text)
 
 
 def line_numbers(text: str) -> dict[str, int]:
-    """Dotted keys to line numbers (from 1) of a text that ``tomllib`` accepts.
+    """Return a mapping of dotted keys to line numbers (from 1) for a text that ``tomllib`` accepts.
 
-    Lines are gathered until ``tomllib`` takes them as one statement: a statement goes on over a line's end only inside
-    a string or an array, and half of those never parses. So there is no second TOML grammar here.
+    Lines are collected until ``tomllib`` accepts them as one statement. A statement spans lines only inside a string
+    or an array, and an incomplete one of these never parses. So there is no second TOML grammar here.
     """
     lines: dict[str, int] = {}
     table: tuple[str, ...] = ()
@@ -164,11 +167,12 @@ class ExtensionSettings:
 
 @value_class
 class PluginTables:
-    """The settings of plugins as written. Values may be secret, so nothing of it shows in ``repr``.
+    """The settings of plugins as written. Values may be secret, so ``repr`` shows none.
 
-    ``file`` and ``command_line`` map dotted keys to values; ``environment`` holds the variables ``IDENTITY_PLUGINS_*``
-    as they are, because a variable's name does not tell where the plugin's name ends and the key begins: the plugin's
-    fields do. ``aliases`` are keys that a variable with a name of its own sets (``API_KEY``).
+    ``file`` and ``command_line``: map dotted keys to values. ``environment``: the variables ``IDENTITY_PLUGINS_*``
+    unchanged, because a variable's name does not show where the plugin's name ends and the key begins. The plugin's
+    fields decide that.
+    ``aliases``: keys that a variable with a special name sets (``API_KEY``).
     """
 
     file: Mapping[str, Given] = field(default_factory=dict, repr=False)
@@ -177,7 +181,8 @@ class PluginTables:
     command_line: Mapping[str, Given] = field(default_factory=dict, repr=False)
 
     def read(self, name: str, table: type[T], origins: dict[str, Origin] | None = None) -> T:
-        """The settings of the plugin ``name``, of the dataclass that it declares. Raises ``SettingsError``."""
+        """Return the settings of the plugin ``name``, as the dataclass that it declares. Raises ``SettingsError``:
+        for an invalid value."""
         at = f"plugins.{name}"
         given: dict[str, Given] = {}
         for key in keys_of(table, at):
@@ -192,8 +197,7 @@ class PluginTables:
         return build(table, given, at, origins)
 
     def only(self, name: str, table: type[Any]) -> PluginTables:
-        """Return the settings that were written for this dataclass of the plugin ``name``, and not those of another
-        one."""
+        """Return the settings of this dataclass of the plugin ``name``, without those of its other dataclasses."""
         keys = set(keys_of(table, f"plugins.{name}"))
         variables = {form for key in keys for form in (variable(key), f"{variable(key)}_FILE")}
         return PluginTables(
@@ -204,10 +208,12 @@ class PluginTables:
         )
 
     def refuse_unknown(self, known: Mapping[str, Iterable[type[Any]]], *, all_loaded: bool = True) -> None:
-        """Raises ``SettingsError`` for the first key that no plugin has. ``known`` maps each plugin's name to its
-        dataclasses: several plugins of different kinds may share a name, and each takes its own keys from the one
-        table. Unless all plugins are loaded, a table or variable that no one claims may belong to one of the others and
-        is let be."""
+        """Raise ``SettingsError`` for the first key that no plugin has.
+
+        ``known`` maps each plugin's name to its dataclasses. Several plugins of different kinds may share a name, and
+        each takes its own keys from the one table. Unless all plugins are loaded, an unknown table or variable may
+        belong to a plugin that is not loaded, and is ignored.
+        """
         keys = {
             name: {key for table in tables for key in keys_of(table, f"plugins.{name}")}
             for name, tables in known.items()
@@ -233,7 +239,7 @@ def _unknown(key: str, name: str, origin: Origin, keys: Mapping[str, set[str]]) 
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
-    """A proposal for a misspelt name, else ``otherwise`` with the names that there are."""
+    """Return a proposal for a misspelt name, else ``otherwise`` with the valid names."""
     from difflib import get_close_matches
 
     known = sorted(known)
@@ -248,15 +254,19 @@ _HOSTS = re.compile(f"{_HOST}(,{_HOST})*")
 
 
 def shown_hosts(url: str) -> str | None:
-    """The hosts of ``url`` with their ports, several between commas as PostgreSQL takes them, or ""; None where the URL is not as
-    it should be: a password with a "/" or "@" as it is would be shown for a host, a port or a path."""
+    """Return the hosts of ``url`` with their ports, several between commas as in PostgreSQL, or "".
+
+    Return None if the URL is malformed: an unencoded "/" or "@" in a password would show parts of it as a host, a
+    port or a path.
+    """
     parts = urlsplit(url)
     place = parts.netloc.rpartition("@")[2]
     return place if _HOSTS.fullmatch(place) and "@" not in f"{parts.path}{parts.query}{parts.fragment}" else None
 
 
 def check_url(schemes: tuple[str, ...], reason: str, url: str) -> None:
-    """Check a URL. An error message of the library that reads it would show a part of a password that is not encoded."""
+    """Check a URL here, because an error message of the library that reads it would contain a part of an unencoded
+    password."""
     if not url.startswith(schemes):
         raise ValueError(reason)
     if shown_hosts(url) is None or url.partition("?")[0].count("@") > 1 or re.search(r"\s|%(?![0-9A-Fa-f]{2})", url):

@@ -1,7 +1,8 @@
 """The tables of the settings file, with their defaults, limits and meanings.
 
-A key's dotted name is its name everywhere: ``[server] port`` in TOML, ``IDENTITY_SERVER_PORT`` in the environment.
-Units are in the names. The defaults start a service that works on one machine without any other server (openapi/DECISIONS.md §6.1).
+A key has the same dotted name everywhere: ``[server] port`` in TOML, ``IDENTITY_SERVER_PORT`` in the environment.
+Names contain the units. With the defaults, a service works on one machine without any other server
+(openapi/DECISIONS.md §6.1).
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class CustodianChoice:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The custodians in use, that of the service's own keys first."""
+        """Return the names of the custodians in use, first that of the service's own keys."""
         return (self.backend,) if self.holders in (None, self.backend) else (self.backend, self.holders)
 
 
@@ -134,14 +135,14 @@ class ProofSettings:
 
 @value_class
 class HistorySettings:
-    """The history of a DID. What its log answers is a setting of its own: ``log.after_deactivation``."""
+    """The history of a DID. A separate setting controls the answers of its log: ``log.after_deactivation``."""
 
     after_deactivation: Literal["visible", "gone"] = setting("gone", "What a deactivated DID's history answers.")
 
 
 @value_class
 class Throttle:
-    """Token buckets. Rates are requests a second; a burst is a number of requests."""
+    """Token buckets. Rates are requests per second; a burst is a number of requests."""
 
     store: Literal["auto", "memory", "sql", "redis"] = setting(
         "auto", "Where buckets live. auto: redis with redis_url, sql with database_url or workers, else memory."
@@ -181,7 +182,7 @@ class AnchoringSettings:
 
 @value_class
 class Log:
-    """Settings of the lines on standard error; ``after_deactivation`` is about the logs of DIDs."""
+    """Settings of the lines on standard error. ``after_deactivation`` is about the logs of DIDs."""
 
     level: Literal["debug", "info", "warning", "error"] = setting("info", "The lowest level that is written.")
     format: Literal["text", "json"] = setting("text", "One line of text, or one JSON object, a record.")
@@ -196,7 +197,7 @@ class Log:
 
 @value_class
 class TracingSettings:
-    """Traces of OpenTelemetry (an extension makes them): a request and its calls of plugins, by their names alone."""
+    """Traces of OpenTelemetry (an extension makes them): a request and its calls of plugins, only with their names."""
 
     endpoint: str | None = setting(
         None, "Where they are sent, OTLP over HTTP; unset: none are made.", example='"http://127.0.0.1:4318/v1/traces"'
@@ -223,8 +224,7 @@ class Ui:
 
 @value_class
 class Plugins:
-    """Plugins as such. A plugin's own keys stand in ``[plugins.<name>]``, where name is the one that it provides
-    under."""
+    """Settings about all plugins. A plugin's own keys are in ``[plugins.<name>]``, with the name of its provider."""
 
     disabled: tuple[str, ...] = setting((), "Entry points or distributions not to load.", example='["ledger_memory"]')
     modules: tuple[str, ...] = setting(
@@ -244,7 +244,7 @@ class Plugins:
 
 @value_class
 class Settings:
-    """The whole tree. ``origin`` tells where the value of a dotted key came from, ``file`` is the settings file if any."""
+    """All settings. ``origin`` returns the source of the value of a dotted key. ``file``: the settings file, if any."""
 
     data_dir: Path = setting(Path("identity-data"), "The directory of everything that is stored in files.")
     database_url: str | None = setting(

@@ -1,12 +1,12 @@
-"""Which store the buckets live in, and what happens when a shared one is late, down or broken.
+"""Choice of the store of buckets, and a fallback for a shared store that is late, down or broken.
 
-A decision has a deadline. The first one that misses it, or fails, opens the circuit; until a probe in the background
-finds the store alive again, every decision comes from a bucket in this process with its share of rate and burst. So the
-limit stays a limit (neither open nor closed), and one request at most pays the deadline, whatever the outage lasts.
+A decision has a deadline. The first one that misses it, or fails, opens the circuit. Until a probe in the background
+reaches the store again, every decision comes from a bucket in this process with its share of rate and burst. So the
+limit stays a limit (neither open nor closed), and at most one request pays the deadline, however long the outage is.
 An outage may let one further burst through, because the local buckets begin full.
 
-Left out: retries. A decision that comes late is worth nothing. ``open_buckets`` chooses the store; those on a server are drivers
-(``database.drivers``).
+There are no retries, because a late decision is worth nothing. ``open_buckets`` chooses the store; those on a server
+are drivers (``database.drivers``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from identity_core.database.interface import BUCKETS, driver_of
 from identity_core.settings import Throttle, buckets_of
 from identity_core.throttle.memory import Decision, TokenBucketMemoryStorage, TokenBucketStorage
 
-# A shared store that needs longer is worth less than the local bucket (openapi/DECISIONS.md §3.6: at most 60 ms a request).
+# A slower shared store is worth less than the local bucket (openapi/DECISIONS.md §3.6: at most 60 ms a request).
 DEADLINE_SECONDS = 0.05
 LOG_EVERY_SECONDS = 10.0
 PROBE_EVERY_SECONDS = 1.0
@@ -29,9 +29,11 @@ PROBE_EVERY_SECONDS = 1.0
 class FallbackStorage(TokenBucketStorage):
     """``shared`` while it answers within ``deadline_seconds``, else this process's part of the limit.
 
-    ``processes`` is the number of processes that share the limit; ``deadline_seconds`` is None for a store that answers
-    without suspending and keeps a deadline itself. ``degraded`` and ``local_decisions`` are for readiness and metrics.
-    Belongs to one event loop.
+    ``processes``: the number of processes that share the limit.
+    ``deadline_seconds``: None for a store that answers without suspending and enforces a deadline itself.
+    ``degraded`` and ``local_decisions``: for readiness and metrics.
+
+    It belongs to one event loop.
     """
 
     def __init__(
@@ -58,7 +60,7 @@ class FallbackStorage(TokenBucketStorage):
 
     @property
     def base_exceptions(self) -> tuple[type[Exception], ...]:
-        """None: a failure of the shared store is not one of ours."""
+        """Return no errors: ``limits`` must not wrap a failure of the shared store."""
         return ()
 
     async def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
@@ -96,7 +98,8 @@ class FallbackStorage(TokenBucketStorage):
             self._probe = asyncio.create_task(self._probe_until_alive())
 
     async def begin(self) -> bool:
-        """Asks the shared store whether it is there, for at most a second. Where it is not, limits locally until it is."""
+        """Check for at most a second whether the shared store is available, and return that. If it is not, limit
+        locally until it is."""
         try:
             async with asyncio.timeout(PROBE_EVERY_SECONDS):
                 await self._shared.check()
@@ -117,19 +120,19 @@ class FallbackStorage(TokenBucketStorage):
             self.degraded = False
 
     async def check(self) -> bool:
-        """Whether the shared store is in use."""
+        """Return whether the shared store is in use."""
         return not self.degraded
 
     async def reset(self) -> int | None:
-        """Forgets every bucket of the shared store."""
+        """Delete every bucket of the shared store."""
         return await self._shared.reset()
 
     async def clear(self, key: str) -> None:
-        """Forgets one bucket of the shared store."""
+        """Delete one bucket of the shared store."""
         await self._shared.clear(key)
 
     async def close(self) -> None:
-        """Ends the probe and closes the shared store."""
+        """End the probe and close the shared store."""
         if self._probe is not None:
             self._probe.cancel()
             await asyncio.wait([self._probe])
@@ -149,10 +152,11 @@ def open_buckets(
     monotonic: Callable[[], float],
     logger: logging.Logger,
 ) -> TokenBucketStorage:
-    """The storage that the setting ``throttle.store`` means, for ``processes`` that share the limits.
+    """Return the storage of the setting ``throttle.store``, for ``processes`` that share the limits. It must be
+    opened, used and closed in one event loop.
 
-    ``auto`` is Redis where there is a ``redis_url``, else SQL for several processes or on a server, which replicas may share, else memory.
-    SQL is ``limits.sqlite`` in ``data_dir``, or the PostgreSQL server. To be opened, used and closed in one event loop.
+    ``auto`` is Redis if there is a ``redis_url``. Otherwise it is SQL for several processes or with a database
+    server, which replicas may share, else memory. SQL is ``limits.sqlite`` in ``data_dir``, or the PostgreSQL server.
     """
     store = buckets_of(settings, processes, database_url)
     if store == "memory":

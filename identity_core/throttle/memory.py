@@ -1,8 +1,9 @@
-"""The rule of token buckets, and buckets in this process's memory: for one worker, and the fallback when a shared store fails.
+"""The rule of token buckets, and buckets in this process's memory: for one worker, and as the fallback of a shared
+store.
 
-Time is a monotonic count that is passed in, so that no clock step reaches the limit. A bucket that is full again says
-nothing, so it is forgotten when newer keys come; beyond ``max_keys`` the one unused for longest is forgotten even if it
-owes tokens. There is no timer and no thread.
+Time is a monotonic count that is passed in, so that no clock step affects the limit. A full bucket has no
+information, so it is deleted when newer keys come. Beyond ``max_keys`` the bucket that was unused for longest is
+deleted even if it owes tokens. There is no timer and no thread.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from limits.aio.storage.base import Storage
 
 
 class Decision(NamedTuple):
-    """The answer of a bucket. ``remaining`` is in whole tokens; ``retry_after_seconds`` is 0 when allowed, else the
-    time after which the same request would pass; ``reset_after_seconds`` is the time until the bucket is full."""
+    """The answer of a bucket. ``remaining``: whole tokens. ``retry_after_seconds``: 0 when allowed, else the time
+    after which the same request would pass. ``reset_after_seconds``: the time until the bucket is full."""
 
     allowed: bool
     remaining: int
@@ -29,8 +30,8 @@ class Decision(NamedTuple):
 
 
 class BucketDebit(NamedTuple):
-    """A request in whole ticks of a store's clock: the ``interval`` between two tokens, the ``capacity`` of the bucket,
-    the ``cost``; and how many ticks a second has."""
+    """A request in whole ticks of a store's clock: the ``interval`` between two tokens, the ``capacity`` of the
+    bucket, the ``cost``, and the number of ticks per second."""
 
     interval: int
     capacity: int
@@ -39,7 +40,11 @@ class BucketDebit(NamedTuple):
 
     @classmethod
     def of(cls, rate: float, burst: int, cost: int, ticks: int) -> BucketDebit:
-        """``rate`` in tokens a second, above 0; ``0 <= cost <= burst``, where 0 only looks. Raises ``ValueError``."""
+        """Return the debit of ``rate`` in tokens per second, above 0, and ``0 <= cost <= burst``, where cost 0 only
+        reads the bucket.
+
+        Raises ``ValueError``: for other values.
+        """
         if not (rate > 0 and 0 <= cost <= burst and burst >= 1):
             raise ValueError(f"a bucket of rate {rate} and burst {burst} cannot spend {cost}")
         # The interval is rounded up: rounding may make the limit stricter, never looser.
@@ -47,51 +52,54 @@ class BucketDebit(NamedTuple):
         return cls(interval, burst * interval, cost * interval, ticks)
 
     def allowed(self, debt: int) -> Decision:
-        """The decision for a request that passed and left the bucket ``debt`` ticks from full."""
+        """Return the decision for an allowed request that left the bucket ``debt`` ticks from full."""
         return Decision(True, (self.capacity - debt) // self.interval, 0.0, debt / self.ticks)
 
     def refused(self, debt: int) -> Decision:
-        """The decision for a request that found the bucket ``debt`` ticks from full."""
-        # The debt may have been read a moment after the refusal and look payable: the refusal stands all the same.
+        """Return the decision for a refused request that found the bucket ``debt`` ticks from full."""
+        # The debt may have been read a moment after the refusal and look payable: the request is refused all the
+        # same.
         wait = max(debt + self.cost - self.capacity, 1)
         return Decision(False, (self.capacity - debt) // self.interval, wait / self.ticks, debt / self.ticks)
 
 
 class TokenBucketSupport(ABC):
-    """An asynchronous ``limits`` storage that keeps token buckets."""
+    """An asynchronous ``limits`` storage of token buckets."""
 
     @abstractmethod
     def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Coroutine[Any, Any, Decision]:
-        """Spends ``cost`` tokens of the bucket ``key``, which holds ``burst`` and gains ``rate`` a second.
+        """Take ``cost`` tokens from the bucket ``key``, which contains up to ``burst`` and gains ``rate`` per second.
 
-        Cost 0 only looks. Raises ``ValueError`` for a cost above the burst, which could never pass."""
+        Cost 0 only reads the bucket. Raises ``ValueError``: for a cost above the burst, which could never pass.
+        """
         raise NotImplementedError
 
     def spend_at_once(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision | None:
-        """The same without waiting, where the buckets are in this process or on this machine; None elsewhere, and nothing is spent."""
+        """Take tokens without waiting, if the buckets are in this process or on this machine. Return None otherwise,
+        and take none."""
         return None
 
 
 class TokenBucketStorage(Storage, TokenBucketSupport):
-    """A ``limits`` storage that keeps token buckets and nothing else: it refuses to count windows. ``wrap_exceptions`` of the library
-    does not reach ``acquire_token_bucket``, which raises ``base_exceptions`` as they are."""
+    """A ``limits`` storage of token buckets only: it refuses to count windows. ``wrap_exceptions`` of the library
+    does not affect ``acquire_token_bucket``, which raises ``base_exceptions`` unchanged."""
 
     STORAGE_SCHEME: list[str] | None = None
 
     async def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        """Refused."""
+        """Raise: windows are not supported."""
         raise NotImplementedError("a token bucket storage does not count windows")
 
     async def get(self, key: str) -> int:
-        """Refused."""
+        """Raise: windows are not supported."""
         raise NotImplementedError("a token bucket storage does not count windows")
 
     async def get_expiry(self, key: str) -> float:
-        """Refused."""
+        """Raise: windows are not supported."""
         raise NotImplementedError("a token bucket storage does not count windows")
 
     async def close(self) -> None:
-        """Gives back connections and files."""
+        """Close connections and files."""
 
 
 # Below the resolution of any rate; it absorbs the rounding of a sum of ``burst`` floating-point intervals.
@@ -99,7 +107,8 @@ _EPSILON_SECONDS = 1e-9
 
 
 class TokenBucketMemoryStorage(TokenBucketStorage):
-    """One float a key: the moment at which its bucket is full. Safe for threads; one million keys take under 200 MB."""
+    """Buckets in memory, one float per key: the time at which its bucket is full. Safe for threads; one million keys
+    take under 200 MB."""
 
     STORAGE_SCHEME: list[str] | None = ["async+tokenbucket+memory"]  # noqa: RUF012 - so declared by limits
 
@@ -137,11 +146,11 @@ class TokenBucketMemoryStorage(TokenBucketStorage):
             if full_at is None:
                 debt = 0.0
             else:
-                # Also when it is refused: a hot key must not be forgotten because of a flood of others.
+                # Also when it is refused: a flood of other keys must not evict a hot key.
                 self._full_at.move_to_end(key)
                 debt = max(full_at - now, 0.0)
             if debt > capacity + _EPSILON_SECONDS:
-                # No one can owe that much: the clock has stepped back. The bucket is empty from now on.
+                # Such a debt is impossible: the clock has stepped back. The bucket is empty from now on.
                 debt = capacity
                 self._full_at[key] = now + capacity
             after = debt + cost * interval
@@ -154,7 +163,7 @@ class TokenBucketMemoryStorage(TokenBucketStorage):
         return Decision(True, int((capacity - after + _EPSILON_SECONDS) * rate), 0.0, after)
 
     def _make_room(self, now: float) -> None:
-        """Forgets up to two buckets that are full again, so that the table shrinks faster than it can grow."""
+        """Delete up to two full buckets, so that the table shrinks faster than it can grow."""
         entries = self._full_at
         for _ in range(2):
             oldest = next(iter(entries))
@@ -164,21 +173,21 @@ class TokenBucketMemoryStorage(TokenBucketStorage):
 
     @property
     def kept(self) -> int:
-        """How many keys are remembered. No ``__len__``: a storage without keys is not false."""
+        """Return the number of stored keys. There is no ``__len__``: a storage without keys must not be false."""
         return len(self._full_at)
 
     async def check(self) -> bool:
-        """Whether the storage works: always."""
+        """Return whether the storage works: always."""
         return True
 
     async def reset(self) -> int | None:
-        """Forgets every bucket and says how many there were."""
+        """Delete every bucket, and return their number."""
         with self._lock:
             forgotten = len(self._full_at)
             self._full_at.clear()
         return forgotten
 
     async def clear(self, key: str) -> None:
-        """Forgets one bucket: it is full again."""
+        """Delete one bucket: it is full again."""
         with self._lock:
             self._full_at.pop(key, None)

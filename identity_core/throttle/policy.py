@@ -1,11 +1,11 @@
 """The choice of the bucket that a request consumes, and the headers of its answer (openapi/DECISIONS.md §3.6).
 
-An API key draws on a bucket of its own rate and burst; a DID that has signed in on one of its own; a stranger on that of his
-address, an IPv6 address by its /64, because a household has 2^64 of them; the challenge endpoint on a smaller one of the address.
-``X-Forwarded-For`` counts only as far as configured proxies wrote it.
+An API key has a bucket with its own rate and burst, and so has an authenticated DID. An unauthenticated client uses
+the bucket of its address, an IPv6 address by its /64, because a household has 2^64 of them. The challenge endpoint
+uses a smaller bucket of the address. Entries of ``X-Forwarded-For`` count only if a configured proxy wrote them.
 
 The header fields follow draft-ietf-httpapi-ratelimit-headers (the text of draft 10), whose parameters have moved
-between drafts: ``limit_fields`` is the only place that knows them. ``Retry-After`` is the dependable signal.
+between drafts: ``limit_fields`` is the only place that uses them. Clients should rely on ``Retry-After``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from identity_core.throttle.memory import Decision, TokenBucketSupport
 
 Headers = list[tuple[str, str]]
 Network = IPv4Network | IPv6Network | Literal["unix"]
-"""Whose ``X-Forwarded-For`` is believed: an IP network, or ``unix`` for the peer on a Unix socket, which has no address."""
+"""A trusted source of ``X-Forwarded-For``: an IP network, or ``unix`` for the peer on a Unix socket, which has no
+address."""
 
 # One bucket for all callers whose address is unknown, as on a Unix socket without a proxy.
 _NO_ADDRESS = "unknown"
@@ -39,7 +40,8 @@ _NO_ADDRESS = "unknown"
 
 @value_class
 class Limit:
-    """A bucket: its public name, ``rate`` in requests a second, ``burst``. Raises ``ValueError`` for none at all."""
+    """A bucket: its public name, ``rate`` in requests per second, ``burst``. Raises ``ValueError``: for a limit that
+    allows nothing."""
 
     name: str
     rate: float
@@ -49,7 +51,8 @@ class Limit:
     def __post_init__(self) -> None:
         if not (self.rate > 0 and self.burst >= 1):
             raise ValueError(f"the limit {self.name!r} must have a rate above 0 and a burst of at least 1")
-        # A full bucket as the quota, and the time that fills it as the window: nothing else of the draft says "burst".
+        # A full bucket as the quota, and the time that fills it as the window: the draft has no other parameter for a
+        # burst.
         window = max(1, ceil(self.burst / self.rate))
         object.__setattr__(self, "field", f'"{self.name}";q={self.burst};w={window}')
 
@@ -68,7 +71,8 @@ class BucketEmpty(RateLimited):
 
 
 def limit_fields(limit: Limit, decision: Decision) -> Headers:
-    """``RateLimit-Policy`` and ``RateLimit``: the quota and its window; what remains, and when (seconds) more does."""
+    """Return ``RateLimit-Policy`` and ``RateLimit``: the quota and its window; the remaining tokens, and the seconds
+    until there are more."""
     wait = decision.reset_after_seconds - (limit.burst - decision.remaining - 1) / limit.rate
     return [
         ("RateLimit-Policy", limit.field),
@@ -77,7 +81,8 @@ def limit_fields(limit: Limit, decision: Decision) -> Headers:
 
 
 class TokenBucketRateLimiter(RateLimiter):
-    """The strategy of ``limits`` for token buckets. The server calls ``spend``; the other methods are those of every strategy."""
+    """The strategy of ``limits`` for token buckets. The server calls ``spend``; the other methods are those of every
+    strategy."""
 
     def __init__(self, storage: Storage) -> None:
         if not isinstance(storage, TokenBucketSupport):
@@ -86,12 +91,14 @@ class TokenBucketRateLimiter(RateLimiter):
         self._buckets: TokenBucketSupport = storage
 
     async def spend(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
-        """Spend ``cost`` tokens of the bucket ``key``, without waiting if it is on this machine. Raises ``ValueError`` as the storage."""
+        """Take ``cost`` tokens from the bucket ``key``, without waiting if it is on this machine. Raises
+        ``ValueError``: as the storage."""
         decision = self._buckets.spend_at_once(key, rate, burst, cost)
         return await self._buckets.acquire_token_bucket(key, rate, burst, cost) if decision is None else decision
 
     async def hit(self, item: RateLimitItem, *identifiers: str, cost: int = 1) -> bool:
-        """Spend ``cost`` tokens if they are there, and return whether they were. The burst is the amount of the item, as for windows."""
+        """Take ``cost`` tokens if the bucket has them, and return whether it had. The burst is the amount of the
+        item, as for windows."""
         return cost <= item.amount and (await self._spend(item, identifiers, cost)).allowed
 
     async def test(self, item: RateLimitItem, *identifiers: str, cost: int = 1) -> bool:
@@ -99,7 +106,7 @@ class TokenBucketRateLimiter(RateLimiter):
         return cost <= (await self._spend(item, identifiers, 0)).remaining
 
     async def get_window_stats(self, item: RateLimitItem, *identifiers: str) -> WindowStats:
-        """Return when the bucket is full again (seconds since the epoch), and what is in it now."""
+        """Return when the bucket is full again (seconds since the epoch), and the tokens that it has now."""
         seen = await self._spend(item, identifiers, 0)
         return WindowStats(time.time() + seen.reset_after_seconds, seen.remaining)
 
@@ -109,7 +116,7 @@ class TokenBucketRateLimiter(RateLimiter):
 
 @value_class
 class Policy:
-    """The four kinds of bucket. ``key`` is for API keys that name no rate or burst of their own."""
+    """The four kinds of bucket. ``key`` is for API keys without their own rate or burst."""
 
     limiter: TokenBucketRateLimiter
     key: Limit = Limit("key", 100.0, 200)
@@ -118,7 +125,8 @@ class Policy:
     did: Limit = Limit("did", 100.0, 200)
 
     async def spend_key(self, key: ApiKey, tokens: int = 1) -> Headers:
-        """Tokens of the key's bucket, at most a full one. Raises ``RateLimited`` (``details.retryAfter``, whole seconds)."""
+        """Take tokens from the key's bucket, at most a full one. Raises ``RateLimited``: with ``details.retryAfter``
+        in whole seconds."""
         # The old and the new key of a rotation are one caller and share one bucket, as long as they have one limit.
         name = f"key:{key.lineage or key.id}"
         if key.requests_per_second is None and key.burst is None:
@@ -127,11 +135,12 @@ class Policy:
         return await self._spend(f"{name}:{limit.rate}:{limit.burst}", limit, tokens)
 
     async def spend_address(self, address: str | None, tokens: int = 1) -> Headers:
-        """Tokens of the bucket of a stranger's address, at most a full one. Raises ``RateLimited``."""
+        """Take tokens from the bucket of an unauthenticated client's address, at most a full one. Raises
+        ``RateLimited``: when it has too few."""
         return await self._spend(f"address:{bucket_address(address)}", self.address, tokens)
 
     async def require_address(self, address: str | None, tokens: int) -> Headers:
-        """Raise ``RateLimited``: when the bucket of the address holds fewer tokens. Spends nothing."""
+        """Raise ``RateLimited`` when the bucket of the address has fewer tokens. Takes none."""
         limit, name, cost = self.address, f"address:{bucket_address(address)}", min(tokens, self.address.burst)
         found = await self.limiter.spend(name, limit.rate, limit.burst, 0)
         if found.remaining < cost:
@@ -140,11 +149,12 @@ class Policy:
         return []
 
     async def spend_did(self, account: str, tokens: int = 1) -> Headers:
-        """Tokens of the bucket of a DID that has signed in (``Caller.account``), from whatever address. Raises ``RateLimited``."""
+        """Take tokens from the bucket of an authenticated DID (``Caller.account``), from any address. Raises
+        ``RateLimited``: when it has too few."""
         return await self._spend(account, self.did, tokens)
 
     async def spend_challenge(self, address: str | None) -> Headers:
-        """One token of the address's bucket for challenges. Raises ``RateLimited``."""
+        """Take one token from the address's bucket for challenges. Raises ``RateLimited``: when it is empty."""
         return await self._spend(f"challenge:{bucket_address(address)}", self.challenge)
 
     async def _spend(self, name: str, limit: Limit, tokens: int = 1) -> Headers:
@@ -156,16 +166,17 @@ class Policy:
 
 @lru_cache(maxsize=4096)
 def _own_limit(rate: float | None, burst: int | None, default: Limit) -> Limit:
-    # A key of before there was a least rate; a window has at most 15 digits (RFC 9651, integers).
+    # A key from a version without a minimum rate; a window has at most 15 digits (RFC 9651, integers).
     own_rate = default.rate if rate is None else max(rate, 0.001)
-    # A key that names only its rate gets the default's proportion of burst to rate, not its absolute number.
+    # A key with only a rate gets the default's proportion of burst to rate, not its absolute number.
     own_burst = max(1, ceil(own_rate * default.burst / default.rate)) if burst is None else burst
     return Limit(default.name, own_rate, own_burst)
 
 
 @lru_cache(maxsize=65_536)
 def bucket_address(address: str | None) -> str:
-    """The part of an address that names its bucket: IPv4 whole, IPv6 its /64. What is no address shares one bucket."""
+    """Return the part of an address that names its bucket: IPv4 whole, IPv6 its /64. All malformed addresses share
+    one bucket."""
     parsed = _parse_address(address)
     if parsed is None:
         return _NO_ADDRESS
@@ -175,15 +186,16 @@ def bucket_address(address: str | None) -> str:
 
 
 def parse_proxies(entries: Sequence[str]) -> tuple[Network, ...]:
-    """The addresses and networks of the proxies that the operator trusts. Raises ``ValueError`` naming the bad one."""
+    """Return the addresses and networks of the trusted proxies. Raises ``ValueError``: with the malformed entry."""
     return tuple(UNIX if word == UNIX else ip_network(word, strict=False) for word in map(str.strip, entries))
 
 
 def client_address(peer: str | None, forwarded_for: str | None, trusted: Sequence[Network]) -> str | None:
-    """The address of the client: the peer, unless the peer is a trusted proxy; then the last address in
-    ``X-Forwarded-For`` that no trusted proxy has. Everything left of it was written by the client, and is not read.
+    """Return the address of the client: that of the peer, unless the peer is a trusted proxy. In that case return the
+    last address in ``X-Forwarded-For`` that is not a trusted proxy's. The client wrote everything left of it, so that
+    is not read.
 
-    An entry that is no address ends the search: then the proxy that passed it on pays.
+    A malformed entry ends the search: then the request counts for the proxy that forwarded it.
     """
     if not trusted or forwarded_for is None or not is_trusted(peer, trusted):
         return peer
@@ -199,7 +211,7 @@ def client_address(peer: str | None, forwarded_for: str | None, trusted: Sequenc
 
 
 def is_trusted(address: str | None, trusted: Sequence[Network]) -> bool:
-    """Whether ``address`` is one of a trusted proxy; a peer without any is on a Unix socket."""
+    """Return whether ``address`` is that of a trusted proxy. A peer without an address is on a Unix socket."""
     if not address:
         return UNIX in trusted
     parsed = _parse_address(address)
@@ -219,7 +231,7 @@ def _parse_address(address: str | None) -> IPv4Address | IPv6Address | None:
 
 
 def _without_port(entry: str) -> str:
-    """``192.0.2.1:4711`` and ``[2001:db8::1]:4711``, as some proxies write them, without the port."""
+    """Return an entry without its port: ``192.0.2.1:4711`` and ``[2001:db8::1]:4711``, as some proxies write them."""
     if entry.startswith("["):
         return entry[1:].partition("]")[0]
     return entry.partition(":")[0] if entry.count(":") == 1 else entry

@@ -1,11 +1,11 @@
 """Token buckets in an SQLite file that the worker processes of one machine share.
 
-One upsert decides and spends; it is atomic because SQLite has one writer. Nothing here need survive a crash, so the
-file is never synced: a decision costs some microseconds and is made on the event loop. The writer of ``database`` would take four
-times as long, because where several processes write it waits for its turn on a thread.
+One upsert decides and takes the tokens; it is atomic because SQLite has one writer. Nothing must survive a crash, so
+the file is never synced: a decision costs some microseconds and runs on the event loop. The writer of ``database``
+would take four times as long, because with several writing processes it waits for the lock on a thread.
 
-Time is the machine's monotonic count, which all its processes share. After a restart of the machine it begins anew; a
-stored time that lies too far ahead then counts as an empty bucket (see ``token_bucket``).
+Time is the machine's monotonic count, which all its processes share. It restarts with the machine. A stored time that
+is too far ahead then counts as an empty bucket (see ``token_bucket``).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from identity_core.throttle.memory import BucketDebit, Decision, TokenBucketStor
 _NANOSECONDS = 1_000_000_000
 
 _TABLE = "CREATE TABLE IF NOT EXISTS bucket (key TEXT PRIMARY KEY, full_at INTEGER NOT NULL) WITHOUT ROWID"
-# now() is read inside the statement, which then holds the lock: a time from before a wait for the lock would be older
-# than what other processes have written. "excluded" is the row that would have been inserted, so it tells that time. A
-# new bucket is full, so its first request always passes. The max of two arguments is SQLite's scalar function.
+# now() is read inside the statement, which then has the lock: a time from before a wait for the lock would be older
+# than rows of other processes. "excluded" is the row that would have been inserted, so it contains that time. A new
+# bucket is full, so its first request always passes. The max of two arguments is SQLite's scalar function.
 _SPEND = """
 INSERT INTO bucket (key, full_at) VALUES (:key, now() + :cost)
 ON CONFLICT (key) DO UPDATE SET full_at = max(full_at, excluded.full_at - :cost) + :cost
@@ -39,14 +39,16 @@ _LOOK = "SELECT full_at FROM bucket WHERE key = :key"
 _PAGE = "SELECT key FROM bucket WHERE key > :after ORDER BY key LIMIT :size"
 _SWEEP = "DELETE FROM bucket WHERE key > :after AND key <= :last AND full_at <= now()"
 
-# Every 32 decisions, which add at most 32 rows, 64 rows are looked at: the file cannot outgrow the live buckets much.
+# Every 32 decisions, which add at most 32 rows, 64 rows are checked: the file cannot grow much beyond the live
+# buckets.
 _SWEEP_EVERY = 32
 _SWEEP_PAGE = 64
 _REFUSED_KEPT = 4_096
 
 
 class TokenBucketSqliteStorage(TokenBucketStorage):
-    """One row a key. ``uri`` is ``async+tokenbucket+sql:///path``. Safe for threads and processes.
+    """Buckets in a file, one row per key. ``uri`` is ``async+tokenbucket+sql:///path``. Safe for threads and
+    processes.
 
     A lock that another process holds for longer than ``busy_seconds`` is an ``sqlite3.OperationalError``.
     """
@@ -64,7 +66,7 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
         super().__init__(uri, wrap_exceptions)
         self._monotonic = monotonic
         self._lock = threading.Lock()
-        # When buckets will be full that were found empty, for as long as they are: floods are refused without a look at the file.
+        # The times at which empty buckets will be full: floods are refused without reading the file.
         self._refused: BoundedCache[str, int] = BoundedCache(_REFUSED_KEPT)
         self._swept_to = ""
         self._until_sweep = _SWEEP_EVERY
@@ -85,12 +87,12 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
 
     @classmethod
     def at(cls, path: Path, *, monotonic: Callable[[], float]) -> TokenBucketSqliteStorage:
-        """The storage in the file ``path``, which is made when it is missing."""
+        """Return the storage in the file ``path``, which is created if it is missing."""
         return cls(f"async+tokenbucket+sql://{path.absolute().as_uri().removeprefix('file://')}", monotonic=monotonic)
 
     @property
     def base_exceptions(self) -> type[Exception]:
-        """The faults of the file: locked, full, unreadable."""
+        """Return the errors of the file: locked, full, unreadable."""
         return sqlite3.Error
 
     async def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
@@ -99,7 +101,7 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
 
     def spend_at_once(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
         spending = BucketDebit.of(rate, burst, cost, _NANOSECONDS)
-        # Others can only have spent since: what was not payable then is not before its time.
+        # Other processes can only have taken more tokens since: an early request cannot have become payable.
         debt = (self._refused.get(key) or 0) - self._now()
         if cost and spending.capacity - spending.cost < debt <= spending.capacity:
             return spending.refused(debt)
@@ -114,7 +116,7 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
             row = execute(_LOOK, parameters).fetchone()
             debt = 0 if row is None else max(row[0] - self._now(), 0)
             if debt > spending.capacity:
-                # No one can owe that much: the clock has begun anew. The bucket is empty from now on.
+                # Such a debt is impossible: the clock has restarted. The bucket is empty from now on.
                 execute(_EMPTY, parameters)
                 debt = spending.capacity
             elif cost and row is not None:
@@ -125,7 +127,7 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
         return int(self._monotonic() * _NANOSECONDS)
 
     def _sweep(self) -> None:
-        """Forgets buckets that are full again, a page of keys at a time, round and round."""
+        """Delete full buckets, a page of keys at a time, from the start again after the last."""
         self._until_sweep -= 1
         if self._until_sweep:
             return
@@ -137,25 +139,25 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
         self._swept_to = last if len(page) == _SWEEP_PAGE else ""
 
     async def check(self) -> bool:
-        """Reads and writes the file; raises ``sqlite3.Error``."""
+        """Read and write the file. Raises ``sqlite3.Error``: when that fails."""
         with self._lock:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.execute("ROLLBACK")
         return True
 
     async def reset(self) -> int | None:
-        """Forgets every bucket and says how many there were."""
+        """Delete every bucket, and return their number."""
         with self._lock:
             self._refused.clear()
             return self._connection.execute("DELETE FROM bucket").rowcount
 
     async def clear(self, key: str) -> None:
-        """Forgets one bucket: it is full again."""
+        """Delete one bucket: it is full again."""
         with self._lock:
             self._refused.forget(key)
             self._connection.execute("DELETE FROM bucket WHERE key = :key", {"key": key})
 
     async def close(self) -> None:
-        """Closes the file."""
+        """Close the file."""
         with self._lock:
             self._connection.close()

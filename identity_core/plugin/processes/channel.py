@@ -25,7 +25,7 @@ from identity_core.plugin.processes.extended import AskFormat, Extended, read, s
 from identity_core.ports.prover import BatchVerifier, Prover
 
 MAX_MESSAGE_OCTETS: Final = 1 << 22
-"""What the server takes from a worker. A verifier reads envelopes of 128 KiB."""
+"""The longest message that the server reads from a worker. A verifier reads envelopes of 128 KiB."""
 
 _MAX_TEXT: Final = 2_000
 _HEAD: Final = Layout(">I")
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class Prove(Struct, tag=True):
-    """``Prover.prove``. The witness lies open in it: its attributes are any JSON values, which its own type cannot declare."""
+    """``Prover.prove``, with the open witness. Its attributes are any JSON values, which its own type cannot declare."""
 
     statement: Statement
     signature: bytes
@@ -48,8 +48,8 @@ class Prove(Struct, tag=True):
 
     @staticmethod
     def read(data: bytes) -> ZkProof:
-        """The answer. Raises ``Fault``, like those of the others."""
-        # Texts alone: no depth and no number is left to bound, so that nothing else has to look at them.
+        """Return the answer. Raises ``Fault``: when it is malformed. The other kinds of messages raise the same."""
+        # It has only texts, so no depth and no number must be limited, and no other parser must read it.
         try:
             return _PROOFS.decode(data)
         except (ValueError, RecursionError) as error:
@@ -57,7 +57,7 @@ class Prove(Struct, tag=True):
 
 
 class Read(Struct, tag=True):
-    """``Prover.read``."""
+    """The message for ``Prover.read``."""
 
     proof: str
 
@@ -67,7 +67,7 @@ class Read(Struct, tag=True):
 
     @staticmethod
     def read(data: bytes) -> PresentedProof:
-        """The answer, which is what the domain's parsers say that it is."""
+        """Return the answer, as the domain's parsers read it."""
         presented = read(data, Presented)
         try:
             return presented.parse()
@@ -76,7 +76,7 @@ class Read(Struct, tag=True):
 
 
 class Verify(Struct, tag=True):
-    """``Prover.verify``."""
+    """The message for ``Prover.verify``."""
 
     statement: Statement
     proof: ZkProof
@@ -89,12 +89,12 @@ class Verify(Struct, tag=True):
 
     @staticmethod
     def read(data: bytes) -> None:
-        """The answer. False is no verdict."""
+        """Check the answer. False is not a verdict."""
         return read(data, type(None))
 
     @classmethod
     def refusals(cls, prover: BatchVerifier, calls: Sequence[Verify]) -> Sequence[ProofInvalid | None]:
-        """``BatchVerifier.verify_all``."""
+        """Return the results of ``BatchVerifier.verify_all``."""
         return prover.verify_all([(one.statement, one.proof, one.context, one.now) for one in calls])
 
 
@@ -104,7 +104,7 @@ class VerifyTogether(Struct, tag=True):
     calls: list[Verify | Extended]
 
     def refusals(self, prover: BatchVerifier) -> list[ProofInvalid | None]:
-        """Return the error of each call, or None. Raises ``ValueError`` for another number of answers."""
+        """Return the error of each call, or None. Raises ``ValueError``: for another number of answers."""
         calls: list[Any] = [one.parse() if isinstance(one, Extended) else one for one in self.calls]
         found: dict[int, ProofInvalid | None] = {}
         kinds: list[Any] = [*dict.fromkeys(map(type, calls))]
@@ -115,7 +115,7 @@ class VerifyTogether(Struct, tag=True):
 
 
 class ReadTogether(Struct, tag=True):
-    """Proofs to read that wait at one time: one of them costs less than a journey."""
+    """Proofs to read that wait at one time: reading one costs less than a message."""
 
     calls: list[Read | Extended]
 
@@ -145,7 +145,7 @@ class Ready(_Upward):
 
 
 class Returned(_Upward):
-    """The result of a call. ``value`` is read when the call is known, as the type that it promises."""
+    """The result of a call. ``value`` is parsed when the call is known, as its declared type."""
 
     value: Raw
 
@@ -163,7 +163,7 @@ class Raised(_Upward):
         return cls(type(error).__name__, str(error), Raw(msgspec.json.encode(error.details)))
 
     def read(self, contract: Sequence[type[IdentityError]]) -> IdentityError:
-        """The error. Raises ``Fault`` for one that the contract does not have."""
+        """Return the error. Raises ``Fault``: when it is not in the contract."""
         kind = {one.__name__: one for one in contract}.get(self.error)
         if kind is None or len(self.message) > _MAX_TEXT:
             raise Fault("refused with something else")
@@ -171,7 +171,7 @@ class Raised(_Upward):
 
 
 class _Words(_Upward):
-    """A message of one line. Both sides make it one."""
+    """A message of one line. Sender and receiver both enforce that."""
 
     text: str
 
@@ -180,17 +180,17 @@ class _Words(_Upward):
 
 
 class Failed(_Words):
-    """A call ended in some other way, which ``text`` describes."""
+    """A call ended in another way, which ``text`` describes."""
 
 
 class Ended(_Upward):
-    """How each of several calls ended."""
+    """The outcome of each of several calls."""
 
     outcomes: list[Returned | Raised | Failed]
 
 
 class Unfit(_Words):
-    """The prover cannot be built. ``waits`` when only other settings would help."""
+    """The prover cannot be built. ``waits``: only other settings would help."""
 
     waits: bool
 
@@ -206,8 +206,8 @@ _READER: Final = msgspec.json.Decoder(Message)
 
 
 class Presented(Struct, forbid_unknown_fields=True):
-    """A ``PresentedProof`` as it comes up: its schema as the signed header, its predicates as attribute, type and value, its context in its
-    JSON form."""
+    """A ``PresentedProof`` as a message: its schema as the signed header, its predicates as attribute, type and value, its context in
+    JSON."""
 
     verification_method: str
     header: bytes
@@ -221,18 +221,18 @@ class Presented(Struct, forbid_unknown_fields=True):
         return cls(presented.verification_method, presented.schema.header, asked, presented.context.json)
 
     def parse(self) -> PresentedProof:
-        """Raises ``ValueError`` and ``PredicateUnsupported``."""
+        """Return the content. Raises ``ValueError``: when it is malformed; ``PredicateUnsupported``: for an unknown predicate."""
         schema = Schema.from_header(self.header)
         predicates = tuple(Predicate.parse(schema, *predicate) for predicate in self.predicates)
         return PresentedProof(self.verification_method, schema, predicates, Context.from_json(self.context))
 
 
 class Unreadable(Exception):
-    """The other side announces more than is taken from it, or sends what is no message."""
+    """The other side sent a message that is too long or malformed."""
 
 
 class FrameReader:
-    """The messages of a worker, of whatever pieces arrive."""
+    """Reader of a worker's messages, which may arrive in pieces of any size."""
 
     __slots__ = ("_seen",)
 
@@ -240,7 +240,7 @@ class FrameReader:
         self._seen = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Message]:
-        """The messages that are complete with these bytes. Raises ``Unreadable``."""
+        """Yield the messages that are complete with these bytes. Raises ``Unreadable``: for a message that is too long or malformed."""
         self._seen += data
         while len(self._seen) >= _HEAD.size:
             (length,) = _HEAD.unpack_from(self._seen)
@@ -259,32 +259,32 @@ class FrameReader:
 
 
 def encode_call(call: Single) -> bytes:
-    """The JSON of a call."""
+    """Return the JSON of a call."""
     try:
         return msgspec.json.encode(call)
     except UnicodeEncodeError:
-        # A stranger's text with half a surrogate: the prover has to say what is wrong with it.
+        # An untrusted text may contain half a surrogate: the prover must report the error.
         return json.dumps(msgspec.to_builtins(call)).encode()
 
 
 def encode_several(kind: type[Together], calls: Sequence[bytes]) -> bytes:
-    """The JSON of a ``kind`` of those that ``encode_call`` made."""
+    """Return the JSON of a message ``kind`` with calls that ``encode_call`` made."""
     return b'{"type":"%b","calls":[%b]}' % (kind.__name__.encode(), b",".join(calls))
 
 
 def decode_call(body: bytes) -> Call:
-    """The call of its JSON, in the worker."""
+    """Return the call of its JSON, in the worker."""
     call: Call = msgspec.convert(json.loads(body), Call)
     return call
 
 
 def frame(body: bytes) -> bytes:
-    """``body`` as it travels."""
+    """Return ``body`` with its length in front."""
     return _HEAD.pack(len(body)) + body
 
 
 def receive(channel: socket.socket) -> bytes:
-    """The body of the next message, waited for. Raises ``EOFError`` when the other side has gone."""
+    """Wait for the next message and return its body. Raises ``EOFError``: when the other side has closed the channel."""
     (length,) = _HEAD.unpack(_exactly(channel, _HEAD.size))
     return _exactly(channel, length)
 

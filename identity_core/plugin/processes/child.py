@@ -1,7 +1,8 @@
-"""The main loop of a worker: builds the prover, then answers call after call until the server closes the channel.
+"""The main loop of a worker: it builds the prover, then answers each call until the server closes the channel.
 
-Whatever the prover does becomes one of three answers: a result, an error of the port's contract, or a failure, of which only the
-type and the place are told. What cannot be answered from inside (a hang, a crash, ``os._exit``) is the server's to notice.
+Each call of the prover has one of three outcomes: a result, an error of the port's contract, or a failure. Of a
+failure only the type and the place are reported. The server must detect what a worker cannot report (a hang, a crash,
+``os._exit``).
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ Send = Callable[[Message], None]
 
 _LONGEST_LINE: Final = 500
 _MOST_LINES: Final = 50
-"""Log lines of one call, or of the build, that the server gets to see."""
+"""The maximum of log lines that one call, or the build, may send to the server."""
 
 
 @value_class
@@ -65,7 +66,7 @@ class _Clock:
 
 
 class _Lines(logging.Handler):
-    """Sends log lines to the server, which writes them with its own."""
+    """A log handler that sends lines to the server, which writes them with its own."""
 
     def __init__(self, send: Send) -> None:
         super().__init__()
@@ -73,14 +74,14 @@ class _Lines(logging.Handler):
         self.left = _MOST_LINES
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Sends what is short enough to be a line; no traceback, whose last line may hold anything."""
+        """Send the message, cut to one short line, without a traceback, whose last line may contain any value."""
         if self.left > 0:
             self.left -= 1
             self._send(Line(record.getMessage()[:_LONGEST_LINE], record.levelname))
 
 
 def main(descriptor: int) -> None:
-    """Lives at the other end of ``descriptor``."""
+    """Run a worker on the channel ``descriptor``."""
     channel = socket.socket(fileno=descriptor)
     order: Order = pickle.loads(messages.receive(channel))  # noqa: S301  (it comes from the process that started this one)
     confine(order.parent, order.memory_mebibytes)
@@ -97,7 +98,7 @@ def main(descriptor: int) -> None:
             be_silent()
             stand_back(order.niceness)
             _answer_all(built, channel, send, lines)
-    # Threads that the plugin left running, and its exit handlers, keep no one waiting.
+    # Exit without waiting for threads that the plugin left running, or for its exit handlers.
     os._exit(0)
 
 
@@ -130,14 +131,14 @@ def _build(order: Order) -> Built:
     if order.provider not in provided:
         raise PluginError(f"{source}: provides no {socket.kind} {order.provider} in a worker process")
     clock = _Clock()
-    # No database: its address holds a password, and a prover does no I/O.
+    # No database: its address contains a password, and a prover does no I/O.
     context = BuildContext(clock, logger.getChild(order.provider), order.data_dir, None, workers=order.servers)
     bulkhead = Bulkhead(f"{socket.kind}:{order.provider}", Limits(1.0, 1, 1, 1.0), socket.contract, clock, logger)
     return build(provided[order.provider], socket, order.tables, context, bulkhead)
 
 
 def _answer_all(built: Built, channel: socket.socket, send: Send, lines: _Lines) -> None:
-    """Returns when the server has closed the channel and the prover is closed."""
+    """Answer calls. Return when the server has closed the channel and the prover is closed."""
     while True:
         try:
             body = messages.receive(channel)
@@ -145,12 +146,12 @@ def _answer_all(built: Built, channel: socket.socket, send: Send, lines: _Lines)
             break
         lines.left = _MOST_LINES
         answer = _answer(built, body)
-        # The witness goes before the next call comes.
+        # Delete the witness before the next call comes.
         del body
         send(answer)
     close = getattr(built.thing, "close", None)
     if close is not None:
-        # The server gives it a second and does not ask how it went.
+        # The server waits one second for this and ignores the outcome.
         with contextlib.suppress(Exception):
             close()
 

@@ -1,7 +1,6 @@
-"""Restrictions of processes: a worker less than the server, and not for longer than the server lives; a copy of the
-server nothing.
+"""Restrictions of processes: of a worker, which must not outlive the server, and of a fork of the server.
 
-Linux does what needs doing here; where a call is missing the worker goes without.
+They use Linux calls; if a call is missing, the worker runs without that restriction.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from functools import cache
 from typing import Final
 
 OUT_OF_MEMORY_SCORE: Final = "500"
-"""When memory runs out, the kernel takes a worker and not the server."""
+"""When memory runs out, the kernel kills a worker and not the server."""
 
 COPY_STATUS: Final = 70
 
@@ -34,17 +33,18 @@ log = logging.getLogger("identity")
 
 
 def leave_no_core() -> None:
-    """No core file of this process, and no look into it for others of the same account: a worker must not read in ``/proc`` what it
-    was not given."""
+    """Disable core files of this process, and access to it for other processes of the same account: a worker must not
+    read in ``/proc`` what it was not given."""
     _bound(resource.RLIMIT_CORE, 0)
     _control(_SET_DUMPABLE, 0)
 
 
 def confine(parent: int, memory_mebibytes: int) -> None:
-    """Bounded memory, no core file with a credential in it, no life after the server.
+    """Limit the memory of a worker, disable its core files, which could contain a credential, and end it with the
+    server.
 
-    Signals that end the server are ignored, since a service manager sends them to all its processes: a proof that is under way is
-    finished, and the server closes the channel when it has no more to ask.
+    Signals that end the server are ignored, because a service manager sends them to all its processes. So a proof in
+    progress is finished, and the server closes the channel when it has no more calls.
     """
     for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(one, signal.SIG_IGN)
@@ -56,7 +56,7 @@ def confine(parent: int, memory_mebibytes: int) -> None:
 
 
 def stand_back(niceness: int) -> None:
-    """Lower priority from here on. A start is in no one's way, and is waited for."""
+    """Lower the priority of this process. A start keeps the normal priority, because callers wait for it."""
     with contextlib.suppress(OSError):
         os.nice(niceness)
 
@@ -68,10 +68,10 @@ def _bound(what: int, most: int) -> None:
 
 
 def _die_with(parent: int) -> None:
-    """The kernel kills this process when the thread that started it ends."""
+    """Make the kernel kill this process when the thread that started it ends."""
     _control(_SET_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
-        # It ended before the kernel was told.
+        # The parent ended before the kernel had the request.
         os._exit(1)
 
 
@@ -81,7 +81,8 @@ def _control(option: int, value: int) -> None:
 
 
 def keep_from(channel: socket.socket) -> None:
-    """A process that the plugin forks has no say: it cannot answer in the worker's place, and dies with its parent."""
+    """Close the channel in every process that the plugin forks. Such a process cannot answer instead of the worker,
+    and ends with its parent."""
     forking = os.getpid()
 
     def about_to() -> None:
@@ -96,8 +97,8 @@ def keep_from(channel: socket.socket) -> None:
 
 
 def be_silent() -> None:
-    """From here on nothing that the plugin prints is seen, because it may be a credential. Where a crash happened is: the names of
-    functions and files hold no values."""
+    """Discard everything that the plugin prints from now on, because it may be a credential. The place of a crash is
+    still printed: names of functions and files contain no values."""
     with contextlib.suppress(OSError, ValueError):
         faulthandler.enable(os.dup(2))
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -107,11 +108,12 @@ def be_silent() -> None:
 
 @contextlib.contextmanager
 def copies_end_at_once() -> Iterator[None]:
-    """While this is entered, a fork of this process gives a process that ends with ``COPY_STATUS``, before any code runs in it.
+    """Make every fork of this process end with ``COPY_STATUS`` before any code runs in it, while the context is
+    entered.
 
-    A plugin that forks inside the server makes a second process with the same connections, the same database files and the same event
-    loop, which would answer requests twice and write to a ledger that it shares unasked. Programs that are started (``subprocess``,
-    spawned processes) are no copies, and unharmed.
+    A plugin that forks inside the server makes a second process with the same connections, database files and event
+    loop. The copy would answer requests twice and write to the shared ledger. Started programs (``subprocess``,
+    spawned processes) are not copies and are not affected.
     """
     global _open
     _register()

@@ -24,7 +24,7 @@ def calls_taken(prover: object) -> list[str]:
 
 
 def prover_protocols() -> tuple[type[Any], ...]:
-    """Return what a prover may be besides ``Prover``, by the modules of extensions' calls."""
+    """Return the optional Protocols of a prover besides ``Prover``, from the modules of extensions' calls."""
     return tuple(each for one in entry_points(group=GROUP) for each in one.load().PROTOCOLS)
 
 
@@ -36,7 +36,7 @@ def calls_of(extension: str) -> Any:
 
 
 class Extended(Struct, tag=True):
-    """A ``ProverCall``: the server has it whole, and the worker its members."""
+    """The message of a ``ProverCall``. The server has the whole call, the worker its members."""
 
     extension: str
     kind: str
@@ -48,7 +48,7 @@ class Extended(Struct, tag=True):
         return cls(call.extension, type(call).__name__, call)
 
     def parse(self) -> ProverCall:
-        """The call, in the worker. Raises ``ValueError``."""
+        """Return the call, in the worker. Raises ``ValueError``: when it is malformed."""
         call: ProverCall = msgspec.convert(self.call, getattr(calls_of(self.extension), self.kind))
         return call
 
@@ -57,7 +57,7 @@ class Extended(Struct, tag=True):
         return self.parse().ask(prover)
 
     def read(self, data: bytes) -> Any:
-        """The answer, in the server."""
+        """Return the answer, in the server."""
         return self.call.read(data)
 
 
@@ -65,7 +65,7 @@ T = TypeVar("T")
 
 
 class AskFormat(Struct, tag=True):
-    """``SecuringFormat.read``, and with a key ``SecuringFormat.verify``."""
+    """The message for ``SecuringFormat.read``, and with a key for ``SecuringFormat.verify``."""
 
     secured: str | dict[str, Any]
     public_key: str | None = None
@@ -78,7 +78,7 @@ class AskFormat(Struct, tag=True):
         return asyncio.run(securing.verify(self.secured, self.public_key, binding=self.binding))
 
     def read(self, data: bytes) -> SecuredHead | Disclosed:
-        """The answer. Raises ``Fault``."""
+        """Return the answer. Raises ``Fault``: when it is malformed."""
         return read(data, SecuredHead) if self.public_key is None else read(data, Disclosed)
 
 

@@ -1,10 +1,11 @@
-"""Keeps a number of workers at work: hands out calls, notices what hangs or dies, and starts anew.
+"""A pool that keeps a number of workers running: it hands out calls, detects workers that hang or die, and replaces
+them.
 
-A call ends with the worker's answer, with ``Fault`` when the worker was lost, or with ``DeadlineExceeded``. How many calls may
-wait is the bulkhead's to bound; a caller who goes away takes its waiting call along.
+A call ends with the worker's answer, with ``Fault`` when the worker was lost, or with ``DeadlineExceeded``. The
+bulkhead limits the number of waiting calls. The waiting call of a cancelled caller is removed.
 
-Calls that wait at one time go to a worker together, as ``WaitingJobs`` has it. Where a worker is lost over several, each is asked anew by
-itself, so that one bad proof costs no other its answer.
+Calls that wait at one time go to a worker together; ``WaitingJobs`` has the rule. If a worker is lost with several
+calls, each is sent again alone, so that one bad proof does not fail the others.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ from identity_core.plugin.processes.worker import Order, WorkerProcess
 from identity_core.plugin.sockets import PluginError
 
 START_SECONDS: Final = 60.0
-"""How long a worker may take until its prover is built. Large proving keys take a while."""
+"""The time until a worker's prover must be built. Large proving keys take a while to load."""
 
 PATIENCE_SECONDS: Final = 5.0
-"""How long a start waits for a prover that no setting names; it is up in less than the server's own start takes."""
+"""The time for which a start waits for a prover that no setting names. Such a prover is ready sooner than the server
+itself."""
 
 LEAVE_SECONDS: Final = 1.0
 FIRST_PAUSE_SECONDS: Final = 0.1
@@ -47,8 +49,8 @@ class _Turn:
 
 @value_class
 class WorkerTable:
-    """The workers in numbers. ``trouble`` says why there is none, and is empty while there may be one soon; ``waits`` when only other
-    settings would help."""
+    """Statistics of the workers. ``trouble``: the reason why none is available; empty while one may come up soon.
+    ``waits``: set if only other settings would help."""
 
     wanted: int
     up: int
@@ -58,17 +60,17 @@ class WorkerTable:
 
 
 class Pool:
-    """``size`` workers of one ``order``. Belongs to the event loop in which it was made."""
+    """A pool of ``size`` workers of one ``order``. It belongs to the event loop in which it was made."""
 
     def __init__(self, order: Order, *, size: int, deadline_seconds: float, logger: logging.Logger) -> None:
-        """Starts none of them: the first call does, or ``begin``."""
+        """Make a pool without starting a worker: the first call starts them, or ``begin``."""
         self.ready: Ready | None = None
         self._order = order
         self._size = size
         self._deadline_seconds = deadline_seconds
         self._logger = logger
         self._workers: set[WorkerProcess] = set()
-        # Those whose prover is built, and what each is at; the one that has been idle for longest is first.
+        # Workers whose prover is built, with their current calls; the one that has been idle for longest is first.
         self._up: dict[WorkerProcess, _Turn | None] = {}
         self._waiting = WaitingJobs()
         self._failures = 0
@@ -80,23 +82,26 @@ class Pool:
         self._keeping: list[asyncio.Task[None]] = []
 
     def begin(self) -> None:
-        """Starts them all unless they are started, and waits for none."""
+        """Start all workers unless they are started. Does not wait for them."""
         if not self._keeping:
             self._loop = asyncio.get_running_loop()
             self._keeping = [self._loop.create_task(self._keep()) for _ in range(self._size)]
 
     @property
     def worker_table(self) -> WorkerTable:
-        """How it is now: none are wanted before they begin."""
+        """Return the current statistics. Before ``begin`` no worker is expected."""
         return WorkerTable(len(self._keeping), len(self._up), self._restarts, self._trouble, self._waits())
 
     async def settled(self, *, named: bool) -> None:
-        """Returns when it is known whether the prover can be had, at once for workers that have not begun. A prover that settings name
-        must be; one that is just installed is waited for a moment, and may come up later or fail without stopping the start. Raises
-        ``PluginError``."""
+        """Return when it is known whether the prover is available; at once if the workers have not begun.
+
+        ``named``: the settings name the prover, so it must be available. Otherwise the wait is short, and a prover
+        may come up later or fail without stopping the start.
+        Raises ``PluginError``: when a named prover is not available.
+        """
         if self._keeping:
             with contextlib.suppress(TimeoutError):
-                # Set when the first worker is ready, or has said why it never will be.
+                # Set when the first worker is ready, or has reported why it cannot be.
                 await asyncio.wait_for(self._told.wait(), None if named else PATIENCE_SECONDS)
         if self._trouble and named:
             raise PluginError(self._trouble)
@@ -104,7 +109,8 @@ class Pool:
             self._logger.error("the prover failed: %s", self._trouble)
 
     async def call(self, call: Single) -> Outcome:
-        """Return the answer of the worker. Raises ``Fault`` and ``DeadlineExceeded``."""
+        """Return the answer of the worker. Raises ``Fault``: when the worker was lost; ``DeadlineExceeded``: when it
+        was late."""
         if self._closing.is_set():
             raise PluginUnavailable
         if self._trouble:
@@ -118,12 +124,12 @@ class Pool:
             return await job.answer
         except asyncio.CancelledError as error:
             if self._waiting.remove(job) and self._up and not from_outside(error):
-                # The queue of workers that are up is not the plugin's fault: one that hangs is killed.
+                # A full queue of running workers is not a failure of the plugin: a worker that hangs is killed.
                 raise Overloaded(details={"retryAfter": 1}) from None
             raise
 
     async def close(self) -> None:
-        """Ends all workers and waits until they are gone. May be called twice."""
+        """End all workers and wait until they have ended. May be called twice."""
         if not self._closing.is_set():
             self._closing.set()
             self._end_waiting(PluginUnavailable())
@@ -137,7 +143,7 @@ class Pool:
             await asyncio.wait(self._keeping)
 
     async def _keep(self) -> None:
-        """Keeps one worker at work: starts another after each that ends, after a pause unless that is the first failure."""
+        """Keep one worker running: replace each that ends, after a pause unless it is the first failure."""
         while not self._closing.is_set():
             try:
                 worker = WorkerProcess(self._order)
@@ -159,7 +165,7 @@ class Pool:
             self._restarts += 1
 
     async def _work(self, worker: WorkerProcess) -> bool:
-        """Hears what the worker sends until it has ended. Whether it was ever ready."""
+        """Read the worker's messages until it has ended. Return whether it was ever ready."""
         self._workers.add(worker)
         start = self._loop.call_later(START_SECONDS, worker.kill, f"was not ready after {START_SECONDS:g} s")
         await worker.run(partial(self._heard, worker, start))
@@ -209,7 +215,7 @@ class Pool:
         self._hand_out()
 
     def _give_up(self, trouble: str) -> None:
-        """A start has failed. While another worker is up or starting, calls go to that one."""
+        """Handle a failed start: fail the waiting calls, unless another worker is up or starting and can take them."""
         if self._up or (self._workers and not self._unfit):
             return
         self._trouble = trouble

@@ -1,4 +1,4 @@
-"""The prover's port on worker processes, and its bulkhead around it."""
+"""The prover's port on worker processes, with its bulkhead around it."""
 
 from __future__ import annotations
 
@@ -35,20 +35,22 @@ if TYPE_CHECKING:
     from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 
 WAITING_PER_WORKER: Final = 256
-"""Unfinished calls for each worker; a proof takes milliseconds, so the last of them waits for about a second."""
+"""The maximum of unfinished calls per worker. A proof takes milliseconds, so the last of them waits for about a
+second."""
 
 LONG_ANSWER_OCTETS: Final = 8_192
-"""An answer of more is read on a thread: a set of 4,096 takes ten milliseconds, in which the event loop would stand still."""
+"""A longer answer is parsed on a thread: a set of 4,096 takes ten milliseconds, which would block the event loop."""
 
 NICE: Final = 10
-"""Below the server, so that proofs never hold up a resolution."""
+"""Below the server, so that proofs never delay a resolution."""
 
 ANONYMOUS_NICE: Final = 15
-"""Below the proofs: strangers get what no one else wants."""
+"""Below the proofs: unauthenticated clients get the processor time that remains."""
 
 
 class Processes:
-    """A plugin in worker processes, to be put behind its bulkhead. The workers start with ``pool.begin``, or with the first call."""
+    """A plugin in worker processes, without its bulkhead. The workers start with ``pool.begin``, or with the first
+    call."""
 
     def __init__(self, order: Order, bulkhead: Bulkhead, *, workers: int) -> None:
         self._bulkhead = bulkhead
@@ -56,7 +58,7 @@ class Processes:
         self.pool = Pool(order, size=workers, deadline_seconds=seconds, logger=bulkhead.logger)
 
     async def close(self) -> None:
-        """Ends the workers, and takes no more calls."""
+        """End the workers and accept no more calls."""
         await self.pool.close()
 
     async def _ask(self, call: Single) -> Any:
@@ -73,16 +75,16 @@ class Processes:
 
 
 class ProverProcesses(Processes):
-    """``ports.prover.ProofWorkers``."""
+    """Implementation of ``ports.prover.ProofWorkers`` with worker processes."""
 
     @property
     def suite(self) -> str:
-        """Return the suite of the prover. Raises ``PluginUnavailable`` before a worker is ready."""
+        """Return the suite of the prover. Raises ``PluginUnavailable``: before a worker is ready."""
         return self._known().suite
 
     @property
     def predicate_types(self) -> frozenset[str]:
-        """Return the predicate types. Raises ``PluginUnavailable`` before a worker is ready."""
+        """Return the predicate types. Raises ``PluginUnavailable``: before a worker is ready."""
         return self._known().predicate_types
 
     async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
@@ -96,12 +98,12 @@ class ProverProcesses(Processes):
         return presented
 
     async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
-        """Verify in a worker."""
+        """Verify a proof in a worker."""
         await self._ask(Verify(statement, proof, context, now))
 
     @property
     def extensions(self) -> frozenset[str]:
-        """Return the extensions whose calls it takes. Raises ``PluginUnavailable`` before a worker is ready."""
+        """Return the extensions whose calls the prover takes. Raises ``PluginUnavailable``: before a worker is ready."""
         return self._known().extensions
 
     async def ask(self, call: ProverCall) -> Any:
@@ -115,8 +117,8 @@ class ProverProcesses(Processes):
 
 
 class SecuringProcesses(Processes):
-    """The part of ``ports.securing.SecuringFormat`` that reads what others wrote. The format is built here, too: it has a name, and
-    computes what this service issues."""
+    """The methods of ``ports.securing.SecuringFormat`` that read untrusted input, run in workers. The format is also
+    built in this process: it provides the name and computes the proofs that this service issues."""
 
     name = ""
 
@@ -126,7 +128,7 @@ class SecuringProcesses(Processes):
         return head
 
     async def verify(self, secured: Secured, public_key: str, *, binding: KeyBinding | None = None) -> Disclosed:
-        """Verify in a worker."""
+        """Verify a secured credential in a worker."""
         disclosed: Disclosed = await self._ask(AskFormat(_sent(secured), public_key, binding))
         return disclosed
 
@@ -138,11 +140,14 @@ def _sent(secured: Secured) -> str | dict[str, Any]:
 def in_processes(
     socket: Socket[Any], offer: Offer, bulkhead: Bulkhead, settings: Settings, *, anonymous: bool, workers: int
 ) -> Built:
-    """The prover, or what verifies a format, in ``workers`` processes behind its bulkhead; to be called in the event loop that will use
-    them. Provers for known callers start at once and are not waited for, all others with their first call. Raises ``PluginError``.
+    """Return the prover, or the verifier of a format, in ``workers`` processes behind its bulkhead. Call it in the
+    event loop that will use them.
 
-    ``anonymous`` ones, for unauthenticated clients, share nothing with the others but the machine: neither queue nor circuit, and of the
-    processor they get what is left.
+    Provers for authenticated callers start at once in the background, all others with their first call.
+
+    ``anonymous``: for unauthenticated clients. Such workers share neither queue nor circuit with the others, and get
+    the processor time that the others leave.
+    Raises ``PluginError``: when it cannot be built.
     """
     order = _order(offer, settings, ANONYMOUS_NICE if anonymous else NICE, bulkhead.logger)
     make, port = (ProverProcesses, ProofWorkers) if socket is PROVER else (SecuringProcesses, SecuringFormat)

@@ -1,8 +1,9 @@
-"""The calls that wait for a worker, and which of them go to it together.
+"""Queue of the calls that wait for a worker, and the choice of calls that are sent together.
 
-A call that waits alone goes alone. Of those that wait at one time each worker gets its share: proofs to read, because one of them costs
-less than a journey; those to verify, as far as the prover is a ``BatchVerifier``; and those to make. Of these each journey costs more than
-its bytes: it wakes the server, which takes the processor from a prover, and either goes on with cold caches.
+A call that waits alone is sent alone. If several wait, each worker gets its share: proofs to read, because one of
+them costs less than a message; proofs to verify, if the prover is a ``BatchVerifier``; and proofs to make. A message
+costs more than its bytes: it wakes the server, which takes the processor from a prover, and both continue with cold
+caches.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ from identity_core.plugin.processes.extended import Extended
 from identity_core.ports.prover import CallKind
 
 MOST_TOGETHER: Final = 16
-"""Proofs that a worker reads, verifies or makes together. More save little, and the first waits for the last."""
+"""The maximum of proofs that a worker reads, verifies or makes together. More save little, and the first waits for
+the last."""
 
 MAKING_SECONDS: Final = 0.05
-"""How long a worker is to be at proofs that it makes together, by what the last ones took: a slow prover makes each by itself."""
+"""The target duration of a batch of proofs to make, estimated from recent ones. A slow prover makes each proof alone."""
 
 _KINDS: Final[dict[type[Any], CallKind]] = {Prove: "prove", Read: "read", Verify: "verify"}
 _TOGETHER: Final[dict[str, type[Together]]] = {"prove": ProveTogether, "read": ReadTogether, "verify": VerifyTogether}
@@ -46,8 +48,8 @@ Outcome = Returned | Raised | Failed
 
 @dataclass(slots=True, eq=False, repr=False)
 class Job:
-    """A call that waits for a worker, or the worker for it; ``together`` is the message of several of its kind, None where it goes
-    alone. It is printed without the call, in which a witness may lie open."""
+    """A call that waits for a worker, or is running there. ``together``: the message type of several calls of its
+    kind, None if it is sent alone. Its repr omits the call, which may contain an open witness."""
 
     call: bytes
     together: type[Together] | None
@@ -55,13 +57,13 @@ class Job:
 
     @classmethod
     def of(cls, call: Single, answer: asyncio.Future[Outcome], *, batches: bool) -> Job:
-        """``batches``: the prover is a ``BatchVerifier``."""
+        """Return the job of ``call``. ``batches``: the prover is a ``BatchVerifier``."""
         kind = call.call.batch if isinstance(call, Extended) else _KINDS.get(type(call))
         together = None if kind is None or (kind == "verify" and not batches) else _TOGETHER[kind]
         return cls(encode_call(call), together, answer)
 
     def end(self, outcome: Outcome | Exception) -> None:
-        """For the caller, unless that has gone away."""
+        """Set the outcome for the caller, unless it was cancelled."""
         if self.answer.done():
             return
         if isinstance(outcome, Exception):
@@ -77,17 +79,17 @@ def message_of(jobs: Sequence[Job]) -> bytes:
         return frame(encode_several(together, [job.call for job in jobs]))
     (job,) = jobs
     data = frame(job.call)
-    # The witness is in it, and its way is done. Of several each may have to be asked anew.
+    # The call contains the witness and has been sent. Calls of a batch are needed again if each must be sent alone.
     job.call = b""
     return data
 
 
 class WaitingJobs:
-    """First come, first served."""
+    """First-in, first-out queue of jobs."""
 
     def __init__(self) -> None:
         self._jobs: deque[Job] = deque()
-        # Of a proof that is made; until one is, none goes with another.
+        # Seconds per proof that is made; until one is measured, proofs are sent alone.
         self._proof_seconds = MAKING_SECONDS
 
     def __len__(self) -> int:
@@ -98,22 +100,22 @@ class WaitingJobs:
         self._jobs.append(job)
 
     def append_first(self, job: Job) -> None:
-        """For one that had its turn, and has no answer."""
+        """Put a job that was sent without getting an answer at the front of the queue."""
         self._jobs.appendleft(job)
 
     def remove(self, job: Job) -> bool:
-        """Forget one, if it still waits; whether it did."""
+        """Remove a job, and return whether it was still waiting."""
         waited = job in self._jobs
         if waited:
             self._jobs.remove(job)
         return waited
 
     def pop(self) -> Job:
-        """The one that waits for longest."""
+        """Remove and return the job that has waited longest."""
         return self._jobs.popleft()
 
     def share(self, workers: int) -> list[Job]:
-        """The one that waits for longest, and what goes with it: the share of one of so many ``workers`` of those like it."""
+        """Remove and return the job that has waited longest, with its share of similar jobs for one of ``workers``."""
         first = self._jobs.popleft()
         together = first.together
         others = [job for job in self._jobs if job.together is together] if together else []
@@ -127,15 +129,15 @@ class WaitingJobs:
         return jobs
 
     def learn(self, jobs: Sequence[Job], seconds: float) -> None:
-        """``jobs`` were answered after ``seconds``."""
+        """Record that ``jobs`` were answered after ``seconds``."""
         if jobs[0].together is ProveTogether:
-            # The least of late: what holds a worker up is mostly others, who want the processor too.
+            # The minimum of recent values: a worker is slow mostly because other processes use the processor.
             self._proof_seconds = min(seconds / len(jobs), self._proof_seconds * 1.02)
 
 
 def patience_of(jobs: Sequence[Job], deadline_seconds: float) -> float:
-    """How long a worker may be at them, when it may be at one for ``deadline_seconds``."""
+    """Return the timeout of a batch in seconds, if one call has ``deadline_seconds``."""
     if len(jobs) > 1 and jobs[0].together is ProveTogether:
-        # Long after they should be there; what is left of their callers' patience is for asking each alone.
+        # A batch is late long before its callers' deadline; the remaining time is for sending each call alone.
         return deadline_seconds / 4
     return deadline_seconds * len(jobs)

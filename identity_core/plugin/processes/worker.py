@@ -1,4 +1,4 @@
-"""One worker process, as the server sees it: it is sent one call at a time, and ends once, whatever ended it."""
+"""The server's side of one worker process. A worker gets one message at a time, and ends once, for any reason."""
 
 from __future__ import annotations
 
@@ -24,16 +24,19 @@ from identity_core.settings.sources import handed_on
 
 _PIECE: Final = 1 << 16
 _CLOSED_SECONDS: Final = 1.0
-"""How long a process may live that has closed its channel; mostly it is ending, and soon tells how."""
+"""The time for which a process that has closed its channel may live. Usually it is ending and soon has an exit
+status."""
 
 
 @value_class
 class Order:
-    """Order to a new worker: the prover or format to build, by its hook and its Provider's name, and its bounds.
+    """Order to a new worker: the prover or format to build, by its hook and its Provider's name, and its limits.
 
-    ``tables`` holds the prover's own settings as they were written, and no one else's; ``environment`` names the variables that it
-    gets beside what every program needs. ``niceness`` is added to the server's. ``parent`` is the process that it must not outlive. The
-    order goes down the channel and is nowhere to be seen: not in the command line, not in the environment.
+    ``tables``: the prover's own settings as they were written, and no others. ``environment``: the names of the
+    variables that it gets in addition to those of every program. ``niceness``: added to the server's. ``parent``: the
+    process that it must not outlive.
+
+    The order is sent over the channel only: it is in neither the command line nor the environment.
     """
 
     source: PluginSource
@@ -51,11 +54,12 @@ class Order:
 
 
 class WorkerProcess:
-    """Belongs to the event loop in which it was started. ``verdict`` says how it ended or shall end, and is empty until then; ``gone``
-    whether it has."""
+    """One worker process, which belongs to the event loop in which it was started. ``verdict``: how it ended or must
+    end; empty until then.
+    ``gone``: whether it has ended."""
 
     def __init__(self, order: Order) -> None:
-        """Starts the process; does not wait for it. Raises ``OSError`` when there can be none."""
+        """Start the process without waiting for it. Raises ``OSError``: when it cannot be started."""
         self.verdict = ""
         self._order = order
         self._loop = asyncio.get_running_loop()
@@ -73,7 +77,7 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int:
-        """The process, and the group that it leads."""
+        """Return the number of the process, and of the group that it leads."""
         return self._process.pid
 
     @property
@@ -82,27 +86,30 @@ class WorkerProcess:
         return self._ended.is_set()
 
     def send(self, data: bytes) -> None:
-        """Sends a message. The one before must have been answered."""
+        """Send a message. The previous one must have been answered."""
         try:
-            # Its buffer is empty, and nearly every call fits: without a task of the loop.
+            # The buffer is empty, and nearly every call fits, so no task is needed.
             sent = self._channel.send(data)
         except OSError:
-            # There is no room, or the process is ending: the task finds out.
+            # The buffer is full, or the process is ending: the task handles both.
             sent = 0
         if sent < len(data):
             self._sending = self._loop.create_task(self._send(data[sent:]))
 
     async def _send(self, data: bytes) -> None:
-        # Where it has closed the channel it is ending; what remains has no reader.
+        # A process that closed its channel is ending, so the rest has no reader.
         with contextlib.suppress(OSError):
             await self._loop.sock_sendall(self._channel, data)
 
     async def run(self, hear: Callable[[Message], None]) -> None:
-        """Sends the order, and has ``hear`` take what comes up until the process has ended. What comes after its verdict is left unread.
-        Raises what ``hear`` does."""
+        """Send the order, and call ``hear`` with each message until the process has ended. Messages after its verdict
+        are not read.
+
+        Raises any error that ``hear`` raises.
+        """
         await self._send(frame(pickle.dumps(self._order)))
         closed = self._loop.create_future()
-        # Not a task that waits for each message: to wake it takes longer than to read.
+        # No task waits for each message: waking it takes longer than reading.
         self._loop.add_reader(self._channel, self._read, FrameReader(), hear, closed)
         try:
             await closed
@@ -116,7 +123,7 @@ class WorkerProcess:
         self._channel.close()
 
     def _read(self, reader: FrameReader, hear: Callable[[Message], None], closed: asyncio.Future[None]) -> None:
-        """Something has come, or the channel is closed."""
+        """Read when data has arrived or the channel is closed."""
         if closed.done():
             return
         try:
@@ -138,40 +145,40 @@ class WorkerProcess:
             closed.set_result(None)
 
     def leave(self) -> None:
-        """Asks an idle worker to end."""
+        """Request an idle worker to end."""
         self.verdict = self.verdict or "was told to leave"
         with contextlib.suppress(OSError):
             self._channel.shutdown(socket.SHUT_WR)
 
     def kill(self, verdict: str) -> None:
-        """Ends the process and all that it forked; one that has ended gets a verdict at least. ``run`` ends with it."""
+        """Kill the process and all its forks; set the verdict if it has none. ``run`` returns afterwards."""
         self.verdict = self.verdict or verdict
         if not self.gone:
             self._kill_group()
 
     def _kill_group(self) -> None:
-        # No one has reaped the process, so its number is still its own.
+        # The process has not been reaped, so its number is still its own.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 
     def _wait(self) -> None:
-        # Seen here and reaped on the loop, so that no signal can go to another process of the same number.
+        # Waited for here and reaped on the loop, so that no signal can reach another process of the same number.
         with contextlib.suppress(ChildProcessError):
             os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
         with contextlib.suppress(RuntimeError):
-            # A closed loop has no one who would care.
+            # A closed loop has no waiting caller.
             self._loop.call_soon_threadsafe(self._has_ended)
 
     def _has_ended(self) -> None:
         self._ended.set()
         self._kill_group()
-        # What it sent is still read: an answer, or why it could not be had. What it forked can add nothing.
+        # Its messages are still read: an answer, or the reason of a failure. Its forks can add nothing.
         with contextlib.suppress(OSError):
             self._channel.shutdown(socket.SHUT_RDWR)
 
 
 def _started(order: Order, descriptor: int) -> subprocess.Popen[bytes]:
-    # The same path as here, so that it finds the same plugin; the last words are for the reader of a list of processes.
+    # The same path as here, so that it finds the same plugin. The last arguments are for readers of a process list.
     program = f"import sys; sys.path[:] = {sys.path!r}; from identity_core.plugin.processes.child import main; main({descriptor})"
     return subprocess.Popen(
         [sys.executable, "-c", program, "identity-prover", order.provider],
@@ -179,7 +186,7 @@ def _started(order: Order, descriptor: int) -> subprocess.Popen[bytes]:
         stdout=subprocess.DEVNULL,
         env=handed_on(order.environment),
         pass_fds=(descriptor,),
-        # A group and not a session: with a session of its own a niceness would count among its members only.
+        # A group and not a session: in a separate session its niceness would count among its own members only.
         process_group=0,
     )
 
