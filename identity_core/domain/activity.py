@@ -59,7 +59,7 @@ SERVICE: Final = Caller(name="service")
 """Asks for what the service does by itself."""
 
 OPERATOR: Final = Caller()
-"""Asks at the command line, where no one is authenticated."""
+"""The caller of a command. The command line does not authenticate."""
 
 DONE: Final = "done"
 REFUSED: Final = "refused"

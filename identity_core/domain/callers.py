@@ -170,10 +170,10 @@ class Caller:
 PREFIX: Final = "idk_live_"
 RANDOM_BYTES: Final = 32
 MAX_LENGTH: Final = 512
-"""Characters; a longer text is no key, so that no one makes us hash a header full of them."""
+"""Characters; a longer text is not a key. The limit stops clients that would make the service hash long headers."""
 
 SHORT: Final = 20
-"""Characters; a shorter key that somebody chose is worth a warning."""
+"""Characters; a shorter key that a person chose is worth a warning."""
 
 _MINTED: Final = re.compile(r"idk_live_[A-Za-z0-9_-]{49}", re.ASCII)
 
@@ -197,8 +197,8 @@ def digest_of(text: str) -> str:
 
 
 def fingerprint(secret: bytes, digest: str) -> str:
-    """12 hex digits by which logs and administrators know the key of ``digest``. Under a ``secret`` of the service, so that no one who
-    sees one can try weak keys against it."""
+    """Return 12 hex digits by which logs and administrators identify the key of ``digest``. They are keyed with a ``secret`` of the
+    service, so that a reader of logs cannot test weak keys against them."""
     return hmac.digest(secret, b"identity: fingerprint of an API key, v1\n" + digest.encode("ascii"), "sha256").hex()[
         :12
     ]
@@ -258,7 +258,9 @@ def require_known(scopes: Collection[str], *, field: str = "scopes") -> None:
 
 
 def require_targets(scopes: Collection[str] | None, *, said: bool) -> None:
-    """Raises ``InvalidRequest`` for a key that may act for DIDs where no one ``said`` for which: the default must not be every one."""
+    """Require an allowlist for a key that may act for DIDs: the default must not be every DID.
+
+    Raises ``InvalidRequest``: when ``scopes`` contain such a right and the request did not name targets (``said``)."""
     if scopes is not None and not said and not ACTING.isdisjoint(scopes):
         raise InvalidRequest(
             "Say for which DIDs the key may act: allowedTargets with a list, or null for every DID.",

@@ -93,7 +93,7 @@ class IdempotencyKeys(Protocol):
         """Store what is about to be done, durably. False where the run was overtaken."""
 
     async def complete(self, key_hash: str, since: datetime, answer: StoredAnswer, now: datetime) -> None:
-        """Store the answer in the place of the intent, durably; the first one counts."""
+        """Replace the intent with the answer, durably; the first answer counts."""
 
     def completing(
         self, key_hash: str, since: datetime, answer: Callable[[Any], tuple[StoredAnswer, datetime] | None]

@@ -102,7 +102,7 @@ class Credentials(Protocol):
         and nothing changed. A reset is never put back to an earlier time."""
 
     async def status_list(self, list_id: str, purpose: StatusPurpose) -> StatusList | None:
-        """The bits of a list, or None for a list that no one began."""
+        """Return the bits of a list, or None if the list does not exist."""
 
     async def status_at(self, list_id: str, place: int) -> CredentialStatus | None:
         """The status of the credential at a place below ``status_list.ENTRIES``, or None where there is none."""
@@ -171,5 +171,5 @@ class Delegations(Protocol):
     async def revoke_ibct(
         self, invoker: Did, member: IbctMember, value: str, *, keep_until: datetime, now: datetime
     ) -> datetime:
-        """Remembers it until ``keep_until`` at the least, and returns when it was first revoked. Forgets some that no one can
-        use any more."""
+        """Store the revocation at least until ``keep_until``, and return when the IBCT was first revoked. Delete some revocations of
+        IBCTs that cannot be used any more."""

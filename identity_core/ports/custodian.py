@@ -111,8 +111,8 @@ class KeepingCustodian(Custodian, Protocol):
 
 @runtime_checkable
 class RenewingCustodian(KeepingCustodian, Protocol):
-    """One whose own key, which holders' secrets follow from, is replaced where somebody else may know it. Every secret stays what it is;
-    other names follow from the new key."""
+    """A custodian that can replace its own key, from which holders' secrets are derived, if it may be compromised. Existing secrets
+    do not change; secrets of new names are derived from the new key."""
 
     async def holders_root(self) -> int:
         """The number of the key that new secrets follow from, from 1. The name of such a secret ends in ``@`` and the number from 2 on; a

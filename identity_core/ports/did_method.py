@@ -128,8 +128,8 @@ class DescribedDidMethod(DidMethod, Protocol):
 
 @runtime_checkable
 class ResolvingDidMethod(DidMethod, Protocol):
-    """A method that also looks DIDs up elsewhere, over the network. Asked only for what is not recorded here, and only to resolve it:
-    no one signs in with what it finds."""
+    """A method that also resolves DIDs over the network. It is called only for a DID that is not recorded here, and only to resolve
+    it: a DID that it finds cannot sign in."""
 
     async def resolve(self, did: Did) -> DidState | None:
         """Return the published state of ``did`` (``foreign.found`` of the method ids makes it), or None if there is none.

@@ -75,7 +75,7 @@ class KeyTags(Protocol):
         """The key store is about to get ``key``: both its states hold until the change is settled or withdrawn."""
 
     async def settle(self, pending: PendingTag, replaced: ApiKey | None) -> None:
-        """The key store has it, in the place of ``replaced``, which holds no more."""
+        """Record that the key store has the announced state instead of ``replaced``, whose tag is not valid any more."""
 
     async def withdraw(self, pending: PendingTag) -> None:
         """The key store did not take it."""

@@ -34,5 +34,5 @@ class OperatorPanel(Protocol):
         """The heading of the panel."""
 
     async def table(self) -> PanelTable:
-        """Return the current content; called each time that an operator opens the page. It says nothing of a person's
-        attributes and no secret: whoever has an administrator's key sees it."""
+        """Return the current content; called each time that an operator opens the page. It must not contain a person's
+        attributes or a secret: every holder of an administrator's key sees it."""

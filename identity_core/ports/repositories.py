@@ -55,9 +55,10 @@ class RowPosition:
 
 class DocumentIndex(Protocol):
     """A projection of the ledger: written after the append and before the answer, rebuilt from the ledger after a crash.
-    It need not be durable on return, because ``cursor`` tells what is missing; it must never be torn. Every version that it gives is one
-    that ``record`` was given: of what somebody else wrote or changed it says ``DidQuarantined``, and lists leave it out. That the newest
-    are missing is not for the index to know; who decides by a head compares it with the ledger (``use_cases/dids/head_check.py``).
+    It need not be durable on return, because ``cursor`` shows which entries are missing; it must never be torn. It returns only
+    versions that ``record`` received. For a row that another program wrote or changed it raises ``DidQuarantined``; lists omit such rows.
+    The index cannot detect that the newest versions are missing. A decision by a head compares it with the ledger
+    (``use_cases/dids/head_check.py``).
     """
 
     is_embedded: bool
@@ -70,8 +71,8 @@ class DocumentIndex(Protocol):
         """The version with this number, or None."""
 
     async def version_at(self, did: str, second: datetime, *, newest: int) -> int:
-        """The number of the last version up to ``newest`` whose printed second is not later than ``second``, or 0. It is searched for, by
-        halves, in rows whose tags are not looked at: whoever uses it reads that version and the next."""
+        """Return the number of the last version up to ``newest`` whose printed second is not later than ``second``, or 0. The binary
+        search does not check the tags of rows: the caller must read that version and the next."""
 
     async def versions(self, did: str, *, after: int, limit: int, descending: bool) -> Sequence[IndexedVersion]:
         """Versions beyond ``after`` in the asked direction (descending: below ``after``; 0 means from the end)."""

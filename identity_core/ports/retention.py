@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from identity_codec.values import value_class
 
 ERASED_HOLDER: Final = "did:erased:holder"
-"""Stands in the place of the holder of an erased credential: its row keeps the issuer's place in the status list."""
+"""The value that replaces the holder of an erased credential: its row keeps the issuer's place in the status list."""
 
 
 @value_class

@@ -1,7 +1,7 @@
 """The socket for securing mechanisms of credentials (VC 2.0 §5.13): one plugin a format, such as ``bbs-2023`` or ``dc+sd-jwt``.
 
-A format computes and asks no one: the core resolves the issuer's key, holds private keys and compares times. Which credentials are revoked
-is not the format's to know. A format is the smallest Protocol of what it can do: verify; besides, derive; besides, issue.
+A format only computes: the core resolves the issuer's key, holds private keys, compares times and checks revocation. A format
+implements the smallest Protocol that covers its abilities: verify; verify and derive; or verify, derive and issue.
 """
 
 from __future__ import annotations

@@ -68,10 +68,10 @@ class Store:
         mapped_mebibytes: int = MAPPED_MEBIBYTES,
         readers: int = READERS,
     ) -> Store:
-        """Opens ``data_dir / identity.sqlite`` or the server, and brings the tables up to date; with ``read_only`` it changes nothing.
+        """Open ``data_dir / identity.sqlite`` or the server, and bring the tables up to date; with ``read_only`` change nothing.
 
-        ``secret``: what the tags of rows follow from. Without one they are such as anybody can make, so what serves or writes an
-        installation gives it that of its custodian; a database that no one else knows of needs none.
+        ``secret``: the key from which the tags of rows are derived. Without one, any program can compute the tags. So a process that
+        serves or writes an installation passes the secret of its custodian; a private temporary database needs none.
         Raises ``DatabaseUnavailable``, ``MigrationFailed``.
         """
         database = open_database(

@@ -143,7 +143,7 @@ class StoredDelegations(Repository):
 
 
 def read_chain(transaction: Transaction, delegation_id: str) -> DelegationChain | None:
-    """The chain inside somebody's transaction."""
+    """Return the chain as the caller's transaction reads it, or None for an unknown id."""
     rows = transaction.execute(_CHAIN, {"id": delegation_id, "hops": MAX_CHAIN}).fetchall()
     return DelegationChain(tuple(_delegation(row) for row in rows)) if rows else None
 

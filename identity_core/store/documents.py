@@ -1,11 +1,11 @@
 """The document index: every version of every DID, as finished bytes beside the columns that are searched.
 
-A projection of the ledger, so its writes need not be durable: ``cursor`` tells what a crash took, and the ledger still
-has it. Heads that were read or written lately are kept decoded; they count as long as no one else has written to
-the database, which SQLite says cheaply and a server does not (there ``generation`` is None and every head is read).
+A projection of the ledger, so its writes need not be durable: ``cursor`` shows what a crash lost, and the ledger still has it.
+Heads that were read or written recently are cached in decoded form. They are valid until another connection writes to the database.
+SQLite reports this cheaply; a server does not (there ``generation`` is None and every head is read).
 
-Each row has a tag over all of its columns (``row_mac.py``), made when the fold gave it and checked whenever it is read: a row that
-somebody else wrote or changed is never decoded, and its DID is put under suspicion. The cursor has one too.
+Each row has a tag over all of its columns (``row_mac.py``), computed when the row is written and checked whenever it is read. A row
+that another program wrote or changed is never decoded, and its DID becomes suspect. The cursor has a tag too.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ class Documents(Repository):
         return [[each for each, row in record if are_new or self._inserted(transaction, row)] for record, _ in records]
 
     def _inserted(self, transaction: Transaction, row: Row) -> bool:
-        """Whether the row is in its place now. One that somebody put there before is found out when it is read."""
+        """Return whether the row is stored now. A foreign row that has its place already is detected when it is read."""
         # Who repairs the index does not know the owner; who created the DID, and was slower, does.
         is_claim = not (is_new := are_inserted(transaction, self._mac, row)) and row[-1] is not None
         if is_new or (is_claim and transaction.execute(_CLAIM, tagged(self._mac, row)).rowcount == 1):
@@ -221,11 +221,11 @@ class Documents(Repository):
     def known(self, did: str) -> IndexedVersion | None:
         known, look = self._heads.get(did), _LOOK.get()
         is_seen = look is not None and look.foreign == self._foreign is not None
-        # Whether somebody else has written is a statement of its own, so it is asked only where something depends on it.
+        # The query for foreign writes is a separate statement, so it runs only if the result depends on it.
         return known if known is not None and (is_seen or self._is_current()) else None
 
     def _is_current(self) -> bool:
-        """Whether it is known that nobody else has written since what is remembered was read. Forgets it where somebody has."""
+        """Return whether the cached heads are known to be current. Drop them if another connection has written since."""
         if (foreign := self._database.foreign_changes()) is None:
             return False
         look = _LOOK.get()

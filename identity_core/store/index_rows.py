@@ -94,7 +94,7 @@ def tagged(mac: RowMac, row: Row) -> dict[str, object]:
 
 
 def are_inserted(transaction: Transaction, mac: RowMac, *rows: Row) -> bool:
-    """Puts the rows with their tags in their places. False where something is in the place of one."""
+    """Insert the rows with their tags. Return False if the place of one is occupied."""
     columns = [(*row, mac.tag(version_octets(row))) for row in rows]
     return not columns or transaction.executemany(_INSERT, columns).rowcount == len(columns)
 
@@ -246,7 +246,7 @@ class StoredIndexRows(Repository):
     def _changed(self, row: Row, said: Row) -> list[str]:
         """The columns that say something else; all but the owner, which the ledger does not know. A state of an earlier form says the same
         where the row is ours."""
-        # psycopg may give bytes as memoryview, and SQLite whatever somebody put there.
+        # psycopg may return bytes as memoryview, and SQLite any type that another program stored.
         read = [bytes(value) if isinstance(value, memoryview) else value for value in row[: len(NAMES) - 1]]
         changed = [name for name, stored, expected in zip(NAMES, read, said, strict=False) if stored != expected]
         if changed == ["state"] and is_ours(self._mac, row) and is_earlier_form(read[STATE], said[STATE]):

@@ -1,8 +1,8 @@
 """Proofs in the store, and the receipts of their anchors.
 
-Rows are added by the transaction that ends an invocation (``invocations.py``), never alone. What is decided of an anchor stands in the
-proof's own row; while it is pending, transaction and block are those of its batch, so that a step of a batch on its way is one row and
-not ten thousand. A revoked one reads its batch too, which goes on without it.
+The transaction that ends an invocation (``invocations.py``) adds the rows; nothing else does. The final state of an anchor is in the
+proof's own row. While it is pending, transaction and block are those of its batch, so that progress of a batch updates one row and
+not ten thousand. A revoked proof reads its batch too, which continues without it.
 
 ``RULES`` are the retention rules of the tables of the kernel. README.md gives the reasons.
 """

@@ -261,7 +261,7 @@ class Repository:
         )
 
     async def _forget(self, delete: Mapping[Dialect, str], parameters: Mapping[str, object]) -> int:
-        """How many rows of ``delete_first`` there were. Not durable, and for nobody who waits."""
+        """Delete by a statement of ``delete_first`` and return the number of rows. Not durable; for background work only."""
         return await self._change(delete[self._database.dialect], parameters, durable=False, heavy=True)
 
 

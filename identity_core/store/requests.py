@@ -140,8 +140,8 @@ _FORGET_USAGE = delete_first("usage", "day > :kept AND day < :before ORDER BY da
 
 @dataclass(slots=True, eq=False)
 class _Ahead:
-    """The numbers that a counter has reserved for later requests. ``asking``: somebody is about to count more, and sets
-    it afterwards."""
+    """The numbers that a counter has reserved for later requests. ``asking`` is set while another request reserves more; it is
+    resolved afterwards."""
 
     records: int = 0
     octets: int = 0
@@ -197,7 +197,7 @@ class StoredUsage(Repository):
         finally:
             for ahead in asking:
                 ahead.asking = None
-            # Who waits goes on in a later round of the loop, when what was counted is there.
+            # A waiting request continues in a later iteration of the loop, when the new counts are there.
             done.set()
         for (one, ahead), count in zip(new, counted, strict=True):
             if ahead is not None:
@@ -216,7 +216,7 @@ class StoredUsage(Repository):
         return counting
 
     def _ahead_of(self, charge: Charge) -> _Ahead | None:
-        """None for a counter that is moved by one: what is kept is, because some of it is taken back."""
+        """Return None for a counter that is changed by one each time, such as those of kept records: some of them are refunded."""
         if charge.day > self._day:
             self._day, self._ahead = charge.day, {}
         if charge.day != self._day or charge.day == KEPT:

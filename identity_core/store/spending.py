@@ -126,8 +126,8 @@ def _chain(transaction: Transaction, spending: Consumption, parameters: Mapping[
 
 
 def _is_new(transaction: Transaction, spending: Consumption, reset_at: int) -> bool:
-    """Whether every delegation of the chain was made after the reset, and no agent of the chain has used an earlier one of the holder's.
-    So a reset gives nobody anything that the holder does not give anew, and who has learnt something keeps the first limit for good."""
+    """Return whether every delegation of the chain is newer than the reset, and no agent of the chain has used an earlier one of the
+    holder's. So a reset grants only what the holder delegates anew, and an agent that has used a disclosure keeps the first limit."""
     found = (
         transaction.execute(_NEW_SINCE, {"id": one, "reset_at": reset_at}).fetchone() for one in spending.delegations
     )

@@ -75,8 +75,10 @@ class CredentialSchema:
             raise PredicateUnsupported(details={"reason": "the schema does not allow this threshold of the attribute"})
 
     def check_same(self, name: str) -> None:
-        """Raises ``PredicateUnsupported`` for an attribute whose policy narrows what may be asked: to be equal to an attribute of a
-        credential that somebody else issued is to be equal to a value of his choice."""
+        """Require that the attribute may be compared with an attribute of another credential.
+
+        Raises ``PredicateUnsupported``: when the policy of the attribute restricts proof types or values. The issuer of the other
+        credential chooses its value, so a comparison would test a value of that issuer's choice."""
         policy = self.policies.get(name, NO_POLICY)
         if policy.proof_types is not None or policy.allowed_values is not None:
             raise PredicateUnsupported(details={"reason": "the schema does not allow to compare the attribute"})

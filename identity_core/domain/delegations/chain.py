@@ -133,9 +133,9 @@ class DelegationChain:
             raise ScopeMismatch(details={"reason": "the delegation does not allow this verifier"})
 
     def is_pinned(self, action: Action) -> bool:
-        """Whether the holder left exactly one value: by the pin of the IBCT, or because all grants of the root that are about this
-        attribute and type have the same pin. Of several values the agent chooses one. Pins that agents add further down
-        narrow what may be asked, but no one approved the value by them."""
+        """Return whether the holder left exactly one value: by the pin of the IBCT, or because all grants of the root for this
+        attribute and type have the same pin. If there are several values, the agent chooses one. Pins that agents add further
+        down restrict the predicate, but they are not the holder's approval of the value."""
         if action.pin is not None:
             return True
         pins = {grant.pin for grant in self.root.grants if grant.names(action)}

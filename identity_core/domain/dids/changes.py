@@ -28,9 +28,9 @@ class Authorization:
     """Evidence that the controller wanted a change: the challenge text and the signature over its UTF-8 bytes.
 
     ``scheme`` is ``DIDAuth`` or ``RecoveryKey``; ``key`` the multikey that verifies ``signature`` (64 bytes). ``body`` is the request
-    that came with it, whose hash the challenge may name; None where there was none, and where a log does not keep it. ``body_hash`` is
-    that of ``body`` where whoever checked the signature had to make it; None elsewhere, and in what is read from a log. ``is_former``: the
-    key is not in force any more, and authorises only the repetition of the request that it signed while it was.
+    that came with it, whose hash the challenge may name; None if there was none, or if a log does not store it. ``body_hash`` is the
+    hash of ``body`` if the check of the signature computed it; else None, as in entries read from a log. ``is_former``: the key is not
+    in force any more. It authorises only the repetition of the request that it signed while it was in force.
     """
 
     scheme: str
@@ -181,13 +181,13 @@ class Deactivate:
 
 @value_class
 class RotateLogKey:
-    """The log goes on under a key that it committed to, and the DID stays as it is. Needs no controller: no other key can take it over."""
+    """A change of the log key to the committed next key; the DID stays as it is. It needs no controller: no other key can take over."""
 
 
 @value_class
 class RetireLogKey:
-    """Said by a key that took over from ``multikey``: an entry that this has signed counts only with an index in the service's
-    transparency log below ``tree_size``. ``compromised``: somebody else may have the key."""
+    """The retirement of the log key ``multikey``, signed by the key that took over. An entry signed with ``multikey`` counts only if
+    its index in the service's transparency log is below ``tree_size``. ``compromised``: another person may have the key."""
 
     multikey: str
     tree_size: int

@@ -61,11 +61,11 @@ class ServiceEntry:
 @value_class
 class DidDocument:
     """A DID document. ``relationships`` maps a relationship to absolute key ids, in document order; empty ones are absent.
-    ``contexts`` are those of its services that it lists: of the ones that are given, what it uses.
+    ``contexts`` are the given contexts that the document uses for its services.
 
-    ``data`` are the document as JSON, members in the order in which people read them: what is stored and what is answered. They are
-    made of the fields, but where they are there already: ``written`` by a store of ours, or found as somebody else wrote them. A document
-    that is ``load``ed is read when one of its fields is asked for, because most answers need its bytes alone.
+    ``data`` is the document as JSON, with members in reading order; these bytes are stored and returned. They are computed from the
+    fields, unless they exist already: ``written`` by this store, or found as another service wrote them. A document that is
+    ``load``ed is parsed when a field is first used, because most answers need only its bytes.
     """
 
     did: str

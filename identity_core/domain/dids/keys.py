@@ -34,8 +34,8 @@ RECOVERY: Final = "recovery"
 
 @value_class
 class KeyType:
-    """A verification method type. ``secondary`` are the purposes of a key for which no one named any and which is not the first of
-    its document."""
+    """A verification method type. ``secondary`` are the default purposes of a key that is not the first of its document. They
+    apply if the request names no purposes."""
 
     name: str
     context: str
@@ -155,8 +155,8 @@ class Key:
     """A key that a DID is to have. ``type`` is a verification method type, ``public`` and ``secret`` are multikeys (CID 1.0 §2.2.2);
     ``purposes`` are verification relationships, or ``RECOVERY`` alone.
 
-    ``secret`` is there where the key was made here, ``possession`` (80 bytes) where somebody else proves to have that of a BBS key.
-    Neither is part of what is changed: an entry has the proofs beside the change.
+    ``secret`` is set if this service made the key. ``possession`` (80 bytes) is set if the client proves that it holds the secret of
+    a BBS key. Neither is part of the change: an entry has the proofs separately from the change.
     """
 
     type: str
@@ -220,7 +220,7 @@ def _check(multibase: str) -> PublicKey:
 
 
 def _refuse_secret(multibase: str) -> None:
-    """Raises ``InvalidDocument`` without showing the text when somebody has mixed up the two halves of a key."""
+    """Refuse a secret key where a public key belongs. Raises ``InvalidDocument``: when the text is one. It does not show the text."""
     try:
         multikey.decode_secret(multibase)
     except ValueError:
@@ -229,8 +229,8 @@ def _refuse_secret(multibase: str) -> None:
 
 
 def with_multikeys(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document with each key of a type that is known here as a ``Multikey`` (CID 1.0), which has the same members, and with its
-    context in the place of those of the types. A key that is written in another way stays as it is."""
+    """Return the document with each key of a known type as a ``Multikey`` (CID 1.0), which has the same members. The context of
+    ``Multikey`` replaces the contexts of these types. A key in another form stays as it is."""
 
     def converted(method: Any) -> Any:
         kind = method.get("type") if isinstance(method, dict) and "publicKeyMultibase" in method else None

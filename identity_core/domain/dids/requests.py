@@ -1,8 +1,8 @@
 """The body of a request: from the JSON that a controller signs to the change that an entry records.
 
-The use cases make changes of bodies with it, and every reader of a log with ``strictEvidence`` runs it again on the body that the entry
-carries. So whoever holds the log key cannot put one request's signature under another change. Bodies are those of updateDid,
-rotateDidKey and recoverDid in the OpenAPI document, of the types that it gives.
+The use cases convert bodies to changes with it. Every reader of a log with ``strictEvidence`` converts the body of the entry again.
+So the holder of the log key cannot attach the signature of one request to another change. Bodies are those of updateDid,
+rotateDidKey and recoverDid in the OpenAPI document, with its types.
 """
 
 from __future__ import annotations

@@ -129,8 +129,8 @@ class DidState:
 
 
 def digest(text: str) -> str:
-    """Eleven characters for a key or a challenge that must not come again. 64 bits: a collision could only ever refuse
-    somebody's own fresh random value."""
+    """Return eleven characters that identify a key or a challenge that must not be used again. They have 64 bits: a collision
+    could only refuse a client's own fresh random value."""
     return multibase.base64url_encode(hashlib.sha256(text.encode()).digest()[:8])
 
 

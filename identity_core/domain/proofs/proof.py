@@ -1,8 +1,7 @@
 """Statements, witnesses, contexts and proofs.
 
-A ``Statement`` is the verifier's question, a ``Witness`` the holder's secret, a ``Context`` binds a proof to one verifier, nonce
-and time. All of it is under the proof's challenge (PROTOCOL.md §6). ``ReceivedProof`` is the one reader of a ``ZKProof`` that
-somebody sent.
+A ``Statement`` is the verifier's question, a ``Witness`` the holder's secret. A ``Context`` binds a proof to one verifier, nonce
+and time. The proof's challenge covers all of them (PROTOCOL.md §6). ``ReceivedProof`` is the only reader of a received ``ZKProof``.
 """
 
 from __future__ import annotations
@@ -70,8 +69,8 @@ class Witness(Hidden):
 
 
 def capability_digest(nonce: bytes, token: bytes) -> bytes:
-    """Return the digest that binds a proof to the capability token of its request: salted with the verifier's nonce, so
-    that anyone who holds the token recognises it and no one else can link two proofs by it."""
+    """Return the digest that binds a proof to the capability token of its request. It is salted with the verifier's nonce: a
+    holder of the token recognises it, and others cannot link two proofs by it."""
     return hashlib.sha256(_CAPABILITY_TAG + len(nonce).to_bytes(8, "big") + nonce + token).digest()
 
 
@@ -246,8 +245,9 @@ class PresentedProof:
 
 
 NEVER_PROVEN: Final = ("holder", "credentialValidity", "credentialStatus", "revocation")
-"""What no proof of suite 1 says, and one of suite 2 may, but for the last: that its holder stands behind it, that its credential is in
-force by its times and not revoked or suspended, and that the proof itself was not taken back. Else only a record says so, or no one."""
+"""Facts that a proof of suite 1 never contains: that its holder authorised it, that its credential is in force by its times and is not
+revoked or suspended, and that the proof itself is not revoked. A proof of suite 2 may contain all but the last; else only a record has
+them."""
 
 
 def moment_within(context: Context, now: datetime) -> datetime:

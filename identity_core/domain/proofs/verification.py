@@ -145,7 +145,8 @@ class Expectation:
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """The names of what the verify operations have no check for, where a proof for somebody else passes; and of what none says."""
+        """The names of parts without an expectation to check, and of facts that proofs do not contain. If ``challenge`` or ``domain``
+        is among them, a proof for another verifier passes."""
         asked = {
             "predicate": self.predicates or self.question,
             "challenge": self.nonce,

@@ -30,7 +30,7 @@ class CredentialRow(StoreModel, table=True):
         UniqueConstraint("issuer", "status_index"),
         Index(None, "holder", "created_at", "id"),
         Index(None, "issuer", "created_at", "id"),
-        # What retention looks along; ``ports/retention.py`` has the name of nobody.
+        # The index that retention scans; ``ports/retention.py`` has the name of the erased holder.
         Index(
             "ix_credentials_that_expire",
             "valid_until",

@@ -228,7 +228,7 @@ class RotateApiKey:
         return RotatedKey(MintedKey(successor, text), predecessor)
 
     async def _succeed(self, key_id: str, new_id: str, text: str, now: datetime, context: RequestContext) -> ApiKey:
-        """Makes the successor, first: a crash in between leaves a key that no one holds, not a caller without a key."""
+        """Create the successor first: a crash in between leaves an unused key, not a caller without a key."""
         old = await self.change(key_id, lambda key: require_usable(key, now))
         successor = replace(
             old,

@@ -1,16 +1,16 @@
-"""The one way in for a credential: who asks, who is meant, what it says, whose signature it is; then it is sealed and stored.
+"""Issuance and import of credentials: check caller, holder, values and signature, then seal and store.
 
-Issuing and importing differ in who made the signature, and in nothing else. Issuer and holder are DIDs that this service
-knows; DIDs that only the network knows are left out, because no one could sign for them here.
+Issuing and importing differ only in the signer. Issuer and holder are DIDs that this service has recorded. DIDs that only the
+network knows are refused, because they cannot sign here.
 
 issueCredential: signed with an assertion key of the issuer that the custodian holds.
 
 importCredential: signed by its issuer elsewhere, with a key that the issuer's DID document lists.
 
-The signature of suite 1 covers schema and values. That this holder is meant, and for how long, the issuer says by making the
-request, or an operator who may act for the issuer; a holder cannot import. That of suite 2 covers all of it, and a secret of the
-holder's. Where the custodian keeps that, its commitment needs no signature of the holder's: keeper and issuer are this service, which names
-the secret after the holder's DID. Where a wallet keeps it, the issuer has checked the commitment at home, and imports.
+The signature of suite 1 covers schema and values. The request of the issuer, or of an operator who may act for the issuer, states
+holder and validity; a holder cannot import. The signature of suite 2 covers all of it, and a secret of the holder. If the custodian
+keeps that secret, its commitment needs no signature of the holder: this service is custodian and issuer, and names the secret after
+the holder's DID. If a wallet keeps it, the issuer has checked the commitment outside of this service, and imports.
 """
 
 from __future__ import annotations

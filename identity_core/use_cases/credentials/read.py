@@ -1,10 +1,10 @@
 """Read access to credentials and their values, and the right to act for an issuer.
 
-Holder and issuer see everything. An API key whose allowlist names one of them does so too, because somebody decided that for
-this DID; a key that may act for anybody sees no values, so that a leaked admin key does not open every credential. An
-agent with a live delegation sees that the credential is there, not what it says. For all others it does not exist.
+Holder and issuer see everything. An API key whose allowlist names one of them does too, because an administrator named that DID.
+A key that may act for every DID sees no values, so that a leaked admin key does not open every credential. An agent with a live
+delegation sees that the credential exists, but not its values. For all others it does not exist.
 
-getCredential: the record, and what it says for those who may see that.
+getCredential: the record, and the values for callers that may see them.
 
 listCredentials: a DID's own, or those of a DID for which an operator may act. Metadata only: values are read one at a time.
 """

@@ -32,9 +32,11 @@ _UUID: Final = re.compile(r"urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
 
 @value_class
 class CreateCredentialSchema:
-    """An API key with the scope may register any id; a DID those that are its own: its DID URLs, addresses below its own place at
-    this service (``places`` and the DID), and UUIDs, which are no one's. Raises ``Forbidden`` for another, ``InvalidSchema``, and
-    ``Conflict`` for an id that is taken, also by the same schema: no one can tell whose it would then be."""
+    """The registration of a schema. An API key with the scope may register any id. A DID may register its own ids: its DID URLs,
+    URLs below its own path at this service (``places`` and the DID), and UUIDs, which have no owner.
+
+    Raises ``Forbidden``: when the id is not the caller's. Raises ``InvalidSchema``. Raises ``Conflict``: when the id is taken, also by
+    the same schema, because its owner would then be ambiguous."""
 
     schemas: CredentialSchemas
     record: Record

@@ -1,9 +1,9 @@
-"""The seal on what a credential says: attribute values and signature, closed before they reach the store (openapi/DECISIONS.md §5.2).
+"""Encryption of the attribute values and signature of a credential, before they reach the store (openapi/DECISIONS.md §5.2).
 
-The box belongs to one credential: id, issuer, holder, schema and key are associated data, so that a box which somebody moved
-to another row, or a row whose holder somebody changed, does not open. Status and version are not, because they change.
+The box belongs to one credential: id, issuer, holder, schema and key are associated data. So a box that was moved to another row,
+or a row whose holder was changed, does not open. Status and version are not associated data, because they change.
 
-The way from a credential's id to the credential, its policy and its secrets, for the prover.
+The module also loads a credential, its policy and its secrets by id, for the prover.
 """
 
 from __future__ import annotations

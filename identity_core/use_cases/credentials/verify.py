@@ -1,7 +1,7 @@
-"""verifyCredential: whether a credential that somebody shows is one of ours, unchanged, and good now. A verdict, never an error.
+"""verifyCredential: whether a presented credential is recorded here, unchanged, and in force now. A verdict, never an error.
 
-The issuer's signature of suite 1 covers schema and values. What it does not cover, the holder above all, is compared with the record,
-and only for a credential whose signature is right: anyone who merely guesses learns nothing from the answer.
+The issuer's signature of suite 1 covers schema and values. The other members, such as the holder, are compared with the record, but
+only if the signature is right: a client that guesses learns nothing from the answer.
 
 A check of a signature takes milliseconds, and any client may request one. ``SignatureChecks`` runs a few at once in threads, and refuses
 the next one when too many wait.
@@ -33,8 +33,9 @@ ANONYMOUS_REST: Final = 3.0
 
 @dataclass(slots=True)
 class SignatureChecks:
-    """``at_once`` run and ``waiting`` are unfinished at most; a turn is taken again after ``rest`` times what its check took. Made inside
-    the event loop that uses it, one for those who are known and one for strangers, who thereby hold up no one but each other."""
+    """A limited number of signature checks in threads: at most ``at_once`` run and ``waiting`` are unfinished. A slot is free again
+    after ``rest`` times the duration of its check. It is created inside the event loop that uses it. Authenticated and
+    unauthenticated clients have one each, so that the latter delay only each other."""
 
     at_once: int = AT_ONCE
     waiting: int = WAITING

@@ -1,9 +1,9 @@
-"""Holds what the index says of a DID against the ledger before anything is decided by it.
+"""Comparison of the index with the ledger, before a decision depends on the index.
 
-A row's tag says that this service wrote it, not that it is the newest: rows can be taken away and old ones put back. So the first time
-that a process meets a DID, and whenever somebody else may have written to the index since, the ledger's newest entry of the DID is
-compared; before the first change the whole log is folded. An index that is behind is brought up from the ledger, as after a
-crash. Whatever else differs is ``DidQuarantined``, for that DID and no other, for as long as it differs.
+A row's tag proves that this service wrote the row, not that it is the newest: rows can be deleted and old ones restored. So the index
+is compared with the ledger's newest entry of a DID when a process first reads the DID, and whenever another program may have written
+to the index since. Before the first change the whole log is folded. An index that is behind is updated from the ledger, as after a
+crash. Every other difference raises ``DidQuarantined``, for that DID only and as long as the difference exists.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class HeadCheck:
             if brought is not None and (head is None or head.state.version_id < brought.state.version_id):
                 raise self._differs(name, NOT_KEPT)
             known = self._checked.get(name)
-            # The index gives the same object again as long as no one else wrote to it.
+            # The index returns the same object until another program writes to it.
             if (
                 head is not None
                 and known is not None

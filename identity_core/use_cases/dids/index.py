@@ -73,7 +73,7 @@ class DidReader:
         and raises what that does."""
         method = self.methods.get(did.method)
         if method is None:
-            # Of a plugin that is not loaded now: nothing is decided by what no one can check.
+            # The plugin of the method is not loaded: no decision may depend on a head that cannot be checked.
             return None if decides else await self.index.head(str(did))
         head = await self.check.head(did, decides=decides)
         if head is not None:
@@ -110,8 +110,9 @@ class DidReader:
         return in_use(did, await self.standing(did, decides=True))
 
     async def caller(self, did: Did) -> CurrentVersion:
-        """The same for a DID that signs in. Anybody can make a did:key, so one that is only expanded from its identifier is no one's
-        here. Raises ``DidNotFound`` for it too: that it is not recorded, its history tells anyway."""
+        """Return the current version of a DID that signs in, as ``active`` does. Any client can make a did:key, so one that is only
+        expanded from its identifier has no owner here. Raises ``DidNotFound`` for it too, if callers must be registered: its history
+        is public and shows that it is not recorded."""
         standing = await self.active(did)
         if self.registered_callers and standing.recorded.receipt is None:
             raise DidNotFound(
@@ -163,8 +164,8 @@ PAGE = 500
 
 @value_class
 class CatchUp:
-    """Folds every ledger entry behind the index's cursor. A DID whose entries no method accepts, because somebody wrote around the
-    service, or whose rows are not ours, is put under suspicion and passed over; all others go on."""
+    """The fold of every ledger entry after the index's cursor. A DID becomes suspect and is skipped if no method accepts its
+    entries, because another program wrote to the ledger, or if its rows are not ours. All others continue."""
 
     methods: Mapping[str, DidMethod]
     ledger: LedgerBackend
@@ -226,7 +227,7 @@ class CatchUp:
         known = await self.index.version(line.did, line.version - 1)
         if known is not None:
             return known.state
-        # Somebody took away rows from before the cursor.
+        # Rows from before the cursor were deleted.
         folded = await self.check.folded(Did.parse(line.did))
         await self.index.record(folded)
         if len(folded) < line.version:
@@ -237,11 +238,11 @@ class CatchUp:
 
 @dataclass(slots=True)
 class IndexRepair(Repeating):
-    """Catches up in the background with what stays on the ledger without a row in the index: a disk was full, a process died in
-    between, or an append whose outcome no one knew went through after all (a failover, a chain that took its time).
+    """A background task that indexes ledger entries without a row in the index: a disk was full, a process died in between, or an
+    append with an unknown outcome succeeded later (a failover, a slow chain).
 
-    A writer's row follows its entry, so an entry counts as missing when it was there at one look and is still not in the
-    index at the next.
+    A writer's row follows its entry. So an entry counts as missing if one inspection finds it and it is still not in the index at
+    the next inspection.
     """
 
     complaint = "the document index does not follow the ledger"

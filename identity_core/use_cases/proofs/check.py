@@ -1,15 +1,15 @@
-"""Verify a proof that somebody sent, against what the verifier expects of it.
+"""Verification of a received proof against the verifier's expectation.
 
-``check`` is the whole of it for the command line and for anyone who calls it as a library::
+``check`` does all of it for the command line and for callers of the library::
 
     verified = check(ReceivedProof.parse(value), prover, issuer_key=raw_public_key, expectation=expectation, now=now)
 
-It needs no service and no database. The issuer's key comes from the caller, who resolved it; the status of the credential and of the
-proof's anchor are for others to ask.
+It needs no service and no database. The caller resolves the issuer's key. The status of the credential and of the proof's anchor
+are not checked.
 
-``CheckProof`` makes the same checks for the verify operations, one by one, with the prover in a process of its own and the issuer's key
-resolved: did:ids and did:key here, others through their method. What the network did not answer is told apart from what it answered;
-whatever an attacker wrote into the proof ends in a check that is wrong, never in an error.
+``CheckProof`` makes the same checks for the verify operations, one by one, with the prover in a separate process. It resolves the
+issuer's key: did:ids and did:key here, others through their method. It distinguishes an unavailable network from a negative answer.
+Any content that an attacker wrote into the proof results in a failed check, never in an error.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from identity_core.use_cases.proofs.suite_1 import own_members
 
 @value_class
 class VerifiedProof:
-    """The proven statement. ``unchecked`` names the parts about which the verifier had no expectation: a proof for
-    somebody else, or of another question, passes there. It always names what a proof does not say: ``holder``,
+    """The proven statement. ``unchecked`` names the parts for which the verifier had no expectation: a proof for another
+    verifier, or of another question, passes there. It always names the facts that a proof does not contain: ``holder``,
     ``credentialValidity``, ``credentialStatus`` and ``revocation``."""
 
     presented: AnyPresented
@@ -131,7 +131,7 @@ class IssuerKeys:
         """The state of the DID of the method. Raises ``InvalidDid``, ``DidNotFound``, and what ``DidReader.elsewhere`` does."""
         did = self.reader.parse(str(controller_of(method_id)))
         if did.method not in self.reader.methods:
-            # No one here can look: that tells nothing about the issuer.
+            # This service cannot resolve the method, which does not mean that the issuer is unknown.
             raise PluginUnavailable
         try:
             return (await self.reader.standing(did)).head.state

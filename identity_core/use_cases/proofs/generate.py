@@ -58,11 +58,11 @@ _FAILURES: Final = (InternalError, LedgerUnavailable, Overloaded, PluginTimeout,
 
 @value_class
 class FairQueue:
-    """Lets one caller after another go on, in the order in which they came: one step of one proof a round of the event loop.
+    """A first-in, first-out queue of proof requests: one step of one proof in each iteration of the event loop.
 
-    A request for a proof is ten times the work of a look-up, and many of them become ready at once: a commit wakes all whose rows it
-    holds. Stepping one at a time lets whatever else has arrived go in between, which then waits for one step and not for all. Who comes
-    when no one has stepped in this round goes on at once: to wait for the next one takes as long as a statement of the database.
+    A request for a proof is ten times the work of a look-up, and many of them become ready at once: a commit wakes all requests whose
+    rows it stores. One step at a time lets other requests run in between; they wait for one step and not for all. If no step has run in
+    this iteration, a caller continues at once: waiting for the next iteration takes as long as a statement of the database.
     """
 
     # The first is the one whose turn it is, until the round ends.

@@ -71,7 +71,7 @@ class AskedProof:
 
     @classmethod
     def of(cls, request: ProofRequest) -> AskedProof:
-        """Raises ``InvalidRequest`` for what is said twice or not at all, and for what has no one meaning."""
+        """Read the question of a request. Raises ``InvalidRequest``: when a part is missing, repeated or ambiguous."""
         if isinstance(request, DelegatedProofRequest):
             read_value(given(request.predicate.value, ""))
             return cls((AskedPart(request.credential_id, (request.predicate,)),))

@@ -97,7 +97,7 @@ class ProofAttempt:
 
     @classmethod
     def of(cls, request: ProofRequest, reader: DidReader, now: datetime) -> ProofAttempt:
-        """Step 3: what the document's schema lets through and has no one meaning is refused. Raises ``InvalidRequest``, ``InvalidDid``."""
+        """Step 3: refuse ambiguous input that the schema of the OpenAPI document allows. Raises ``InvalidRequest``, ``InvalidDid``."""
         asked = AskedProof.of(request)
         holder, agent = reader.parse(request.holder_did), reader.parse(request.agent_did)
         if len(given(request.challenge, "").encode()) > MAX_NONCE_OCTETS:
@@ -246,8 +246,8 @@ MAX_TARGET: Final = 256
 
 
 def event_of(attempt: ProofAttempt, outcome: str, code: str | None = None, proof: StoredProof | None = None) -> Event:
-    """No value of a predicate, no attribute. The timeline is the holder's and the agent's: a refusal is told there only once the
-    holder's signature was checked, so that no one writes into it who holds no token."""
+    """Return the event of an attempt, without values of predicates and without attributes. The timeline belongs to the holder and the
+    agent. A refusal appears in it only after the holder's signature was checked, so that a client without a token cannot write to it."""
     asked, holder, agent = attempt.asked, str(attempt.holder), str(attempt.agent)
     credential_ids = [part.credential_id[:MAX_TARGET] for part in asked.parts]
     credential_id = credential_ids[0]

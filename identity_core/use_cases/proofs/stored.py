@@ -57,7 +57,7 @@ class ChallengeUse:
             return question, None
         found = await self.challenges.find(text)
         if found is None or caller is None or found.owner != caller.owner or now >= found.expires_at:
-            # Unknown, expired and another's are one answer: no one learns what others have obtained.
+            # Unknown, expired and another caller's challenge have one answer: a caller does not learn which ones others have.
             return question, wrong(_NAME, CheckCode.CHALLENGE_UNKNOWN)
         if question.audience not in (None, found.domain):
             return question, wrong("domain", CheckCode.DOMAIN_MISMATCH)
@@ -82,7 +82,7 @@ def _own_challenge(question: Expectation) -> str | None:
 
 @value_class
 class ProofAccess:
-    """Finds a proof for somebody who has a part in it."""
+    """Lookup of a proof for a caller that took part in it."""
 
     proofs: Proofs
     challenges: VerifierChallenges

@@ -1,25 +1,26 @@
 """The current state of everything on which a stored proof depends: the proof itself, its credential, its delegation,
 its anchor.
 
-A proof does not say so, so a record must; and anyone who could ask it for ever would follow a holder by its changes. Therefore it
-answers those who took part, and while the proof lasts: afterwards a proof is expired, and that is all.
+A proof does not contain this state, so it is read from records. A client that could read it forever could follow a holder by the
+changes. Therefore only participants receive it, and only until the proof expires; afterwards the answer is "expired".
 
-The check of a proof for somebody who does not say who he is: in a process of its own, and few at once.
+Verification for unauthenticated clients: in a separate process, and few at once.
 
-Anybody may have a proof verified, and the largest costs a hundred milliseconds of the processor. So strangers have a worker that no one
-else uses, below the priority of all others, and no queue that could grow: who finds it full is turned away at once. What they ask
-for never stands before a proof.
+Any client may have a proof verified, and the largest takes a hundred milliseconds of CPU time. So unauthenticated clients have a
+separate worker of the lowest priority, and no queue that could grow: when it is full, a request is refused at once. Their requests
+never delay the making of a proof.
 
-verifyProof: the check of a proof that somebody sends along.
+verifyProof: the check of a proof in the request.
 
-A proof that does not hold is an answer and no error. Anyone who is known leaves a row in the history; a stranger leaves none. Where
-the proof is one that is kept here, and the caller took part in it, what is known of its credential counts.
+An invalid proof is an answer and not an error. An authenticated caller leaves a row in the history; an unauthenticated client leaves
+none. If the proof is stored here, and the caller took part in it, the recorded state of its credential counts.
 
-verifyStoredProof: a proof that is kept here, checked anew, and what has become since of all that it stands on.
+verifyStoredProof: a repeated check of a proof that is stored here, with the current state of everything on which it depends.
 
-A revoked proof and a credential that is no longer in force make it wrong. A delegation that ended does not: it was in force
-when the proof was made, and is a warning. Anyone who knows the id may ask, because the id cannot be guessed and stands in the
-proof; who took no part in the proof is told what a verifier is told who was sent it, and after its expiry no one is told more.
+A revoked proof and a credential that is no longer in force make the result negative. A delegation that ended does not: it was in
+force when the proof was made, and is a warning. Any client that knows the id may call it, because the id cannot be guessed and is in
+the proof. A caller that took no part in the proof receives what a verifier of the proof receives; after its expiry, no caller
+receives more.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class ProofStatus:
             next((check for check in found if not check.ok), found[0]),
         )
         warnings = _warnings(records.chain, stored.anchor, now)
-        # Of an imported proof no one here has seen the holder's token.
+        # This service has not seen the holder's token of an imported proof.
         told = set(NEVER_PROVEN) - (set() if stored.ibct_id else {"holder"})
         unchecked = tuple(name for name in verdict.unchecked if name not in told)
         return replace(
