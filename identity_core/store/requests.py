@@ -140,8 +140,8 @@ _FORGET_USAGE = delete_first("usage", "day > :kept AND day < :before ORDER BY da
 
 @dataclass(slots=True, eq=False)
 class _Ahead:
-    """The numbers that a counter has reserved for later requests. ``asking`` is set while another request reserves more; it is
-    resolved afterwards."""
+    """The numbers that a counter has reserved for later requests. ``asking`` exists while another request reserves more; that request
+    sets it afterwards."""
 
     records: int = 0
     octets: int = 0
