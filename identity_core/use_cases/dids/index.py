@@ -1,9 +1,9 @@
-"""The one way from a DID to what is recorded about it.
+"""Reads of DIDs: the recorded versions, and those that exist by definition.
 
-Versions that exist by definition (the end of a grace period, before anybody wrote it) are computed here for every
-reader alike, so that resolution, history and writers never disagree.
+Versions that exist by definition (the end of a grace period, before it is written) are computed here for every reader, so that
+resolution, history and writers always agree.
 
-Brings the document index up to the ledger: at every start, and while the service runs.
+The module also updates the document index from the ledger: at every startup, and while the service runs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 
 @value_class
 class CurrentVersion:
-    """The newest written version, and those after it that exist by definition, oldest first."""
+    """The newest written version, and the later versions that exist by definition, oldest first."""
 
     recorded: IndexedVersion
     due: tuple[IndexedVersion, ...]
@@ -52,7 +52,7 @@ class CurrentVersion:
 
 @value_class
 class DidReader:
-    """Reads recorded and due versions. ``registered_callers``: whether a DID must be recorded here to authenticate."""
+    """A reader of recorded and due versions. ``registered_callers``: whether a DID must be recorded here to authenticate."""
 
     methods: Mapping[str, DidMethod]
     index: DocumentIndex
@@ -61,7 +61,8 @@ class DidReader:
     registered_callers: bool = True
 
     def parse(self, text: str) -> Did:
-        """Raises ``InvalidDid`` for bad syntax, also that of the DID's own method; foreign methods are merely unknown."""
+        """Parse a DID. Raises ``InvalidDid``: when its syntax is invalid, also by the rules of its method. A DID of a foreign method
+        passes."""
         did = Did.parse(text)
         method = self.methods.get(did.method)
         if method is not None:
@@ -69,8 +70,8 @@ class DidReader:
         return did
 
     async def recorded(self, did: Did, *, decides: bool = False) -> IndexedVersion | None:
-        """The newest version that was written, or what the identifier alone tells, or None. ``decides`` as for ``HeadCheck.head``,
-        and raises what that does."""
+        """Return the newest written version, or the state that the identifier alone determines, or None. ``decides`` is that of
+        ``HeadCheck.head``, whose errors it raises."""
         method = self.methods.get(did.method)
         if method is None:
             # The plugin of the method is not loaded: no decision may depend on a head that cannot be checked.
@@ -84,7 +85,7 @@ class DidReader:
     async def followed(
         self, did: Did, version_id: int, recorded: IndexedVersion
     ) -> tuple[IndexedVersion, IndexedVersion]:
-        """A version before ``recorded``, and the next one. Raises ``DidQuarantined`` when one of them is not there."""
+        """Return a version before ``recorded``, and the next one. Raises ``DidQuarantined``: when one of them is missing."""
         is_last = version_id + 1 == recorded.state.version_id
         stored = await self.index.versions(str(did), after=version_id - 1, limit=1 if is_last else 2, descending=False)
         found = [*stored, recorded] if is_last else stored
@@ -102,8 +103,8 @@ class DidReader:
         return CurrentVersion(recorded, self.due(recorded, self.clock.now()))
 
     async def active(self, did: Did) -> CurrentVersion:
-        """The same for a DID that may be used, and is about to be: it is as the ledger has it now. Raises ``DidNotFound``,
-        ``DidDeactivated``, ``DidQuarantined``, and ``PluginUnavailable`` where the ledger would have to be asked and cannot."""
+        """Return the current version of an active DID before it is used: its state on the ledger now. Raises ``DidNotFound``,
+        ``DidDeactivated``, ``DidQuarantined``. Raises ``PluginUnavailable``: when the ledger is needed and unavailable."""
         recorded = self.check.known(did) if did.method in self.methods else None
         if recorded is not None:
             return in_use(did, CurrentVersion(recorded, self.due(recorded, self.clock.now())))
@@ -124,11 +125,11 @@ class DidReader:
     async def elsewhere(self, did: Did) -> IndexedVersion | None:
         """Return the version that the DID's own method finds in the network, for a DID that is not recorded here.
 
-        Raises ``PluginUnavailable`` when that could not be learnt, ``NotAcceptable`` for a document that no media type of
-        this service can show.
+        Raises ``PluginUnavailable``: when the network did not answer. Raises ``NotAcceptable``: when no media type of this service can
+        show the document.
         """
         method = self.methods.get(did.method)
-        # Before the whole protocol, which anybody could have asked for again and again with DIDs that there are not.
+        # First, because any client could otherwise trigger the resolution again and again with unknown DIDs.
         if not hasattr(method, "resolve") or not isinstance(method, ResolvingDidMethod):
             return None
         try:
@@ -140,7 +141,7 @@ class DidReader:
         return None if state is None else IndexedVersion(state, None)
 
     def due(self, recorded: IndexedVersion, now: datetime) -> tuple[IndexedVersion, ...]:
-        """The versions after ``recorded`` that exist by definition at ``now`` and are not written yet."""
+        """Return the versions after ``recorded`` that exist by definition at ``now`` and are not written yet."""
         before = recorded.state
         versions = []
         for state in history.expired(before, now):
@@ -150,7 +151,7 @@ class DidReader:
 
 
 def in_use(did: Did, standing: CurrentVersion) -> CurrentVersion:
-    """``standing`` of a DID that may be used. Raises ``DidDeactivated``."""
+    """Return ``standing`` if the DID is active. Raises ``DidDeactivated``."""
     state = standing.head.state
     if state.deactivated:
         raise DidDeactivated(
@@ -173,7 +174,7 @@ class CatchUp:
     check: HeadCheck
 
     async def __call__(self) -> int:
-        """How many entries were indexed."""
+        """Index the entries after the cursor. Return their number."""
         done = 0
         cursor = await self.index.cursor()
         while lines := await self.ledger.entries_after(cursor, PAGE):
@@ -187,7 +188,7 @@ class CatchUp:
         return done
 
     async def _folded(self, lines: Sequence[LedgerEntry]) -> tuple[list[IndexedVersion], set[str]]:
-        """The versions that the lines give, and the DIDs that are withheld."""
+        """Return the versions of the lines, and the DIDs that are withheld."""
         states: dict[str, DidState] = {}
         versions: list[IndexedVersion] = []
         withheld: set[str] = set()
@@ -256,7 +257,7 @@ class IndexRepair(Repeating):
         return None if self._indexed >= self._seen else self.interval_seconds / 2
 
     async def look(self) -> int:
-        """One look; how many entries were indexed."""
+        """Inspect the ledger once. Return the number of indexed entries."""
         self._indexed = await self.catch_up.index.cursor()
         done = await self.catch_up() if self._indexed < self._seen else 0
         self._seen = (await self.catch_up.ledger.head()).sequence
