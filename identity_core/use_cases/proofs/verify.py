@@ -60,7 +60,7 @@ _ANCHOR_WARNINGS: Final = {AnchorStatus.FAILED: CheckCode.ANCHOR_FAILED, AnchorS
 
 @value_class
 class ProofStatus:
-    """Completes verdicts about stored proofs."""
+    """The completion of verdicts about stored proofs."""
 
     access: ProofAccess
     proofs: Proofs
@@ -68,15 +68,15 @@ class ProofStatus:
     async def __call__(
         self, verdict: ProofVerification, stored: StoredProof, caller: Caller, now: datetime
     ) -> ProofVerification:
-        """The verdict with what the records say, and the proof's anchor; as it was for whom they do not concern. To be asked
-        after the mathematics, so that what was revoked meanwhile is seen."""
+        """Return the verdict with the state of the records and the proof's anchor. If the caller may not read them, return the verdict
+        unchanged. Call it after the verification of the proof, so that a revocation meanwhile is included."""
         if now >= stored.expires_at or not await self.access.knows_status(stored, caller):
             return verdict
         records = await self.proofs.records(stored)
         found = [_credential_check(credential, now) for credential in records.credentials]
         checks = (
             wrong("revocation", CheckCode.PROOF_REVOKED) if records.revoked else right("revocation"),
-            # Of several credentials the first that is not in force makes it wrong.
+            # The first of several credentials that is not in force makes the verdict negative.
             next((check for check in found if not check.ok), found[0]),
         )
         warnings = _warnings(records.chain, stored.anchor, now)
@@ -105,7 +105,7 @@ def _credential_check(credential: CredentialRecord | None, now: datetime) -> Che
 
 
 def _warnings(chain: DelegationChain | None, anchor: Anchor | None, now: datetime) -> list[CheckCode]:
-    """A used-up delegation is in order: using it up is what it was given for."""
+    """Return the warnings about delegation and anchor. A used-up delegation is not one: its uses are intended."""
     found: list[CheckCode] = []
     if chain is None:
         found.append(CheckCode.DELEGATION_UNKNOWN)
@@ -117,8 +117,8 @@ def _warnings(chain: DelegationChain | None, anchor: Anchor | None, now: datetim
 
 
 def _event(verdict: ProofVerification, stored: StoredProof | None) -> Event:
-    """``stored`` is the proof as it is kept here, where it is exactly the one that was verified. Its holder alone hears of it: to whom a
-    proof is shown is no business of the agent's or the issuer's."""
+    """Return the event of a verification. ``stored`` is the stored proof, if it is exactly the verified one. Only its holder can read the
+    event: agent and issuer must not learn which verifiers receive a proof."""
     parties, proof_id = None, None if verdict.presented is None else verdict.presented.context.proof_id
     if stored is not None:
         parties, proof_id = replace(stored.parties, agent=None, issuer=None), stored.id
@@ -133,8 +133,8 @@ def _event(verdict: ProofVerification, stored: StoredProof | None) -> Event:
 
 
 def expectation_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expectation:
-    """Return the expectation of the verifier. Raises ``InvalidRequest`` for a value or a challenge that no proof can
-    have, and for what is said twice."""
+    """Return the expectation of the verifier. Raises ``InvalidRequest``: when no proof can have a value or the challenge, or a member is
+    repeated."""
     if wish.predicate is not UNSET and wish.predicates is not UNSET:
         raise InvalidRequest("Send predicate or predicates, not both.", details={"member": "predicates"})
     expected = given(wish.predicates, ()) if wish.predicate is UNSET else (wish.predicate,)
@@ -161,7 +161,7 @@ def expectation_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expec
 
 
 def _question_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> ExpectedQuestion | None:
-    """Raises ``InvalidRequest`` for members that do not stand together."""
+    """Return the expected question, or None. Raises ``InvalidRequest``: when members exclude each other."""
     if wish.credentials is UNSET:
         for name in ("same", "either", "pseudonym"):
             if getattr(wish, name) is not UNSET:
@@ -188,7 +188,7 @@ def _question_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expecte
 
 @value_class
 class VerifyProof:
-    """``check_anonymously`` has the worker of strangers. Raises what ``CheckProof`` does."""
+    """Use case verifyProof. ``check_anonymously`` has the worker for unauthenticated clients. Raises the errors of ``CheckProof``."""
 
     check: CheckProof
     check_anonymously: CheckProof
@@ -199,7 +199,7 @@ class VerifyProof:
     clock: Clock
 
     async def __call__(self, wish: VerifyProofRequest, context: RequestContext | None) -> ProofVerification:
-        """``context`` is None for a stranger. Raises ``InvalidRequest`` too."""
+        """Verify a proof. ``context`` is None for an unauthenticated client. Raises ``InvalidRequest`` too."""
         received = ReceivedProof(
             wish.proof, given(wish.public_signals, None), given(wish.predicate_type, None), given(wish.proof_id, None)
         )
@@ -212,7 +212,7 @@ class VerifyProof:
         context: RequestContext | None,
         stored: StoredProof | None = None,
     ) -> ProofVerification:
-        """``stored`` is given where the proof is one that is kept here."""
+        """Verify a received proof. ``stored``: the stored proof, if this service has it."""
         now = self.clock.now()
         if stored is not None and now >= stored.expires_at:
             verdict = await self.check.expired(received, question)
@@ -232,8 +232,8 @@ class VerifyProof:
         return verdict
 
     async def _kept(self, received: ReceivedProof, verdict: ProofVerification) -> StoredProof | None:
-        """The stored proof that this is, byte by byte but for the signature of the agent who hands it over. An id alone is what anybody
-        can write into a proof."""
+        """Return the stored proof that equals this one in every byte, except for the signature of the presenting agent; or None. The id
+        alone is not sufficient, because any client can write it into a proof."""
         if verdict.presented is None:
             return None
         presented, text = verdict.presented, received.proof
@@ -244,7 +244,7 @@ class VerifyProof:
 
 @value_class
 class VerifyStoredProof:
-    """Raises ``InvalidRequest``, ``ProofNotFound``, and what ``CheckProof`` does."""
+    """Use case verifyStoredProof. Raises ``InvalidRequest``, ``ProofNotFound``, and the errors of ``CheckProof``."""
 
     verify: VerifyProof
 
