@@ -44,8 +44,8 @@ _MEMBERS: Final = {
 
 
 def operations(body: Body, did: str) -> tuple[Operation, ...]:
-    """Return the changes that an updateDid body requests. Members that belong to another operation are refused, not
-    ignored. Raises ``InvalidRequest``, ``InvalidDocument``."""
+    """Return the changes that an updateDid body requests. Refuse members of another operation instead of ignoring them. Raises
+    ``InvalidRequest``, ``InvalidDocument``."""
     if "operations" not in body:
         return (_operation(body, did),)
     if len(body) > 1:
@@ -54,12 +54,12 @@ def operations(body: Body, did: str) -> tuple[Operation, ...]:
 
 
 def absolute_key_id(text: str, did: str) -> str:
-    """A key id as the document has it: a bare fragment is taken to be one of this DID."""
+    """Return the absolute key id; a bare fragment belongs to this DID."""
     return f"{did}{text}" if text.startswith("#") else text
 
 
 def possession(text: str | None) -> bytes | None:
-    """The proof of possession beside a key. What is no signature is refused where it is checked. Raises ``InvalidDocument``."""
+    """Return the bytes of a key's proof of possession; a later check verifies the signature. Raises ``InvalidDocument``."""
     if text is None:
         return None
     try:
@@ -117,7 +117,7 @@ def _service(service: Body, did: str) -> NewService:
 
 
 def _fragment(text: str, did: str) -> str:
-    """The fragment of a service id, given bare, with ``#``, or as an absolute DID URL of this DID."""
+    """Return the fragment of a service id, which may be bare, with ``#``, or an absolute DID URL of this DID."""
     absolute, separator, fragment = text.rpartition("#")
     if absolute not in ("", did) or (not separator and text.startswith("did:")):
         raise InvalidDocument("The service id belongs to another DID.", details={"id": echoed(text, DID)})

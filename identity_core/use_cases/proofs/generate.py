@@ -52,7 +52,7 @@ from identity_core.use_cases.proofs.steps import (
 from identity_core.use_cases.record import Record
 from identity_core.wire import DelegatedPresentationRequest
 
-# Nothing was found out about the request: the same token serves when whatever failed works again.
+# The failure does not depend on the request: the same token is valid when the failed part works again.
 _FAILURES: Final = (InternalError, LedgerUnavailable, Overloaded, PluginTimeout, PluginUnavailable)
 
 
