@@ -25,9 +25,9 @@ MAX_NONCE_OCTETS = 256
 MAX_TEXT = 512
 MAX_METHOD = 1024
 MAX_ENVELOPE_CHARACTERS = 131_072
-"""``ZkProof.proof``: no prover makes a longer one, and no verifier reads it, over HTTP or otherwise."""
+"""The maximum length of ``ZkProof.proof`` for provers and verifiers, over HTTP and otherwise."""
 CLOCK_SKEW = timedelta(seconds=60)
-"""How far ahead of the verifier's clock a proof's ``issued_at`` may be. Expiry is strict."""
+"""The time by which a proof's ``issued_at`` may be ahead of the verifier's clock. Expiry has no tolerance."""
 _TIMES = {"issuedAt", "expiresAt"}
 _REQUIRED = {"audience", "nonce", "proofId"} | _TIMES
 _OPTIONAL = {"agent", "capability"}
@@ -35,13 +35,13 @@ _CAPABILITY_TAG = b"IDENTITY-SERVICE-CAPABILITY-V1:"
 
 
 class WitnessInvalid(InternalError):
-    """The credential's signature is not one of the statement's issuer on these values. Credentials are checked when they come
-    in, so this is a fault of ours and not of the caller."""
+    """Error: the credential's signature is not that of the statement's issuer on these values. Credentials are verified when they are
+    recorded, so this is a fault of the service and not of the caller."""
 
 
 @value_class
 class IssuerKey:
-    """The key of an assertion method, resolved by the verifier: never taken from a proof. ``public_key`` has 96 bytes."""
+    """The key of an assertion method, which the verifier resolves and never reads from a proof. ``public_key`` has 96 bytes."""
 
     verification_method: str
     public_key: bytes
@@ -53,7 +53,7 @@ class IssuerKey:
 
 @value_class
 class Statement:
-    """A credential of this schema, signed by this issuer, satisfies all predicates."""
+    """The statement that a credential of this schema, signed by this issuer, satisfies all predicates."""
 
     issuer: IssuerKey
     schema: Schema
@@ -75,8 +75,7 @@ def capability_digest(nonce: bytes, token: bytes) -> bytes:
 
 
 def nonce_of(challenge: str) -> bytes:
-    """Return the nonce that binds a proof to a challenge. Raises ``InvalidRequest`` for one that no proof can be bound
-    to."""
+    """Return the nonce that binds a proof to a challenge. Raises ``InvalidRequest``: when no proof can be bound to the challenge."""
     nonce = challenge.encode()
     if not MIN_NONCE_OCTETS <= len(nonce) <= MAX_NONCE_OCTETS:
         raise InvalidRequest(
@@ -88,10 +87,10 @@ def nonce_of(challenge: str) -> bytes:
 
 @value_class
 class Context:
-    """For whom and when a proof is made. Every field is said explicitly; None means that there is none.
+    """The verifier and the time for which a proof is made. Every field is explicit; None means that there is none.
 
-    ``nonce`` is the verifier's, 16 to 256 bytes; ``capability`` is ``capability_digest`` or None; ``agent`` is a DID, only there
-    when the verifier asks for it, because it links all proofs of one agent. Times are whole seconds, aware UTC.
+    ``nonce`` is the verifier's, 16 to 256 bytes; ``capability`` is ``capability_digest`` or None. ``agent`` is a DID, only set
+    if the verifier requests it, because it links all proofs of one agent. Times are whole seconds, aware UTC.
     """
 
     audience: str
@@ -118,7 +117,7 @@ class Context:
 
     @property
     def json(self) -> dict[str, JsonValue]:
-        """Its one JSON form; times are seconds since 1970, bytes base64url, what is None is left out."""
+        """Return the canonical JSON form: times are seconds since 1970, bytes are base64url, fields that are None are omitted."""
         value: dict[str, JsonValue] = {
             "audience": self.audience,
             "expiresAt": int(self.expires_at.timestamp()),
@@ -134,7 +133,7 @@ class Context:
 
     @classmethod
     def from_json(cls, value: Mapping[str, JsonValue]) -> Context:
-        """The context of its JSON form, members and types checked. Raises ``ValueError``."""
+        """Return the context of its JSON form; check members and types. Raises ``ValueError``."""
         if not _REQUIRED <= value.keys() <= _REQUIRED | _OPTIONAL:
             raise ValueError("a context has five members, and perhaps agent and capability")
         texts = {name: text for name, text in value.items() if isinstance(text, str)}
@@ -152,7 +151,7 @@ class Context:
         )
 
     def check_time(self, now: datetime) -> None:
-        """Raises ``ProofInvalid`` outside the proof's time. There is no grace at the end."""
+        """Check the validity. Raises ``ProofInvalid``: when ``now`` is outside of it. The end has no tolerance."""
         if now >= self.expires_at:
             raise ProofInvalid(details={"reason": "the proof has expired"})
         if self.issued_at > now + CLOCK_SKEW:
@@ -167,7 +166,7 @@ def _time(seconds: JsonValue) -> datetime:
 
 @value_class
 class ZkProof:
-    """The ``ZKProof`` of the document. ``proof`` is base64url of the canonical envelope."""
+    """The ``ZKProof`` of the OpenAPI document. ``proof`` is base64url of the canonical envelope."""
 
     proof: str
     public_signals: tuple[str, ...]
@@ -177,7 +176,7 @@ class ZkProof:
 
 @value_class
 class ReceivedProof:
-    """A ``ZKProof`` as it arrived: all but ``proof`` may be missing, and is checked when it is there."""
+    """A received ``ZKProof``: all members but ``proof`` are optional, and checked if present."""
 
     proof: str
     public_signals: tuple[str, ...] | None = None
@@ -186,7 +185,7 @@ class ReceivedProof:
 
     @classmethod
     def parse(cls, value: JsonValue) -> ReceivedProof:
-        """From a ``ZKProof``, a ``DelegatedProofResult`` or ``ProofRecord`` that holds one, or the bare text. Raises ``ProofInvalid``."""
+        """Parse a ``ZKProof``, a ``DelegatedProofResult`` or ``ProofRecord`` with one, or the bare text. Raises ``ProofInvalid``."""
         if isinstance(value, str):
             return cls(value)
         if isinstance(value, dict) and isinstance(value.get("proof"), dict):
@@ -206,11 +205,11 @@ class ReceivedProof:
 
     @classmethod
     def of(cls, proof: ZkProof) -> ReceivedProof:
-        """A proof with all of its members."""
+        """Return a proof with all of its members."""
         return cls(proof.proof, proof.public_signals, proof.predicate_type, proof.proof_id)
 
     def completed(self, own: ZkProof) -> ZkProof:
-        """The proof with the members of ``own`` where they are missing."""
+        """Return the proof, with missing members from ``own``."""
         return ZkProof(
             self.proof,
             own.public_signals if self.public_signals is None else self.public_signals,
@@ -221,8 +220,8 @@ class ReceivedProof:
 
 @value_class
 class PresentedProof:
-    """The content of a proof. It is a claim until ``Prover.verify`` has accepted exactly this, with a key that the
-    verifier got elsewhere."""
+    """The content of a proof. It is unverified until ``Prover.verify`` has accepted exactly this content, with a key from another
+    source."""
 
     verification_method: str
     schema: Schema
@@ -231,16 +230,16 @@ class PresentedProof:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The DID URLs of all keys that are needed: the issuer's."""
+        """Return the DID URLs of all required keys: that of the issuer."""
         return (self.verification_method,)
 
     @property
     def proven(self) -> frozenset[str]:
-        """Which of ``NEVER_PROVEN`` it says itself: none."""
+        """Return the facts of ``NEVER_PROVEN`` that the proof itself contains: none."""
         return frozenset()
 
     def statement(self, public_key: bytes) -> Statement:
-        """The statement to verify, under a key that the verifier resolved."""
+        """Return the statement to verify, under a key that the verifier resolved."""
         return Statement(IssuerKey(self.verification_method, public_key), self.schema, self.predicates)
 
 
@@ -251,13 +250,13 @@ them."""
 
 
 def moment_within(context: Context, now: datetime) -> datetime:
-    """The moment of the proof's time that is nearest to ``now``, so that its mathematics can be checked apart from its time."""
+    """Return the time within the proof's validity that is nearest to ``now``, so that the proof can be verified apart from its time."""
     return max(context.issued_at, min(now, context.expires_at - timedelta(seconds=1)))
 
 
 def public_signals(suite: str, statement: Statement, context: Context) -> tuple[str, ...]:
-    """Suite, verification method, schema id, then attribute name, type and JCS of the value of each predicate, then base64url
-    SHA-256 of the JCS of the context and of the signed header."""
+    """Return the public signals: suite, verification method, schema id, then attribute name, type and JCS of the value of each
+    predicate, then base64url SHA-256 of the JCS of the context and of the signed header."""
     signals = [suite, statement.issuer.verification_method, statement.schema.id]
     for predicate in statement.predicates:
         signals += [predicate.attribute, predicate.type.value, jcs.canonicalize(predicate.value).decode()]
