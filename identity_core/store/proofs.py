@@ -32,13 +32,13 @@ ELSE {} END
 """
 TX_HASH: Final = _OF_BATCH.format("tx_hash", "anchor_tx_hash")
 BLOCK: Final = _OF_BATCH.format("block", "anchor_block")
-"""What to select of ``proofs`` for a receipt."""
+"""The column of ``proofs`` with the block of a receipt, for selections."""
 
 _RECEIPTS = f"SELECT id, anchor_status, {TX_HASH}, {BLOCK}, anchor_revoked_block FROM proofs"  # noqa: S608  (its own text)
 
 
 def anchors_of(transaction: Transaction, proof_ids: Collection[str | None]) -> Mapping[str, Anchor]:
-    """The receipts of those proofs that are stored and have one, in one statement."""
+    """Return the receipts of those proofs that are stored and have one, by one statement."""
     names = {f"id{number}": each for number, each in enumerate(sorted({one for one in proof_ids if one}))}
     if not names:
         return {}
@@ -60,7 +60,7 @@ PROOFS: Final = Table(
 )
 _SELECT = PROOFS.select
 _GET = f"{_SELECT} WHERE id = :id"
-# A row even where neither the proof nor a credential is there, and one for each delegation of the chain.
+# There is a row even without the proof and a credential, and one for each delegation of the chain.
 _STANDS_ON = f"""
 SELECT (SELECT count(*) FROM proofs WHERE id = :proof_id AND revoked_at IS NULL),
 c.id, c.status, c.valid_from, c.valid_until, chain.*
@@ -96,7 +96,7 @@ class StoredProofs(Repository):
 
 
 def find_proof(transaction: Transaction, proof_id: str) -> StoredProof | None:
-    """The proof with this id, or None."""
+    """Return the proof with this id, or None."""
     row = transaction.execute(_GET, {"id": proof_id}).fetchone()
     return None if row is None else PROOFS.read(row)
 
