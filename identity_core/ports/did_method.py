@@ -87,7 +87,7 @@ class PreRotatingDidMethod(DidMethod, Protocol):
 
     @property
     def pre_rotates(self) -> bool:
-        """Whether ``draft`` takes ``next_keys``."""
+        """Return whether ``draft`` takes ``next_keys``."""
 
     def draft(
         self, state: DidState | None, change: Change, at: datetime, *, signer: str, next_keys: LogKeys | None = None

@@ -120,7 +120,7 @@ class InRange:
     high: int
 
     def admits(self, message: Message) -> bool:
-        """Whether a message of this slot satisfies the goal."""
+        """Return whether a message of this slot satisfies the goal."""
         # Both bounds are always compared.
         return isinstance(message, int) and (self.low <= message) & (message <= self.high)
 
@@ -133,7 +133,7 @@ class Equals:
     message: Message
 
     def admits(self, message: Message) -> bool:
-        """Whether a message of this slot satisfies the goal."""
+        """Return whether a message of this slot satisfies the goal."""
         return type(message) is type(self.message) and message == self.message
 
 
@@ -145,7 +145,7 @@ class MemberOf:
     messages: tuple[Message, ...]
 
     def admits(self, message: Message) -> bool:
-        """Whether a message of this slot satisfies the goal."""
+        """Return whether a message of this slot satisfies the goal."""
         # The whole set is compared, and texts to their end, because the position of the message is a secret.
         if isinstance(message, bytes):
             found = [isinstance(each, bytes) and compare_digest(message, each) for each in self.messages]

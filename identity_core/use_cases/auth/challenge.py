@@ -162,7 +162,7 @@ def _read_hash(text: str) -> str:
 
 
 FormerSigner = Callable[[], Awaitable[tuple[str, str] | None]]
-"""Returns the scheme and key that signed the earlier attempt of a request; None where no such attempt is recorded."""
+"""A function that returns the scheme and key that signed the earlier attempt of a request; None if no such attempt is recorded."""
 
 
 @value_class

@@ -111,9 +111,10 @@ class _Parts:
 
 @value_class
 class CreateDelegation:
-    """Raises ``Forbidden``; ``DelegationNotFound`` for a parent in which the caller has no part; ``DelegationRevoked``,
-    ``DelegationExpired`` and ``DelegationNotActive`` for one that is not in force; ``AutonomyTooLow``, ``DelegationInvalid`` and
-    ``DelegationNotNarrower`` for a child; ``DidNotFound`` and ``DidDeactivated`` for holder and agent; ``InvalidRequest``."""
+    """Use case createDelegation. Raises ``Forbidden``, ``InvalidRequest``. Raises ``DidNotFound`` and ``DidDeactivated`` for holder and
+    agent. Raises ``DelegationNotFound``: when the caller is not a party of the parent. Raises ``DelegationRevoked``,
+    ``DelegationExpired`` or ``DelegationNotActive``: when the parent is not in force. Raises ``AutonomyTooLow``, ``DelegationInvalid``
+    and ``DelegationNotNarrower`` for a child."""
 
     reader: DidReader
     access: DelegationAccess
