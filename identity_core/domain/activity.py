@@ -68,7 +68,7 @@ REPLAYED: Final = "replayed"
 
 @value_class
 class Parties:
-    """The parties of a timeline event and its subject; DIDs and identifiers as text."""
+    """The parties and the subject of a timeline event; DIDs and identifiers as text."""
 
     holder: str | None = None
     agent: str | None = None

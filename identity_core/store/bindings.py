@@ -17,7 +17,7 @@ UPDATE gap_lists SET version = version + 1
 WHERE id = (SELECT list_id FROM gap_handles WHERE credential_id = :credential_id)
 """
 _TAG: Final = "SELECT tag FROM holder_tags WHERE issuer = :issuer AND holder = :holder ORDER BY number DESC LIMIT 1"
-# Of credentials without a recorded tag, the name of the secret tells whether it is the same; a wallet's has none.
+# For credentials without a recorded tag, the names of the secrets are compared; a wallet's secret has no name.
 _OTHERS: Final = """
 SELECT 1 FROM credentials WHERE issuer = :issuer AND holder = :holder
 AND (holder_secret = '' OR holder_secret <> :holder_secret) LIMIT 1

@@ -46,8 +46,8 @@ AND ((kind = 'id' AND digest = :id_digest) OR (kind = 'nonce' AND digest = :nonc
 (SELECT count(*) FROM invocations WHERE invoker = :invoker AND (nonce_digest = :nonce_digest OR id_digest = :id_digest))
 """
 _IBCT = f"SELECT {_OF_IBCT}"
-# In one statement, because each costs the operation more in Python than in the database. Most delegations are the holder's own, and to
-# look for a chain takes as long as the rest.
+# One statement, because each one takes more time in Python than in the database. Most delegations are granted by the holder directly, and
+# the search for a chain takes as long as the rest.
 _IBCT_AND_LEAF = f"SELECT {_OF_IBCT}, {_COLUMNS} FROM delegations AS d WHERE d.id = :id"  # noqa: S608  (its own text)
 _REVOKE = """
 UPDATE delegations SET revoked_at = :now, revoked_by = :by, revocation_reason = :reason, version = version + 1

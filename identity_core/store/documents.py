@@ -169,7 +169,7 @@ class Documents(Repository):
     ) -> None:
         """See ``DocumentIndex.record``. Raises ``Overloaded``, ``PluginUnavailable``; the ledger has the entry nevertheless."""
         job = BatchJob(self._insert, ([(version, row_of(version, owner)) for version in versions], event))
-        # A file's last commits die with the process that then looks for them; a server may fail over behind its back.
+        # An embedded file loses its last commits only together with this process; a server may fail over while the process runs.
         await self._database.write(job, durable=not self.is_embedded, then=self._recorded)
 
     def recording(

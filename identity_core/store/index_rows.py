@@ -41,9 +41,9 @@ _INSERT: Final = (
     f"INSERT INTO did_versions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))}) ON CONFLICT DO NOTHING"  # noqa: S608
 )
 
-# Version ``low`` is not later than the second, and ``high`` is; a row that was taken away ends the search. PostgreSQL would read all
-# versions of the DID to join them, so it is told to look one up for each step; SQLite takes no recursion within a FROM. It begins as a
-# look-up does, which SQLite answers from the pages that the writer's connection keeps over its commits.
+# Version ``low`` is not later than the second, and ``high`` is; a deleted row ends the search. PostgreSQL would read all versions of the
+# DID for a join, so its statement has a subquery for each step; SQLite does not support recursion within a FROM. The statement begins like
+# a look-up, which SQLite answers from the pages that the writer's connection caches over its commits.
 _STEP: Final[dict[Dialect, str]] = {
     "sqlite": "search JOIN did_versions ON did = :did AND version_id = (low + high) / 2 WHERE high - low > 1",
     "postgresql": """(SELECT low, high, (low + high) / 2 AS version_id,
@@ -63,7 +63,7 @@ SELECT max(low) FROM search)
     for dialect, step in _STEP.items()
 }
 
-# The columns in the order of ``NAMES``; what is read has the tag behind them.
+# The columns in the order of ``NAMES``; rows that are read have the tag after them.
 Row = tuple[Any, ...]
 
 

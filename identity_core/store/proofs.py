@@ -42,7 +42,7 @@ def anchors_of(transaction: Transaction, proof_ids: Collection[str | None]) -> M
     names = {f"id{number}": each for number, each in enumerate(sorted({one for one in proof_ids if one}))}
     if not names:
         return {}
-    # Nothing but the names of parameters goes into the text.
+    # The text of the statement has only names of parameters.
     wanted = ", ".join(f":{name}" for name in names)
     rows = transaction.execute(f"{_RECEIPTS} WHERE anchor_status IS NOT NULL AND id IN ({wanted})", names).fetchall()
     return {row[0]: Anchor(AnchorStatus(row[1]), *row[2:]) for row in rows}
@@ -105,7 +105,7 @@ def read_records(transaction: Transaction, proof: StoredProof) -> ProofRecords:
     """Return the records of the proof, read in a transaction of the caller."""
     # PostgreSQL has no NUL in texts; no credential has such an id either.
     ids = {f"id{number}": each.replace("\0", "\1") for number, each in enumerate(proof.credential_ids)}
-    # Nothing but the names of parameters goes into the text.
+    # The text of the statement has only names of parameters.
     statement = _STANDS_ON.format(", ".join(f":{name}" for name in ids))
     chain = {"id": proof.delegation_id, "hops": MAX_CHAIN}
     rows = transaction.execute(statement, {"proof_id": proof.id, **chain, **ids}).fetchall()
@@ -139,8 +139,8 @@ _CREDENTIALS: Final = RetentionRule(
 _PROOFS: Final = RetentionRule(
     kind="proofs",
     expired="expires_at <= :until ORDER BY expires_at",
-    # What is on its way to a ledger is still needed to say what became of it. A value and not NOT EXISTS: where a server joins, it may
-    # read all leaves for a step of a few proofs.
+    # A proof whose anchor is pending is still needed for the final state. The expression is a value and not NOT EXISTS, because a server
+    # may execute the latter as a join that reads all leaves for a step of a few proofs.
     undecided="""
 (SELECT count(*) FROM anchor_leaves WHERE proof_id = proofs.id AND (state IN ('queued', 'revoking')
 OR (state = 'batched' AND (SELECT state FROM anchor_batches WHERE id = batch_id) NOT IN ('confirmed', 'failed'))))

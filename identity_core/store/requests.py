@@ -23,8 +23,8 @@ PRUNED_AT_ONCE = 8
 
 _ANSWERS = Table("idempotency_keys", StoredAnswer)
 _FORGET_KEYS = delete_first("idempotency_keys", "begun_at <= :kept_from ORDER BY begun_at")
-# A reservation is taken over when its lease is up and nothing was answered, or when even the answer is past keeping. Where nothing was
-# answered, the body is what was intended, which only the same request may go on with.
+# A reservation is taken over if its lease has ended without an answer, or if its answer is past its retention. Without an answer, the body
+# is the intent, with which only the same request may continue.
 _BEGIN = """
 INSERT INTO idempotency_keys (key_hash, fingerprint, begun_at) VALUES (:key_hash, :fingerprint, :now)
 ON CONFLICT (key_hash) DO UPDATE SET fingerprint = excluded.fingerprint, begun_at = excluded.begun_at, status = NULL, headers = NULL,

@@ -32,8 +32,8 @@ from identity_core.ports.proofs import Consumption, Disclosure, Invocation
 ACTIVE: Final = "active"
 REMEDIES: Final = ("ask again what was asked before", "let the holder pin the value, in the action of the IBCT")
 
-# In one statement, because each costs the operation more in Python than in the database. A threshold of an older version says the
-# predicate and not of which credential: it is one of this credential's if that was asked it.
+# One statement, because each one takes more time in Python than in the database. A threshold of an older release has the predicate without
+# the credential: it counts for this credential if the credential has that question.
 _STANDING = """
 SELECT revoked_at, suspended_reason, max_uses, uses, max_thresholds,
 (SELECT count(*) FROM delegation_thresholds WHERE delegation_id = :id),
@@ -55,7 +55,7 @@ SELECT 1 FROM delegations AS one WHERE id = :id AND created_at > :reset_at AND N
 (SELECT 1 FROM delegations AS earlier WHERE earlier.agent = one.agent AND earlier.holder = one.holder
 AND earlier.created_at <= :reset_at AND earlier.uses > 0)
 """
-# Who suspends, resumes or revokes in this very moment comes after this use.
+# A parallel suspension, resumption or revocation is ordered after this use.
 _USE = """
 UPDATE delegations SET uses = uses + 1, refusals = refusals + :refused, suspended_reason = CASE
 WHEN :refused > 0 AND max_refusals IS NOT NULL AND refusals + :refused >= max_refusals THEN :reason

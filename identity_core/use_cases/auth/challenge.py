@@ -202,7 +202,8 @@ class AuthenticateDid:
             tried = earlier[1:] if earlier is not None and is_known else keys[:1]
             again = await self._found(signed, asked, _decoded(tried), payer)
             found = again if is_known else None
-        # What the signature should have been over is public, and the usual mistake of a client. Whether the key was wrong is not told.
+        # The expected content of the signature is public, and a wrong one is the usual error of clients. The answer does not disclose
+        # whether the key was wrong.
         bound = {"bodyHash": body_hash} if body_hash else {}
         details: dict[str, JsonValue] = {"purpose": purpose, **bound, "target": target}
         if found is None:

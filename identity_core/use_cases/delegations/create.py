@@ -173,7 +173,7 @@ class CreateDelegation:
         parent = above.leaf if above is not None else None
         # The holder signs the request without the signature.
         body = {} if wish.holder_proof is UNSET else plain(wish)
-        # Times are printed in whole seconds, so that anyone who copies one out of a record never asks for an earlier one.
+        # Times are truncated to whole seconds, as in answers, so that a time copied from a record is never earlier than the parent's.
         begins = max(now.replace(microsecond=0), parent.not_before if parent else now.replace(microsecond=0))
         return Delegation(
             id=str(uuid.UUID(bytes=self.random(16), version=4)),

@@ -74,7 +74,7 @@ class HeadCheck:
     _is_embedded: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        # Asked once, because it costs as much as a look-up in the index.
+        # Evaluated once, because the check of the Protocol takes as long as a look-up in the index.
         self._newest_of = self.ledger if isinstance(self.ledger, NewestEntries) else None
         self._is_embedded = self._newest_of is not None and self._newest_of.is_embedded
 

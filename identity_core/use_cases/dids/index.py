@@ -196,8 +196,8 @@ class CatchUp:
             if line.did in withheld:
                 continue
             if Did.parse(line.did).method not in self.methods:
-                # Its plugin is not loaded now, which is no reason to suspect anybody, and ``HeadCheck`` brings it up when it is; or it is
-                # no DID at all (`plugins/transparency`).
+                # The plugin of the method is not loaded, which is not suspicious; ``HeadCheck`` updates the index when it is. Or the text
+                # is not a DID (`plugins/transparency`).
                 withheld.add(line.did)
                 continue
             try:

@@ -157,7 +157,7 @@ class LogSigner:
         if not self.next_key_hashes:
             return None
         if state is not None and not state.next_key_hashes:
-            # A DID of before begins with a change that its controller asked for, and may be handed on at once.
+            # A DID without pre-rotation begins it with a change that its controller requested, and may use the next key at once.
             return None if isinstance(change, Expire | Deactivate | RetireLogKey) else self._present()
         if state is not None and state.update_keys == (key.multikey,) and self._reaches_present(state):
             return None

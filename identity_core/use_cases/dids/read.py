@@ -91,10 +91,10 @@ class ResolveDid:
             if version_id is not None:
                 return await self._by_id(did, standing, version_id)
             if version_time is not None:
-                # A future time is answered as of now: a pending expiry must not be predicted, and none is in ``standing``.
+                # The answer for a future time is that of now: a pending expiry must not be predicted, and none is in ``standing``.
                 return await self._by_time(did, standing, version_time)
         except DidNotFound:
-            # A deactivated DID is gone, whatever version was asked for (openapi/DECISIONS.md §2.8).
+            # A deactivated DID is "gone" for every requested version (openapi/DECISIONS.md §2.8).
             await self.reader.active(did)
             raise
         return standing.head, None
@@ -133,7 +133,7 @@ class ResolveDid:
 
 
 def asked(query: ResolveDidQuery) -> tuple[int | None, datetime | None]:
-    """The version id and the time of a query. Raises ``InvalidRequest``: they exclude each other (DID Resolution §4.1)."""
+    """Return the version id and the time of a query. Raises ``InvalidRequest``: when it has both (DID Resolution §4.1)."""
     if query.version_id is not None and query.version_time is not None:
         raise InvalidRequest("versionId and versionTime exclude each other.")
     return query.version_id, optional_time(query.version_time, "versionTime")

@@ -138,7 +138,7 @@ REVOKED = "proof.revoked"
 
 @value_class
 class RevokeProof:
-    """Use case revokeProof. Raises the errors of ``ProofAccess``. Raises ``Forbidden``: when the caller is a client."""
+    """Use case revokeProof. Raises the errors of ``ProofAccess``. Raises ``Forbidden``: when the caller is a client of the code flow."""
 
     access: ProofAccess
     proofs: Proofs
