@@ -74,7 +74,7 @@ ON CONFLICT (credential_id, attribute, digest) DO UPDATE
 SET at = CASE WHEN disclosures.at > excluded.at THEN disclosures.at ELSE excluded.at END
 """
 _SEALED = "SELECT sealed FROM credentials WHERE id = :id"
-# No proof is made with a credential whose secret was deleted on request of its holder.
+# No proof is made with a credential whose secret the service must not use any more, on request of its holder.
 _STATUS = "SELECT CASE WHEN forgotten_at IS NULL THEN status ELSE 'revoked' END FROM credentials WHERE id = :id"
 
 

@@ -65,7 +65,7 @@ class Credential:
     """One credential. ``issuer_public_key`` are the 96 bytes of the key that ``verification_method`` named when the credential was
     recorded. ``status_index`` counts through all status lists of the issuer (``domain/credentials/status_list.py``). ``created_by`` is
     ``Caller.author``. It is valid from ``valid_from`` until just before ``valid_until``. One of suite 1 has no ``binding``.
-    ``forgotten_at`` is the time at which the holder had the former secret of the binding deleted."""
+    ``forgotten_at`` is the time from which the service refuses to use the former secret of the binding, on the holder's request."""
 
     id: str
     issuer: Did

@@ -22,8 +22,8 @@ class CredentialSchemaRow(StoreModel, table=True):
 class CredentialRow(StoreModel, table=True):
     """A credential; see ``domain/credentials/credential.py``. ``sealed`` is the box with its values and signature; nothing else in the
     row is secret. The place in the status lists is unique for the issuer. The four columns after it are those of suite 2.
-    ``disclosures_reset_at`` is the time of the holder's last reset of the count of questions (``store/spending.py``). ``forgotten_at`` is
-    the time at which the former secret of the binding was deleted. ``secret_replaced`` is 1 if the issuer accepted another secret."""
+    ``disclosures_reset_at`` is the time of the holder's last reset of the count of questions (``store/spending.py``). From
+    ``forgotten_at`` on, the former secret of the binding is not used any more. ``secret_replaced`` is 1 if the issuer accepted another."""
 
     __tablename__ = "credentials"
     __table_args__ = (
