@@ -1,1 +1,1 @@
-"""The rules: frozen values and pure functions. No I/O; the clock and the random source come in as arguments."""
+"""Rules as frozen values and pure functions, without I/O. The clock and the random source are arguments."""

@@ -1,4 +1,4 @@
-"""The events that sinks write rows of, each with the request that it came of."""
+"""Events, each with its request. Sinks write rows for them."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from identity_core.domain.proofs.verification import ProofVerification
 
 
 class RequestAttempt(Protocol):
-    """One run of a request that carries an ``Idempotency-Key``. ``intent`` is what an earlier run has noted of the change that it was about
-    to make, None where there is no such run."""
+    """One run of a request with an ``Idempotency-Key``. ``intent`` is the intended change that an earlier run stored; None if there is no
+    such run."""
 
     @property
     def intent(self) -> Mapping[str, Any] | None: ...
 
     def random(self, size: int) -> bytes:
-        """Return random bytes; in a later run those of the earlier one, so that it makes the same keys."""
+        """Return random bytes. A later run gets those of the earlier one, so that it makes the same keys."""
 
     async def intend(self, intent: Mapping[str, JsonValue]) -> None:
-        """Store, durably and sealed, what is about to be changed. Raises ``RequestInProgress`` where another run has taken over."""
+        """Store the intended change, durably and sealed. Raises ``RequestInProgress``: when another run has taken over."""
 
     def keeping(self, result: Callable[[Any], Any]) -> AbstractContextManager[None]:
-        """Store the answer in the transaction of the next write within the context. ``result`` turns what the write returns into what the
-        handler shows; None stores nothing."""
+        """Store the answer in the transaction of the next write within the context. ``result`` converts the result of the write to that
+        of the handler; None stores nothing."""
 
 
 @value_class
 class RequestContext:
-    """The caller, operation and request of a change, and the caller's note on it. Where there was no request, its id is
-    ``-``. ``attempt`` is there where the request carries an ``Idempotency-Key``. ``result`` turns a recorded version
-    into what the use case returns."""
+    """The caller, operation and request of a change, and the caller's note on it. Without a request, its id is ``-``.
+    ``attempt`` is set if the request has an ``Idempotency-Key``. ``result`` converts a recorded version to the result of
+    the use case."""
 
     operation: str
     caller: Caller
@@ -56,10 +56,10 @@ class RequestContext:
 
 
 SERVICE: Final = Caller(name="service")
-"""Asks for what the service does by itself."""
+"""The caller of the service's own background work."""
 
 OPERATOR: Final = Caller()
-"""Asks at the command line, where no one is authenticated."""
+"""The caller of a command. The command line does not authenticate."""
 
 DONE: Final = "done"
 REFUSED: Final = "refused"
@@ -68,7 +68,7 @@ REPLAYED: Final = "replayed"
 
 @value_class
 class Parties:
-    """The parties of a timeline event and its subject; DIDs and identifiers as text."""
+    """The parties and the subject of a timeline event; DIDs and identifiers as text."""
 
     holder: str | None = None
     agent: str | None = None
@@ -80,10 +80,10 @@ class Parties:
 
 @value_class
 class Event:
-    """An act and what came of it. ``kind`` is its name in the timeline, such as ``delegation.created``, if it has ``parties``; ``target``
-    the DID or the identifier that the audit log names; ``outcome`` is ``done``, ``refused`` or ``replayed``, ``code`` that of the refusal.
-    ``details`` are for the audit log: no attribute value, no predicate value, no secret. An act that has no type of its own is a plain
-    event. ``stored`` is the new record, if the type of the event says so."""
+    """An action and its outcome. ``kind`` is its name in the timeline, such as ``delegation.created``, if it has ``parties``. ``target``
+    is the DID or the identifier that the audit log names. ``outcome`` is ``done``, ``refused`` or ``replayed``, ``code`` that of the
+    refusal. ``details`` are for the audit log: no attribute value, no predicate value, no secret. An action without a specific type is a
+    plain event. ``stored`` is the new record, for types that have one."""
 
     kind: str = ""
     target: str | None = None
@@ -131,7 +131,7 @@ EVERY_EVENT: Final = frozenset[type[Event]]((Event, *Event.__subclasses__()))
 
 
 class EventRecord(NamedTuple):
-    """An event with the request that it came of, and its time."""
+    """An event with its request and its time."""
 
     event: Event
     context: RequestContext

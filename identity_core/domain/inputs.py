@@ -1,9 +1,8 @@
 """Times in requests, and the part of an invalid input that an error repeats.
 
-Answers are kept by clients, proxies and bug reports, so that a private key or a token in the wrong member must not come
-back. An input is repeated only where it looks like what it should have been, at most ``MOST`` characters of it, and never when
-something in it looks like a secret. Left out on purpose: secrets without a form of their own, such as passwords, where
-they look like what was asked for.
+Clients, proxies and bug reports store answers. So an answer must not repeat a private key or a token in the wrong member. An input is
+repeated only if it resembles the expected form, with at most ``MOST`` characters, and never if a part of it resembles a secret. Left out
+on purpose: secrets without a form of their own, such as passwords that resemble the expected form.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ MOST: Final = 128
 NOT_SHOWN: Final = "(not shown)"
 
 DID: Final = re.compile(r"did:[a-z0-9]{1,32}:", re.ASCII)
-# A word such as Ed25519VerificationKey2020: keys and tokens are longer, or no words.
+# A word such as Ed25519VerificationKey2020: keys and tokens are longer, or not words.
 TERM: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}\Z", re.ASCII)
 PUBLIC_KEY: Final = re.compile(r"z(?:6Mk|6LS|UC7)", re.ASCII)
 URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,31}:[^@]*\Z", re.ASCII)
@@ -30,7 +29,7 @@ _SECRET: Final = re.compile(r"z(?:3u2|3we|48[89])[1-9A-HJ-Za-km-z]{8}|idk_[a-z]+
 
 
 def echoed(text: str, form: re.Pattern[str]) -> str:
-    """``text``, cut to ``MOST`` characters, when it begins like ``form`` and holds nothing like a secret; else ``NOT_SHOWN``."""
+    """Return ``text``, cut to ``MOST`` characters, if it begins like ``form`` and no part resembles a secret; else ``NOT_SHOWN``."""
     if form.match(text) is None or _SECRET.search(text) is not None:
         return NOT_SHOWN
     return text[:MOST]

@@ -1,1 +1,1 @@
-"""Protocols only: what plugins and the store promise. An implementation is chosen by settings, never by import."""
+"""Protocols that plugins and the store implement. Settings choose an implementation, never an import."""

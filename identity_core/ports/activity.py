@@ -13,16 +13,16 @@ from identity_core.domain.activity import Event, EventRecord
 
 
 class EventSink(Protocol):
-    """Writes rows of some events, such as the audit log. An extension has one in ``Contribution.events``."""
+    """A writer of rows for some events, such as the audit log. An extension has one in ``Contribution.events``."""
 
-    # The types of the events that it gets.
+    # The types of the events that it receives.
     kinds: frozenset[type[Event]]
 
     def write(self, transaction: Transaction, records: Sequence[EventRecord]) -> None:
-        """Write the rows of one or more events, in the transaction of their changes. It must do nothing but SQL and arithmetic. It may be
-        called again with the same events when the transaction was undone, and until the database is closed.
+        """Write the rows of one or more events, in the transaction of their changes. It must do nothing but SQL and arithmetic. If the
+        transaction is rolled back, it may be called again with the same events, until the database is closed.
 
-        If the sink is vital, an exception undoes the change. If not, only what the sink has written is undone.
+        If the sink is vital, an exception rolls back the change. If not, only the rows of the sink are rolled back.
         """
 
 
@@ -30,13 +30,13 @@ class EventLog(Protocol):
     """The sinks of all parts."""
 
     def write(self, records: Sequence[EventRecord], *, durable: bool = False) -> Awaitable[None]:
-        """Queue events that have no change in the store; their rows are stored, in one transaction, when the awaitable resolves. They then
-        outlive the process. They outlive a loss of power only if ``durable``, because most changes are durable themselves."""
+        """Queue events that have no change in the store. Their rows are stored in one transaction when the awaitable resolves: a crash
+        of the process does not lose them. A loss of power may lose them unless ``durable``, because most changes are durable anyway."""
 
 
 @value_class
 class VerifierChallenge:
-    """A challenge as it is kept. ``owner`` is who obtained it, ``domain`` for what; times are aware UTC."""
+    """A stored challenge. ``owner`` is the caller that obtained it, ``domain`` its purpose; times are aware UTC."""
 
     owner: str
     domain: str
@@ -48,16 +48,17 @@ class VerifierChallenges(Protocol):
     """The challenges of verifiers, by their text; the text itself is not stored."""
 
     async def add(self, text: str, challenge: VerifierChallenge, now: datetime) -> None:
-        """Keeps it until it expires. Raises ``Overloaded`` when far too many of this owner are live. It need not be durable."""
+        """Store the challenge until it expires. It need not be durable. Raises ``Overloaded``: when this owner has far too many live
+        challenges."""
 
     async def find(self, text: str) -> VerifierChallenge | None:
         """Return the stored record, or None."""
 
     async def spend(self, text: str, now: datetime) -> bool:
-        """Spends it by one guarded statement, durable on return: exactly one of many callers sees True."""
+        """Mark the challenge as used by one guarded statement, durable on return. Exactly one of many callers gets True."""
 
     async def forget(self, until: datetime, *, limit: int) -> int:
-        """Deletes at most ``limit`` that were spent and had expired by then; how many there were."""
+        """Delete at most ``limit`` used challenges that expired by ``until``. Return their number."""
 
 
 @value_class
@@ -71,7 +72,8 @@ class StoredAnswer:
 
 @value_class
 class IdempotencyRecord:
-    """``answer`` is None until there is one. ``intent`` is what an earlier run was about to do, where the reservation is the caller's."""
+    """The stored state of a request. ``answer`` is None until there is one. ``intent`` is the change that an earlier run began, if the
+    caller holds the reservation."""
 
     fingerprint: str
     answer: StoredAnswer | None
@@ -79,30 +81,31 @@ class IdempotencyRecord:
 
 
 class IdempotencyKeys(Protocol):
-    """Requests by the hash of (caller, method, path, key); the key itself is not stored. A run is known by the time at which its
-    reservation began, ``since``: one that was overtaken changes nothing. Answers and intents are sealed by the caller of the port."""
+    """Requests by the hash of (caller, method, path, key); the key itself is not stored. ``since``, the start time of its reservation,
+    identifies a run: a run that was overtaken changes nothing. The caller of the port seals answers and intents."""
 
     async def begin(self, key_hash: str, fingerprint: str, now: datetime) -> IdempotencyRecord | None:
-        """Reserve the key and return None, or return what is there. A reservation older than the lease is taken over, with an intent
-        only by the same request. Without an intent none need outlive a loss of power, as its request does not."""
+        """Reserve the key and return None, or return the existing record. A reservation older than the lease is taken over; one with an
+        intent only by the same request. A reservation without an intent need not be durable, because its request is not."""
 
     async def find(self, key_hash: str, now: datetime) -> IdempotencyRecord | None:
-        """Return what is stored and has not expired, with the intent of any run. Reserve nothing."""
+        """Return the stored record unless it has expired, with the intent of any run. Reserve nothing."""
 
     async def intend(self, key_hash: str, since: datetime, intent: bytes) -> bool:
-        """Store what is about to be done, durably. False where the run was overtaken."""
+        """Store the intent of the run, durably. Return False if the run was overtaken."""
 
     async def complete(self, key_hash: str, since: datetime, answer: StoredAnswer, now: datetime) -> None:
-        """Store the answer in the place of the intent, durably; the first one counts."""
+        """Replace the intent with the answer, durably; the first answer counts."""
 
     def completing(
         self, key_hash: str, since: datetime, answer: Callable[[Any], tuple[StoredAnswer, datetime] | None]
     ) -> AbstractContextManager[None]:
-        """Complete in the transaction of the next write within the context, with what ``answer`` makes of its result, perhaps on another
-        thread. Where the run was overtaken, the write is undone and raises ``RequestInProgress``."""
+        """Complete in the transaction of the next write within the context. ``answer`` converts the result of the write, perhaps on
+        another thread; it returns None to complete nothing. If the run was overtaken, the write is rolled back and raises
+        ``RequestInProgress``."""
 
     async def abandon(self, key_hash: str, since: datetime) -> None:
-        """Free a reservation whose request ended without an answer. An intent stays, for the next run of the same request."""
+        """Release a reservation whose request ended without an answer. An intent stays, for the next run of the same request."""
 
     async def forget(self, now: datetime, *, limit: int) -> int:
-        """Deletes at most ``limit`` answers that need not be kept any longer; how many there were. Need not be durable."""
+        """Delete at most ``limit`` answers past their retention. Return their number. Need not be durable."""

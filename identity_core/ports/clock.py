@@ -7,10 +7,10 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Wall time for what is recorded, a monotonic count for what is measured."""
+    """A clock: wall time for records, monotonic time for durations."""
 
     def now(self) -> datetime:
-        """The aware UTC time, with microseconds."""
+        """Return the aware UTC time, with microseconds."""
 
     def monotonic(self) -> float:
-        """Seconds since an arbitrary moment; never goes back."""
+        """Return the seconds since an arbitrary moment; the value never decreases."""

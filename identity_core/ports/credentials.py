@@ -1,6 +1,6 @@
 """Stores of credentials, their schemas, their status lists and delegations. Every write is durable on return.
 
-Nothing here is a secret in the clear: ``sealed`` is a box that the use cases close and open (``use_cases/credentials``).
+The stores never receive a secret in plaintext: ``sealed`` is a box that the use cases encrypt and decrypt (``use_cases/credentials``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from identity_core.ports.repositories import RowPosition
 
 @value_class
 class RegisteredSchema:
-    """A schema and who registered it (``Caller.author``)."""
+    """A schema and the caller that registered it (``Caller.author``)."""
 
     definition: CredentialSchema
     created_at: datetime
@@ -39,18 +39,18 @@ class CredentialSchemas(Protocol):
     """Schemas by id."""
 
     async def get(self, schema_id: str) -> RegisteredSchema | None:
-        """The schema, or None."""
+        """Return the schema, or None."""
 
     async def add(self, schema: RegisteredSchema) -> bool:
-        """Stores it; False when the id is taken, and nothing changed."""
+        """Store the schema. Return False, without a change, if the id is taken."""
 
     async def list(self, *, after: str | None, limit: int, octets: int) -> SchemaPage:
-        """In order of id, those after ``after`` first; no more than ``limit``, and than fit into ``data``, but one."""
+        """Return the schemas after ``after`` in order of id: at most ``limit``, and at most ``octets`` bytes in all, but at least one."""
 
 
 @value_class
 class CredentialFilter:
-    """Which credentials a list shows. ``party`` is a DID that must be holder or issuer; None asks for nothing."""
+    """A filter of credentials. ``party`` is a DID that must be holder or issuer. None does not restrict a member."""
 
     party: str | None = None
     holder: str | None = None
@@ -60,8 +60,8 @@ class CredentialFilter:
 
 @value_class
 class StatusList:
-    """The bits of one list of the DID ``issuer``. ``version`` counts its changes, ``changed_at`` is the time of the last one,
-    ``set_indexes`` are the places of the bits that are set."""
+    """The bits of one list of the DID ``issuer``. ``version`` counts its changes, ``changed_at`` is the time of the last one.
+    ``set_indexes`` are the positions of the bits that are set."""
 
     issuer: str
     version: int
@@ -73,54 +73,54 @@ class Credentials(Protocol):
     """Credentials by id, each with a place in its issuer's status lists."""
 
     async def get(self, credential_id: str) -> Credential | None:
-        """The credential, or None."""
+        """Return the credential, or None."""
 
     async def sealed(self, credential_id: str) -> bytes | None:
-        """The box with its values and signature, or None."""
+        """Return the box with its values and signature, or None."""
 
     async def add(
         self, credential: Credential, sealed: bytes, tag: bytes | None = None, *, random: Callable[[int], bytes]
     ) -> Credential | None:
-        """Stores it at a free random place of its issuer's status lists and returns it with that ``status_index``; the one
-        it came with is not looked at. None when the id is taken, and nothing changed.
+        """Store the credential at a free random place of its issuer's status lists. Return it with that ``status_index``; the given
+        one is ignored. Return None, without a change, if the id is taken.
 
-        ``tag`` is T of the holder's secret (PROTOCOL-2.md §3.2), None where it is unknown. An issuer has one for a holder, and a holder's
-        is no other holder's. Raises ``Conflict`` for another one, unless ``binding.secret_replaced``: the record states then whether it
-        is another one."""
+        ``tag`` is T of the holder's secret (PROTOCOL-2.md §3.2), None if it is unknown. An issuer has one tag for a holder, and no two
+        holders share a tag. Raises ``Conflict``: when the tag differs, unless ``binding.secret_replaced``; the record then states
+        whether it differs."""
 
     async def list(self, wanted: CredentialFilter, *, after: RowPosition | None, limit: int) -> Sequence[Credential]:
-        """Newest first, those after ``after``."""
+        """Return the credentials after ``after``, newest first."""
 
     async def set_status(
         self, credential: Credential, status: CredentialStatus, reason: str | None, now: datetime
     ) -> Credential | None:
-        """The next version with this status, its status lists told. None when ``credential`` is not the newest version any
-        more, and nothing changed."""
+        """Store the next version with this status, update its status lists, and return it. Return None, without a change, if
+        ``credential`` is not the newest version any more."""
 
     async def reset_disclosures(self, credential_id: str, holder: str, now: datetime) -> bool:
-        """Begins the count of questions about it anew, for delegations that are made after ``now``. False when ``holder`` does not hold it,
-        and nothing changed. A reset is never put back to an earlier time."""
+        """Reset the count of questions about the credential, for delegations that are made after ``now``. Return False, without a
+        change, if ``holder`` does not hold it. A reset never moves to an earlier time."""
 
     async def status_list(self, list_id: str, purpose: StatusPurpose) -> StatusList | None:
-        """The bits of a list, or None for a list that no one began."""
+        """Return the bits of a list, or None if the list does not exist."""
 
     async def status_at(self, list_id: str, place: int) -> CredentialStatus | None:
-        """The status of the credential at a place below ``status_list.ENTRIES``, or None where there is none."""
+        """Return the status of the credential at a place below ``status_list.ENTRIES``, or None if the place is free."""
 
     async def status_list_version(self, list_id: str) -> int | None:
-        """The version of a list, cheaply, or None."""
+        """Return the version of a list by a cheap query, or None if the list does not exist."""
 
 
 class CopyStatus(Protocol):
     """The status of the credential that a wallet's copy was made from."""
 
     async def __call__(self, claims: Mapping[str, Any]) -> CredentialStatus | None:
-        """Return the status that the ``claims`` of a copy refer to, None if they refer to none. Raises ``ValueError``: when the service
-        does not know it."""
+        """Return the status to which the ``claims`` of a copy refer, or None if they refer to none. Raises ``ValueError``: when the
+        service does not know it."""
 
 
 class UnknownCopyStatus(CopyStatus):
-    """The status of copies in a service that makes no copies: every status that a copy refers to is unknown."""
+    """The status of copies in a service that makes no copies: every referenced status is unknown."""
 
     async def __call__(self, claims: Mapping[str, Any]) -> CredentialStatus | None:
         if "status" in claims:
@@ -130,8 +130,8 @@ class UnknownCopyStatus(CopyStatus):
 
 @value_class
 class DelegationFilter:
-    """Which delegations a list shows. ``party`` is a DID that must be holder or agent, ``holders`` are DIDs of which the holder
-    must be one; None asks for nothing."""
+    """A filter of delegations. ``party`` is a DID that must be holder or agent. The holder must be one of ``holders``. None does not
+    restrict a member."""
 
     party: str | None = None
     holders: frozenset[str] | None = None
@@ -140,36 +140,37 @@ class DelegationFilter:
 
 
 IbctMember = Literal["id", "nonce"]
-"""The member by which an IBCT is called back."""
+"""The member by which an IBCT is revoked."""
 
 
 class Delegations(Protocol):
-    """Delegations by id, and IBCTs that were called back."""
+    """Delegations by id, and revoked IBCTs."""
 
     async def chain(self, delegation_id: str) -> DelegationChain | None:
-        """The delegation and those that it descends from, as they are stored and not yet checked; None for an unknown id. Of a
-        chain that is too long or goes in a circle it gives one record more than a chain may have."""
+        """Return the delegation and its ancestors, as they are stored and not yet checked; None for an unknown id. If a chain is too
+        long or circular, it has one record more than the limit of a chain."""
 
     async def add(self, delegation: Delegation) -> None:
-        """Stores a new one."""
+        """Store a new delegation."""
 
     async def list(
         self, wanted: DelegationFilter, *, after: RowPosition | None, limit: int
     ) -> Sequence[DelegationChain]:
-        """Newest first, those after ``after``."""
+        """Return the delegations after ``after``, newest first."""
 
     async def revoke(self, delegation_id: str, by: str, reason: str | None, now: datetime) -> DelegationChain | None:
-        """Revokes it for good, and returns its chain as it is then. None when it was revoked before or is unknown, and nothing changed."""
+        """Revoke the delegation permanently and return its new chain. Return None, without a change, if it is revoked or unknown."""
 
     async def suspend(self, delegation_id: str, now: datetime) -> DelegationChain | None:
-        """Suspends it by hand, and returns its chain as it is then. None when it is suspended, revoked or expired, and nothing changed."""
+        """Suspend the delegation manually and return its new chain. Return None, without a change, if it is suspended, revoked or
+        expired."""
 
     async def resume(self, delegation_id: str, now: datetime) -> DelegationChain | None:
-        """Ends a suspension; one by a limit also gives that limit's questions back. Returns its chain as it is then. None when it is not
-        suspended, or revoked or expired, and nothing changed."""
+        """End a suspension and return the new chain. If a limit caused the suspension, the questions of that limit are reset too. Return
+        None, without a change, if the delegation is not suspended, or is revoked or expired."""
 
     async def revoke_ibct(
         self, invoker: Did, member: IbctMember, value: str, *, keep_until: datetime, now: datetime
     ) -> datetime:
-        """Remembers it until ``keep_until`` at the least, and returns when it was first revoked. Forgets some that no one can
-        use any more."""
+        """Store the revocation at least until ``keep_until``, and return when the IBCT was first revoked. Delete some revocations of
+        IBCTs that cannot be used any more."""

@@ -1,8 +1,8 @@
 """The socket for private keys that the service holds: issuers' keys, its own log and token keys.
 
-A private key goes in or is made inside; it never comes out. A custodian may keep the secrets of holders too.
+A private key is imported into the custodian or generated there; it is never returned. A custodian may keep the secrets of holders too.
 
-Refusals of the custodian port.
+The module also defines the errors of the port.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ class KeyNotHeld(IdentityError):
 
 
 class KeyNameTaken(IdentityError):
-    """Another key lives under this name."""
+    """The custodian holds another key under this name."""
 
     message = "The custodian holds another key under this name."
 
 
 class KeyRefused(IdentityError):
-    """The custodian does not hold keys of this type, or the secret or the name is not one that it can take."""
+    """The custodian does not support this key type, or the secret or the name is invalid."""
 
     message = "The custodian does not take this key."
 
 
 @contextlib.contextmanager
 def checked_names() -> Iterator[None]:
-    """Raise ``KeyRefused`` for the names that holders' secrets do not follow from."""
+    """Raise ``KeyRefused`` for a name from which holders' secrets cannot be derived."""
     try:
         yield
     except NameRefused as refused:
@@ -46,94 +46,99 @@ def checked_names() -> Iterator[None]:
 
 @runtime_checkable
 class Custodian(Protocol):
-    """Holds keys under names. Names, DIDs and purposes are printable ASCII; a name has at most 200 characters, a DID
+    """A store of named keys. Names, DIDs and purposes are printable ASCII; a name has at most 200 characters, a DID
     512, a purpose 64.
 
-    Raises ``KeyNotHeld`` for an unknown name, ``KeyRefused`` for what it cannot take or do,
-    ``PluginUnavailable`` when it is sealed or away.
+    Raises ``KeyNotHeld``: when the name is unknown. Raises ``KeyRefused``: when the key, the name or the operation is not supported.
+    Raises ``PluginUnavailable``: when the custodian is sealed or unreachable.
     """
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """The abilities of the custodian: of ``Ed25519VerificationKey2020``, ``X25519KeyAgreementKey2020``,
+        """The abilities of the custodian, a subset of ``Ed25519VerificationKey2020``, ``X25519KeyAgreementKey2020``,
         ``Bls12381G2Key2020``, ``EcdsaSecp256r1VerificationKey2019`` (key types that it generates and imports) and
         ``sign_bbs``."""
 
     async def generate(self, name: str, key_type: str, *, did: str, purpose: str) -> str:
-        """Makes a key and returns its public multikey; durable on return. A name that is taken returns the existing
-        public key when type, DID and purpose are the same, else raises ``KeyNameTaken``; of many callers at once all
-        get one key."""
+        """Generate a key and return its public multikey; durable on return. Parallel callers all get the same key.
+
+        If the name is taken by a key of the same type, DID and purpose, return the existing public key. Raises ``KeyNameTaken``: when
+        one of them differs."""
 
     async def import_key(self, name: str, key_type: str, secret: bytes, *, did: str, purpose: str) -> str:
-        """Takes the raw 32-byte secret (BLS: big-endian); returns the public multikey. Durable on return.
+        """Import the raw 32-byte secret (BLS: big-endian) and return the public multikey. Durable on return.
 
-        The same key again under the same name, type, DID and purpose is no error; anything else there is
-        ``KeyNameTaken``. Raises ``KeyRefused`` for a secret that is no key of its type.
+        A repeated import of the same key under the same name, type, DID and purpose succeeds. Raises ``KeyNameTaken``: when the name
+        has another key. Raises ``KeyRefused``: when the secret is not a valid key of its type.
         """
 
     async def public_key(self, name: str) -> str:
-        """The public multikey."""
+        """Return the public multikey."""
 
     async def sign(self, name: str, message: bytes) -> bytes:
-        """The 64-byte signature of ``message``: Ed25519, or for a key on P-256 ECDSA with SHA-256 as ``r || s`` (RFC 7518 §3.4). Raises
-        ``KeyRefused`` for a key of another type."""
+        """Return the 64-byte signature of ``message``: Ed25519, or for a P-256 key ECDSA with SHA-256 as ``r || s`` (RFC 7518 §3.4).
+        Raises ``KeyRefused``: when the key is of another type."""
 
     async def sign_bbs(self, name: str, header: bytes, messages: Sequence[bytes | int]) -> bytes:
-        """The 80-byte BBS signature (BLS12-381-SHA-256). Byte messages are mapped as the draft says, integers are
-        scalars as they are. Raises ``KeyRefused`` for a key of another type, for messages that the suite does not
-        take, and for a header that begins with ``identity_client.possession.POSSESSION_TAG``: anyone who could have one signed would
-        list the key as his own."""
+        """Return the 80-byte BBS signature (BLS12-381-SHA-256). Byte messages are mapped to scalars as the draft specifies; integers
+        are scalars already.
+
+        Raises ``KeyRefused``: when the key is of another type, or the suite does not support the messages. Raises it also for a header
+        that begins with ``identity_client.possession.POSSESSION_TAG``: its signature would let a client list the key as its own."""
 
     async def destroy(self, name: str) -> None:
-        """Forgets the key for good, durably; an unknown name is no error. The name may be used again."""
+        """Delete the key permanently and durably; an unknown name is no error. The name may be used again."""
 
 
 @runtime_checkable
 class KeepingCustodian(Custodian, Protocol):
     """A custodian that keeps holders' secrets as well (PROTOCOL-2.md §3, §5).
 
-    A holder's secret and the blind of each credential follow from the custodian's own key, the secret's name and the credential's id:
-    nothing is stored for them, none is made ahead, and another name is another secret. They never come out. A secret's name has at most 544
-    characters (a DID and a number), an id as many as the name of a key.
+    A holder's secret and the blind of each credential are derived from the custodian's own key, the secret's name and the credential's
+    id. Nothing is stored for them, and each name has its own secret. They are never returned. A secret's name has at most 544 characters
+    (a DID and a number), an id as many as the name of a key.
     """
 
     async def commit_holder(self, secret: str, credential: str, request: IssueRequest) -> bytes:
-        """The 192-byte commitment to the secret and to the blind of the credential. Raises ``KeyRefused`` for names that it cannot
-        take."""
+        """Return the 192-byte commitment to the secret and to the blind of the credential. Raises ``KeyRefused``: when a name is
+        invalid."""
 
     async def consent(
         self, secret: str, credentials: Sequence[str], message: bytes, pseudonym: str | None
     ) -> HolderConsent:
-        """The holder's consent to ``message`` for these credentials of the secret, with a pseudonym in that context unless it is None.
-        Raises ``KeyRefused`` for names that it cannot take and for no credential, and ``KeyNotHeld`` where what the secrets follow from is
-        not there: none is made for a consent."""
+        """Return the holder's consent to ``message`` for these credentials of the secret. ``pseudonym`` is the context of a pseudonym;
+        None for none.
+
+        Raises ``KeyRefused``: when a name is invalid or there is no credential. Raises ``KeyNotHeld``: when the key from which the
+        secrets are derived is missing; a consent does not create it."""
 
 
 @runtime_checkable
 class RenewingCustodian(KeepingCustodian, Protocol):
-    """One whose own key, which holders' secrets follow from, is replaced where somebody else may know it. Every secret stays what it is;
-    other names follow from the new key."""
+    """A custodian that can replace its own key, from which holders' secrets are derived, if it may be compromised. Existing secrets
+    do not change; secrets of new names are derived from the new key."""
 
     async def holders_root(self) -> int:
-        """The number of the key that new secrets follow from, from 1. The name of such a secret ends in ``@`` and the number from 2 on; a
-        name without one is of the first key. Raises ``PluginUnavailable``."""
+        """Return the number of the key from which new secrets are derived, from 1. The name of such a secret ends in ``@`` and the number,
+        if the number is at least 2. A name without a number belongs to the first key. Raises ``PluginUnavailable``."""
 
 
 @runtime_checkable
 class HolderCustodian(KeepingCustodian, Protocol):
-    """One that also signs credentials that are bound to a holder's secret, its own or another keeper's."""
+    """A custodian that also signs credentials that are bound to a holder's secret, which it or another custodian keeps."""
 
     async def sign_bbs_blind(
         self, name: str, messages: Sequence[bytes | int], commitment: bytes, request: IssueRequest
     ) -> bytes:
-        """The 80-byte signature under the key ``name`` on the commitment and the messages of the slots from 2 on, as for ``sign_bbs``.
-        Raises ``KeyRefused`` also for a commitment that was not made for this request, and for the header of another kind of credential."""
+        """Return the 80-byte signature under the key ``name`` on the commitment and the messages of the slots from 2 on, as for
+        ``sign_bbs``. Raises ``KeyRefused`` also: when the commitment was not made for this request, or the header is of another kind of
+        credential."""
 
 
 @value_class
 class Resealed:
-    """``keys`` secrets are sealed under the data key of this ``generation``, from 1. ``left_to_do`` says what the
-    operator has to do before the files of the database have nothing more that was sealed under the one before; empty where that is done."""
+    """The result of resealing: ``keys`` secrets are sealed under the data key of this ``generation``, from 1. ``left_to_do`` describes
+    the operator's remaining work, until the files of the database contain nothing sealed under the key before; empty if none remains."""
 
     generation: int
     keys: int
@@ -143,18 +148,20 @@ class Resealed:
 
 @runtime_checkable
 class ResealingCustodian(Custodian, Protocol):
-    """A custodian that can seal everything that it holds under another key of its own, beside running processes."""
+    """A custodian that can seal all of its secrets under a new key of its own while processes run."""
 
     def reseal_now(self, *, compromised: bool) -> Resealed:
-        """Seals every secret anew, all or none, durably; no key changes, and no process has to be started again. ``compromised``: under
-        another master key too, so that the one before opens nothing of what is stored from then on. Blocks; for commands. Raises
-        ``KeyRefused`` with what the operator has to do first."""
+        """Seal every secret anew, all or none, durably. No key changes, and no process needs a restart. The call blocks; it is for
+        commands.
+
+        ``compromised``: use a new master key too, so that the old one opens nothing that is stored from then on. Raises ``KeyRefused``:
+        when the operator has to do something first; the message states what."""
 
 
 @runtime_checkable
 class AttendedCustodian(ResealingCustodian, Protocol):
-    """A custodian that seals nothing anew while a process that serves says that it could not open it."""
+    """A custodian that does not reseal while a serving process reports that it could not open the result."""
 
     async def attend(self) -> float:
-        """Tells that this process serves and whether it opens what is about to be sealed anew; how many seconds later to call again.
-        Called from the start on, one call at a time; ``close`` ends it. Raises ``PluginUnavailable``."""
+        """Report that this process serves, and whether it can open the secrets after resealing. Return the seconds until the next call.
+        It is called from startup on, one call at a time; ``close`` ends it. Raises ``PluginUnavailable``."""

@@ -1,9 +1,9 @@
 """The socket for DID methods: pure and deterministic, without I/O.
 
-A method drafts the next log entry of a DID, applies entries to states, and expands identifiers that say everything
-themselves. It never signs and never stores: the use case obtains the signature between ``draft`` and the ledger's
+A method drafts the next log entry of a DID, applies entries to states, and expands identifiers that contain the whole
+state. It never signs and never stores: the use case obtains the signature between ``draft`` and the ledger's
 append, and the ledger stores the sealed entry as opaque bytes.
-``ResolvingDidMethod`` is the optional Protocol beside it for methods whose DIDs are published elsewhere; it alone does I/O.
+``ResolvingDidMethod`` is an optional Protocol for methods whose DIDs are published elsewhere; only this Protocol does I/O.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.logs import LogKeys
 from identity_core.domain.dids.state import DidState
 
-# The address of the client whose request is worked on, for methods that bound the work for one of them; empty outside of a request.
+# The client address of the current request, for methods that limit the work per client; empty outside of a request.
 CLIENT: Final = ContextVar("address of the client", default="")
 
 
@@ -27,19 +27,19 @@ class UnsignedEntry(Protocol):
 
     @property
     def did(self) -> Did:
-        """The DID that the entry belongs to; for a first entry the one that it mints."""
+        """The DID to which the entry belongs; for a first entry the DID that it creates."""
 
     @property
     def signing_input(self) -> bytes:
         """The bytes that the signer's Ed25519 key signs."""
 
     def sealed(self, signature: bytes) -> bytes:
-        """The finished entry, with the 64-byte ``signature`` of ``signing_input`` in it."""
+        """Return the finished entry, with the 64-byte ``signature`` of ``signing_input`` in it."""
 
     def after(self, signature: bytes) -> DidState:
-        """The state that ``apply`` gives for the sealed entry; a method whose draft knows it need not read the entry again.
+        """Return the state that ``apply`` returns for the sealed entry. A draft that has this state need not parse the entry again.
 
-        Raises ``LogInvalid`` unless ``signature`` is the signer's.
+        Raises ``LogInvalid``: when ``signature`` is not the signer's.
         """
 
 
@@ -53,32 +53,32 @@ class DidMethod(Protocol):
 
     @property
     def mutable(self) -> bool:
-        """False when a registered DID can never change (did:key); its changes are then refused with INVALID_DOCUMENT."""
+        """Return False if a registered DID can never change (did:key). Changes are then refused with INVALID_DOCUMENT."""
 
     def check(self, did: Did) -> None:
-        """Raises ``InvalidDid`` when the method-specific identifier cannot belong to this method."""
+        """Check the syntax of the DID. Raises ``InvalidDid``: when the method-specific identifier cannot belong to this method."""
 
     def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> UnsignedEntry:
-        """The entry for ``change`` at the time ``at`` (aware UTC, microseconds, later than the state's).
+        """Return the entry for ``change`` at the time ``at`` (aware UTC, microseconds, later than the state's).
 
-        ``state`` is None for a ``Create``, which mints the DID. ``signer`` is the Ed25519 multikey that will sign. A method whose
-        entries tell times more coarsely records its own next step.
-        Raises ``InvalidDocument`` when a rule forbids the change, ``Forbidden`` or ``AuthFailed`` when the key that authorised it
-        may not do this, ``DidDeactivated`` after a deactivation, ``VersionConflict`` when a grace period has ended by then and its
-        version is not written, ``DidNotFound`` for a version to restore that there is not, ``RateLimited`` where its entries would run
-        too far ahead of the clock. The state of a recovery that restores a version
-        knows its past.
+        ``state`` is None for a ``Create``, which creates the DID. If a recovery restores a version, ``state`` has its past.
+        ``signer`` is the Ed25519 multikey that will sign. A method with a coarser time resolution records its own next step.
+
+        Raises ``InvalidDocument``: when a rule forbids the change. Raises ``Forbidden`` or ``AuthFailed``: when the authorising key
+        may not make it. Raises ``DidDeactivated``: after a deactivation. Raises ``VersionConflict``: when a grace period has ended by
+        then and its version is not written. Raises ``DidNotFound``: when the version to restore does not exist. Raises
+        ``RateLimited``: when the entries would be too far ahead of the clock.
         """
 
     def apply(self, state: DidState | None, entry: bytes) -> DidState:
-        """The state after ``entry``. Checks hash chain, signature, evidence, order and rules.
+        """Return the state after ``entry``. Check hash chain, signature, evidence, order and rules.
 
-        Raises ``LogInvalid`` (``domain.dids.state``) when anything is wrong; ``HistoryNeeded`` for a recovery that restores a version,
-        where the state does not know its past. It is then applied to one that was folded from a ``remembering`` first state.
+        Raises ``LogInvalid`` (``domain.dids.state``): when a check fails. Raises ``HistoryNeeded``: when a recovery restores a version
+        and the state does not have its past. The caller then applies it to a state that was folded from a ``remembering`` first state.
         """
 
     def expand(self, did: Did) -> DidState | None:
-        """Return the state that follows from the identifier alone (did:key: everything), or None."""
+        """Return the state that the identifier alone determines (did:key: everything), or None."""
 
 
 @runtime_checkable
@@ -87,34 +87,35 @@ class PreRotatingDidMethod(DidMethod, Protocol):
 
     @property
     def pre_rotates(self) -> bool:
-        """Whether ``draft`` takes ``next_keys``."""
+        """Return whether ``draft`` takes ``next_keys``."""
 
     def draft(
         self, state: DidState | None, change: Change, at: datetime, *, signer: str, next_keys: LogKeys | None = None
     ) -> UnsignedEntry:
-        """As ``DidMethod.draft``. ``next_keys`` is what the entry says of the keys of the log: a first entry, or one of a DID that did not
-        pre-rotate, begins with it; for one that does its ``update_keys`` were committed to. None: what was said before is said
-        again, where anything was. Raises ``InvalidDocument`` for keys that were not committed to.
+        """Draft an entry, as ``DidMethod.draft`` does. ``next_keys`` are the log keys that the entry states. With them, a first entry or
+        an entry of a DID without pre-rotation begins pre-rotation. For a DID that pre-rotates, the entry before must have committed to
+        their ``update_keys``. None repeats the previous log keys, if there are any.
+        Raises ``InvalidDocument``: when the keys were not committed to.
         """
 
 
 @runtime_checkable
 class PublishingDidMethod(DidMethod, Protocol):
-    """A method whose readers fetch the log of a DID over HTTP, from a place that the identifier names. The service answers there, below
-    its own origin, with the log as ``text/jsonl``."""
+    """A method whose readers fetch the log of a DID over HTTP, from a URL that the identifier determines. The service serves the log
+    there, below its own origin, as ``text/jsonl``."""
 
     @property
     def log_path(self) -> str | None:
-        """Return the path of the log, as ``/dids/{did}/did.jsonl``: one segment is ``{did}``, which stands for what
-        ``published`` is asked. None where the place does not tell which DID is meant; then others publish the logs."""
+        """Return the path of the log, such as ``/dids/{did}/did.jsonl``. One segment is ``{did}``; its value is the argument of
+        ``published``. Return None if the path does not identify the DID; this service then does not publish the logs."""
 
     def published(self, name: str) -> Did | None:
-        """The DID whose log lies there under ``name``, or None where there can be none."""
+        """Return the DID whose log is published under ``name``, or None if there can be none."""
 
 
 @runtime_checkable
 class DescribedDidMethod(DidMethod, Protocol):
-    """A method that tells readers about itself. Of one that does not is told what ``mutable`` says."""
+    """A method that describes its traits. For other methods the service derives the traits from ``mutable``."""
 
     @property
     def traits(self) -> Mapping[str, bool]:
@@ -123,16 +124,16 @@ class DescribedDidMethod(DidMethod, Protocol):
 
     @property
     def test_identifiers(self) -> Sequence[str]:
-        """DIDs that resolve in every installation; empty where there can be none."""
+        """DIDs that resolve in every installation; empty if there can be none."""
 
 
 @runtime_checkable
 class ResolvingDidMethod(DidMethod, Protocol):
-    """A method that also looks DIDs up elsewhere, over the network. Asked only for what is not recorded here, and only to resolve it:
-    no one signs in with what it finds."""
+    """A method that also resolves DIDs over the network. It is called only for a DID that is not recorded here, and only to resolve
+    it: a DID that it finds cannot sign in."""
 
     async def resolve(self, did: Did) -> DidState | None:
         """Return the published state of ``did`` (``foreign.found`` of the method ids makes it), or None if there is none.
 
-        Raises ``PluginUnavailable`` when that could not be learnt, ``InvalidDocument`` for a document that cannot be shown.
+        Raises ``PluginUnavailable``: when the network did not answer. Raises ``InvalidDocument``: when the document cannot be shown.
         """

@@ -1,5 +1,5 @@
-"""The socket for panels on the operator's pages. A panel says what is to be shown and never how: it has no markup of its own, so what it
-says can neither run in the page nor act in the operator's session."""
+"""The socket for panels on the operator's pages. A panel supplies text and no markup, so its content can neither run in the page nor
+act in the operator's session."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from identity_codec.values import value_class
 MOST_COLUMNS: Final = 12
 MOST_ROWS: Final = 100
 MOST_CHARACTERS: Final = 300
-"""Of a title, a text, a heading or a cell."""
+"""The limit of a title, a text, a heading or a cell."""
 
 
 @value_class
@@ -27,12 +27,12 @@ class PanelTable:
 
 @runtime_checkable
 class OperatorPanel(Protocol):
-    """Shows an operator something that the service does not know of itself."""
+    """A panel that shows an operator information from outside of the core."""
 
     @property
     def title(self) -> str:
         """The heading of the panel."""
 
     async def table(self) -> PanelTable:
-        """Return the current content; called each time that an operator opens the page. It says nothing of a person's
-        attributes and no secret: whoever has an administrator's key sees it."""
+        """Return the current content; called each time that an operator opens the page. It must not contain a person's
+        attributes or a secret: every holder of an administrator's key sees it."""

@@ -1,14 +1,14 @@
-"""The proofs that this service made, as they are kept: what was proven, for whom and under which delegation.
+"""Stores of the proofs that this service made: what was proven, for which verifier and under which delegation.
 
-The row of a proof is written in the transaction that ends its invocation (``Invocations``), so that no proof is
-known that an IBCT does not stand behind. No attribute value is in it: the predicate is the question, not the answer.
+The row of a proof is written in the transaction that ends its invocation (``Invocations``), so that every stored proof has
+an IBCT. The row has no attribute value: the predicate is the question, not the answer.
 
-What an IBCT may be used for once: the store that decides between parallel requests (openapi/DECISIONS.md §4.3, §4.4).
+The one-time use of IBCTs is decided by the store between parallel requests (openapi/DECISIONS.md §4.3, §4.4).
 
-``consume`` is one transaction: nonce and id are taken, revocations read anew, the limits of uses and of disclosure looked at, and only
-then the credential opened and the predicate evaluated. So a limit refuses alike whatever the answer would have been, and of
-parallel questions each meets what those before it have counted. ``refuse`` keeps every other refusal of a genuine token. Nothing is
-held while a proof is made; ``finish`` reads revocations once more and stores the proof with its answer.
+``consume`` is one transaction. It stores nonce and id, reads revocations again, and checks the limits of uses and of disclosure. Only
+then it opens the credential and evaluates the predicate. So a limit refuses in the same way for every answer, and each of several
+parallel questions sees the counts of those before it. ``refuse`` stores every other refusal of a genuine token. No lock is held
+while a proof is made; ``finish`` reads revocations once more and stores the proof with its answer.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class CredentialRecord:
 
 @value_class
 class ProofRecords:
-    """The current records of a stored proof. ``credentials`` are in the proof's order; None stands for one that is
-    unknown, as for the chain. A proof that is not there any more counts as revoked."""
+    """The current records of a stored proof. ``credentials`` are in the proof's order; None stands for an unknown one, as for the
+    chain. A deleted proof counts as revoked."""
 
     revoked: bool
     credentials: tuple[CredentialRecord | None, ...]
@@ -47,26 +47,26 @@ class ProofRecords:
 
 
 class Proofs(Protocol):
-    """Reads proofs and takes them back; those that are made here are written by ``Invocations.finish`` alone."""
+    """Reads and revocations of proofs. Only ``Invocations.finish`` writes the proofs that are made here."""
 
     async def get(self, proof_id: str) -> StoredProof | None:
-        """The proof with this id, or None."""
+        """Return the proof with this id, or None."""
 
     async def records(self, proof: StoredProof) -> ProofRecords:
         """Return the current records of the proof and of its dependencies, read together."""
 
     async def revoke(self, proof_id: str, revocation: ProofRevocation, event: EventRecord) -> StoredProof | None:
-        """Return the proof after the revocation, or None for an unknown one. The first revocation counts, and only with it the rows of
-        the event are written, in one transaction. Durable on return."""
+        """Revoke the proof and return its new state, or None for an unknown proof. Only the first revocation counts; it writes the rows of
+        the event in the same transaction. Durable on return."""
 
 
 class Anchoring:
-    """The service that puts commitments to proofs on a ledger (openapi/DECISIONS.md §4.10). This one anchors nothing: an extension
-    replaces it. Receipts are members of the proofs, so they are shown all the same."""
+    """The service that records commitments to proofs on a ledger (openapi/DECISIONS.md §4.10). This one anchors nothing: an extension
+    replaces it. Existing receipts are members of the proofs, so the service shows them anyway."""
 
     @property
     def fault(self) -> str:
-        """Return why proofs that wait are not anchored; empty when they are."""
+        """Return the reason why pending proofs are not anchored; empty if they are."""
         return ""
 
     def require_enabled(self) -> None:
@@ -74,20 +74,20 @@ class Anchoring:
         raise AnchoringDisabled
 
     async def request(self, proof_id: str, wait_ms: int) -> Anchor:
-        """Return the receipt of a stored proof: at once when ``wait_ms`` is 0, else as soon as it is confirmed or failed, or after that
-        time. It holds neither a transaction nor a worker. A fault of the ledger is a receipt (``failed``), never an exception."""
+        """Return the receipt of a stored proof: at once if ``wait_ms`` is 0, else when it is confirmed or failed, or after that time.
+        It holds neither a transaction nor a worker. A fault of the ledger is a receipt (``failed``), never an exception."""
         raise AnchoringDisabled
 
     async def revoke(self, proof: StoredProof, wait_ms: int) -> Anchor | None:
-        """Return the receipt of a revoked proof: at once when ``wait_ms`` is 0, else as soon as its anchor is revoked, or after that
-        time. The anchored tree does not change: a revocation of the one leaf is put on the ledger."""
+        """Return the receipt of a revoked proof: at once if ``wait_ms`` is 0, else when its anchor is revoked, or after that time.
+        The anchored tree does not change: the revocation of the one leaf is recorded on the ledger."""
         return proof.anchor
 
 
 @value_class
 class Invocation:
-    """An IBCT in one request. Digests are SHA-256: of nonce, id, and the JCS of the whole body. Nothing of it may be forgotten
-    before ``delete_after``."""
+    """An IBCT in one request. Digests are SHA-256: of nonce, id, and the JCS of the whole body. The store must keep all of it until
+    ``delete_after``."""
 
     invoker: str
     nonce_digest: bytes
@@ -98,8 +98,8 @@ class Invocation:
 
 @value_class
 class Disclosure:
-    """A predicate that the agent chose itself. ``digest`` is the SHA-256 of the JCS of the canonical predicate. At most ``most``
-    different ones may be asked about this attribute of a credential by all agents: after ``since``, or ever where that is None.
+    """A predicate that the agent chose itself. ``digest`` is the SHA-256 of the JCS of the canonical predicate. All agents together may
+    use at most ``most`` different predicates on this attribute of a credential: after ``since``, or ever if that is None.
 
     ``threshold`` is the SHA-256 by which delegations count it: the same predicate over two credentials is two questions."""
 
@@ -113,9 +113,9 @@ class Disclosure:
 
 @value_class
 class Consumption:
-    """The counters to increase, and the records to read again. ``delegations`` are the ids of the chain, leaf first;
-    ``credential_ids`` those of the credentials, in the order of the request; ``questions`` are those that no pin fixed,
-    each once: a value that the holder fixed limits nothing more."""
+    """The counters to increase, and the records to read again. ``delegations`` are the ids of the chain, leaf first.
+    ``credential_ids`` are those of the credentials, in the order of the request. ``questions`` are the predicates without a pin,
+    each once: a value that the holder fixed does not count against a limit."""
 
     delegations: tuple[str, ...]
     credential_ids: tuple[str, ...]
@@ -124,7 +124,8 @@ class Consumption:
 
 @value_class
 class Lease:
-    """The right to make the proof of an invocation, for about a minute; ``token`` tells it from the one that took over."""
+    """The right to make the proof of an invocation, for about a minute. ``token`` distinguishes it from a later lease of the same
+    invocation."""
 
     invocation: Invocation
     spending: Consumption
@@ -132,13 +133,13 @@ class Lease:
 
 
 Holds = Callable[[Sequence[bytes]], bool]
-"""Opens the sealed values of each credential and says whether all predicates hold. It takes the same time for both answers, does no
-I/O, and may be called again when the database runs the transaction again."""
+"""A function that opens the sealed values of each credential and returns whether all predicates hold. It takes the same time for both
+answers, does no I/O, and may be called again if the database repeats the transaction."""
 
 
 @value_class
 class RefusedInvocation:
-    """A refusal that spent the IBCT: the code, message and details of the first answer."""
+    """A refusal that used up the IBCT: the code, message and details of the first answer."""
 
     code: str
     message: str
@@ -146,16 +147,16 @@ class RefusedInvocation:
 
     @classmethod
     def of(cls, error: IdentityError) -> RefusedInvocation:
-        """The refusal that ``error`` is."""
+        """Return the refusal with the code, message and details of ``error``."""
         return cls(error.code, str(error), error.details)
 
     def error(self) -> IdentityError:
-        """The refusal, to be raised."""
+        """Return the exception of this refusal."""
         return CODES.get(self.code, InternalError)(self.message, details=self.details)
 
 
 Outcome = DelegatedProof | RefusedInvocation
-"""How an invocation ended: what an identical request gets again."""
+"""The outcome of an invocation; an identical request gets it again."""
 
 
 @value_class
@@ -167,9 +168,9 @@ class Earlier:
 
 @value_class
 class Precedent:
-    """The known state of an invocation before it is consumed. ``outcome`` is that of the identical request, None when
-    this one may go on: none came before, or the one that came died. ``chain`` is its delegation's, as
-    ``Delegations.chain`` has it; ``is_revoked`` says whether the IBCT was called back."""
+    """The known state of an invocation before it is consumed. ``outcome`` is that of the identical request. It is None if this one may
+    continue, because there was no other or the other one died. ``chain`` is that of its delegation, as ``Delegations.chain`` returns
+    it; ``is_revoked`` states whether the IBCT was revoked."""
 
     outcome: Outcome | None
     chain: DelegationChain | None
@@ -177,42 +178,43 @@ class Precedent:
 
 
 class Invocations(Protocol):
-    """The uses of IBCTs. All writes are durable on return unless said otherwise."""
+    """The uses of IBCTs. All writes are durable on return unless a docstring states otherwise."""
 
     async def look_up(self, invocation: Invocation, delegation_id: str | None, now: datetime) -> Precedent:
         """Return the known state before anything is consumed; ``delegation_id`` is the one that the IBCT names.
 
-        Raises ``IbctReplayed`` when nonce or id belong to another request, ``RequestInProgress`` while the identical one runs.
+        Raises ``IbctReplayed``: when nonce or id belong to another request. Raises ``RequestInProgress``: while the identical one
+        runs.
         """
 
     async def consume(
         self, invocation: Invocation, spending: Consumption, holds: Holds, now: datetime
     ) -> Lease | RefusedInvocation | Earlier:
-        """Spends the IBCT. Where no limit refuses, opens the credential, counts the use and its answer; both answers cost the same
+        """Use up the IBCT. If no limit refuses, open the credential and count the use and its answer. Both answers take the same
         work and are durable.
 
-        A lease where the predicate holds; else ``RefusedInvocation``: ``PredicateNotSatisfied``, ``DelegationExhausted``,
+        Return a lease if the predicate holds, else a ``RefusedInvocation``: ``PredicateNotSatisfied``, ``DelegationExhausted``,
         ``DelegationSuspended``, ``DelegationNotActive``, ``DisclosureLimit``, ``DelegationRevoked``, ``IbctRevoked``,
         ``CredentialRevoked``. Only the first of these is a use and counts as one. A lease that ended is taken over
-        without asking or counting again. Raises what ``look_up`` raises.
+        without another evaluation or count. Raises what ``look_up`` raises.
         """
 
     async def refuse(
         self, invocation: Invocation, refused: RefusedInvocation, now: datetime
     ) -> RefusedInvocation | Earlier:
-        """Spends the IBCT of a request that is refused before it could be a use; durable. ``Earlier`` is the refusal that the
-        identical request got before. Raises what ``look_up`` raises.
+        """Use up the IBCT of a request that is refused before it could be a use; durable. Return ``Earlier`` if the identical request
+        was refused before. Raises what ``look_up`` raises.
         """
 
     async def finish(self, lease: Lease, proof: StoredProof, event: EventRecord) -> None:
-        """Stores proof and answer, and the rows of the event that the proof is, in one transaction.
+        """Store the proof, its answer and the rows of its event in one transaction.
 
-        Raises ``DelegationRevoked``, ``IbctRevoked`` or ``CredentialRevoked`` when that happened meanwhile; the proof is then not
-        stored, the refusal is, and the use stays counted. Raises ``RequestInProgress`` when the lease was taken over.
+        Raises ``DelegationRevoked``, ``IbctRevoked`` or ``CredentialRevoked``: when that happened meanwhile. The refusal is then stored
+        instead of the proof, and the use stays counted. Raises ``RequestInProgress``: when the lease was taken over.
         """
 
     async def release(self, lease: Lease) -> None:
-        """Ends a lease without a proof, so that the identical request may go on at once. Need not be durable."""
+        """End a lease without a proof, so that the identical request may continue at once. Need not be durable."""
 
     async def amend(self, lease: Lease, anchor: Anchor) -> None:
-        """Remembers the receipt that the answer will carry. Need not be durable."""
+        """Store the receipt that the answer will contain. Need not be durable."""

@@ -1,7 +1,7 @@
 """The socket for provers: predicates over signed credentials, in zero knowledge.
 
-Plain functions without I/O: a prover runs in worker processes, so that it is built again there from its name and settings.
-The witness never shows in a proof, a log line or an error.
+Provers are plain functions without I/O. A prover runs in worker processes, which build it again from its name and settings.
+The witness never appears in a proof, a log line or an error.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from identity_core.errors import ProofInvalid
 
 @runtime_checkable
 class Prover(Protocol):
-    """One proof system. Thread-safe; proofs of one suite are verified by every prover of that suite."""
+    """A proof system. It is thread-safe. Every prover of a suite verifies the proofs of that suite."""
 
     @property
     def suite(self) -> str:
-        """Names protocol and version; the first public signal."""
+        """The name of protocol and version; the first public signal."""
 
     @property
     def predicate_types(self) -> frozenset[str]:
         """Return the supported values of the six ``PredicateType`` values."""
 
     def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
-        """A proof that the witness satisfies the statement.
+        """Return a proof that the witness satisfies the statement.
 
-        Raises ``PredicateUnsupported`` for what cannot be asked, ``PredicateNotSatisfied`` when the witness does not satisfy it,
-        ``WitnessInvalid`` when it is no credential of the issuer. No error tells a value.
+        Raises ``PredicateUnsupported``: when the suite does not support the predicate. Raises ``PredicateNotSatisfied``: when the
+        witness does not satisfy it. Raises ``WitnessInvalid``: when the witness is not a credential of the issuer. No error contains a
+        value.
         """
 
     def read(self, proof: str) -> PresentedProof:
-        """Return the content of ``ZkProof.proof``. Nothing is verified; raises ``ProofInvalid`` when it cannot be
-        read."""
+        """Return the content of ``ZkProof.proof`` without verification. Raises ``ProofInvalid``: when it cannot be read."""
 
     def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
-        """Accepts a proof of exactly this statement in exactly this context at the aware UTC time ``now``.
+        """Verify that ``proof`` proves exactly this statement in exactly this context at the aware UTC time ``now``.
 
         ``statement`` and ``context`` are the verifier's own. Raises ``ProofInvalid``.
         """
@@ -46,24 +46,24 @@ class Prover(Protocol):
 
 @runtime_checkable
 class BatchVerifier(Prover, Protocol):
-    """A prover that checks many proofs in less time together than one by one. Each gets the answer that it would get alone: None where it
-    is accepted. The answers stand in the order of what was asked."""
+    """A prover that verifies many proofs in less time together than one by one. Each gets the same answer as alone: None if it
+    is valid. The answers are in the order of ``asked``."""
 
     def verify_all(
         self, asked: Sequence[tuple[Statement, ZkProof, Context, datetime]]
     ) -> Sequence[ProofInvalid | None]:
-        """``verify`` of each: statement, proof, context and time."""
+        """Verify each tuple of statement, proof, context and time."""
 
 
 CallKind = Literal["prove", "read", "verify"]
-"""The calls that go to a worker together."""
+"""The kinds of calls that are sent to a worker in one batch."""
 
 
 class ProverCall(Protocol):
-    """A call of an extension, which runs in the worker of the prover. Its class is a msgspec Struct that the module of the entry point
-    ``extension`` in the group ``identity.prover_calls`` has under its own name. That module must not import the extension. Its
-    ``PROTOCOLS`` are what a prover may be besides ``Prover``, the last of which takes the calls.
-    A call of the kind ``verify`` also has ``refusals(prover, calls)``: what each of several would raise, None where it is accepted."""
+    """A call of an extension, which runs in the worker of the prover. Its class is a msgspec Struct, under its own name in the module of
+    the entry point ``extension`` in the group ``identity.prover_calls``. That module must not import the extension. Its ``PROTOCOLS``
+    are the Protocols that a prover may have besides ``Prover``; the last of them takes the calls.
+    A call of the kind ``verify`` also has ``refusals(prover, calls)``: the error that each of several calls would raise, or None."""
 
     extension: ClassVar[str]
     batch: ClassVar[CallKind]
@@ -72,14 +72,14 @@ class ProverCall(Protocol):
         """Call the prover, in the worker."""
 
     def read(self, data: bytes) -> Any:
-        """Read the answer, in the server. Raises ``Fault``: when it is not one."""
+        """Parse the answer, in the server. Raises ``Fault``: when it is malformed."""
 
 
 @runtime_checkable
 class ProofWorkers(Protocol):
-    """The prover as use cases get it: its calls run in worker processes, so that they hold up nothing else and can crash nothing else.
+    """The prover for use cases. Its calls run in worker processes, so that they cannot block or crash other parts.
 
-    Beside what ``Prover`` raises, each method may raise ``PluginUnavailable`` (the prover broke, or is shut off for now),
+    Besides the errors of ``Prover``, each method may raise ``PluginUnavailable`` (the prover failed, or is temporarily disabled),
     ``PluginTimeout`` (no answer within the deadline) and ``Overloaded`` (too many calls wait).
     """
 
@@ -102,7 +102,7 @@ class ProofWorkers(Protocol):
 
     @property
     def extensions(self) -> frozenset[str]:
-        """The extensions whose calls it takes (``ProverCall.extension``); known at once."""
+        """The extensions whose calls it supports (``ProverCall.extension``); known at once."""
 
     async def ask(self, call: ProverCall) -> Any:
         """Make the call of an extension. Raises what the call does."""

@@ -1,5 +1,4 @@
-"""The data that the use cases store beside the ledger. Every write is durable on return unless its docstring says
-otherwise."""
+"""Stores of data outside of the ledger. Every write is durable on return unless its docstring states otherwise."""
 
 from __future__ import annotations
 
@@ -16,7 +15,8 @@ from identity_core.ports.ledger import Receipt
 
 @value_class
 class StoredVersion:
-    """A version as the index stores it, and as it is answered. ``changes``: bytes of a JSON array. Times: microseconds since 1970."""
+    """A version in the form that the index stores and an answer contains. ``changes``: bytes of a JSON array. Times: microseconds since
+    1970."""
 
     version_id: int
     created: int
@@ -37,8 +37,8 @@ class StoredVersion:
 
 @value_class
 class IndexedVersion:
-    """One version of a DID in the index. ``receipt`` is None for a state that was expanded and never recorded, as of did:key. ``changes``
-    are public strings such as ``keyAdded #z6Mk…``."""
+    """One version of a DID in the index. ``receipt`` is None for a state that was expanded and never recorded, as for did:key.
+    ``changes`` are public strings such as ``keyAdded #z6Mk…``."""
 
     state: DidState
     receipt: Receipt | None
@@ -55,26 +55,27 @@ class RowPosition:
 
 class DocumentIndex(Protocol):
     """A projection of the ledger: written after the append and before the answer, rebuilt from the ledger after a crash.
-    It need not be durable on return, because ``cursor`` tells what is missing; it must never be torn. Every version that it gives is one
-    that ``record`` was given: of what somebody else wrote or changed it says ``DidQuarantined``, and lists leave it out. That the newest
-    are missing is not for the index to know; who decides by a head compares it with the ledger (``use_cases/dids/head_check.py``).
+    It need not be durable on return, because ``cursor`` shows which entries are missing; it must never be torn. It returns only
+    versions that ``record`` received. For a row that another program wrote or changed it raises ``DidQuarantined``; lists omit such rows.
+    The index cannot detect that the newest versions are missing. A decision by a head compares it with the ledger
+    (``use_cases/dids/head_check.py``).
     """
 
     is_embedded: bool
-    """Whether it is a file, which no ledger shares: then ``recording`` records nothing."""
+    """True if the index is a file, which no ledger shares: then ``recording`` records nothing."""
 
     async def head(self, did: str) -> IndexedVersion | None:
-        """The newest version, or None for a DID without any."""
+        """Return the newest version, or None for a DID without any."""
 
     async def version(self, did: str, version_id: int) -> IndexedVersion | None:
-        """The version with this number, or None."""
+        """Return the version with this number, or None."""
 
     async def version_at(self, did: str, second: datetime, *, newest: int) -> int:
-        """The number of the last version up to ``newest`` whose printed second is not later than ``second``, or 0. It is searched for, by
-        halves, in rows whose tags are not looked at: whoever uses it reads that version and the next."""
+        """Return the number of the last version up to ``newest`` whose printed second is not later than ``second``, or 0. The binary
+        search does not check the tags of rows: the caller must read that version and the next."""
 
     async def versions(self, did: str, *, after: int, limit: int, descending: bool) -> Sequence[IndexedVersion]:
-        """Versions beyond ``after`` in the asked direction (descending: below ``after``; 0 means from the end)."""
+        """Return the versions above ``after``; if ``descending``, those below ``after``, where 0 means from the end."""
 
     async def stored_head(self, did: str) -> StoredVersion | None:
         """Return the head for an answer that needs only the stored version."""
@@ -85,66 +86,68 @@ class DocumentIndex(Protocol):
     async def record(
         self, versions: Sequence[IndexedVersion], *, owner: str | None = None, event: EventRecord | None = None
     ) -> None:
-        """Adds versions, each once (a second time is no error) and moves the cursor over their sequences as far as they are
-        gapless. ``owner`` is the identity of the caller that created the DID. The sinks write ``event`` in the same transaction. A
-        caller that is cancelled takes nothing of it away."""
+        """Add versions, each once (a second time is no error), and move the cursor over their sequences up to the first gap.
+        ``owner`` is the identity of the caller that created the DID. The sinks write ``event`` in the same transaction. If the caller
+        is cancelled, the write still completes."""
 
     def recording(
         self, made: Callable[[Receipt], tuple[IndexedVersion, EventRecord]], *, owner: str | None
     ) -> AbstractContextManager[None]:
-        """Records what ``made`` makes of a receipt in the transaction of the next append within the context, where the ledger writes
-        through the store's database. Elsewhere ``made`` is not called, and the version is for ``record``."""
+        """Record the result of ``made`` for a receipt in the transaction of the next append within the context, if the ledger writes
+        through the store's database. Otherwise ``made`` is not called, and the caller must call ``record``."""
 
     async def cursor(self) -> int:
-        """The ledger sequence up to which everything is in the index, without a gap."""
+        """Return the ledger sequence up to which the index is complete."""
 
     async def pass_over(self, sequence: int) -> None:
-        """Moves the cursor to ``sequence`` at least: what is missing before it cannot be folded, and will not come."""
+        """Move the cursor at least to ``sequence``: the missing entries before it cannot be folded and will not be indexed."""
 
     async def owned(self, owner: str, *, after: str | None, limit: int) -> Sequence[IndexedVersion]:
-        """Heads of the DIDs that ``owner`` created, by DID, those after ``after`` first."""
+        """Return the heads of the DIDs after ``after`` that ``owner`` created, in order of DID."""
 
     async def events(self, *, after: int, limit: int) -> Sequence[IndexedVersion]:
-        """Recorded versions by ledger sequence, those after ``after`` first."""
+        """Return the recorded versions after ``after``, in order of ledger sequence."""
 
     def one_look(self) -> AbstractContextManager[None]:
-        """Within it ``head`` may say what was so when it was first asked: for several DIDs of one request, which came before it."""
+        """Allow ``head`` within the context to return the state of its first call. It is for several DIDs of one request, which began
+        before that call."""
 
     def known(self, did: str) -> IndexedVersion | None:
-        """Return the head where it is cheap to know and cannot be stale, else None."""
+        """Return the head if it is cached and cannot be stale, else None."""
 
     def follow(self, did: str, version_id: int) -> None:
-        """Has ``generation`` tell of a DID whose newest version an embedded index has just given as ``version_id``."""
+        """Make ``generation`` return versions of a DID, whose newest version an embedded index has just returned as ``version_id``."""
 
     def generation(self, did: str) -> int | None:
-        """The newest version id when it is cheap to know and cannot be stale, else None (ask ``head``)."""
+        """Return the newest version id if it is cached and cannot be stale, else None (call ``head``)."""
 
 
 class IndexRows(Protocol):
-    """The rows of the document index, held against what the fold of a DID's ledger entries gives. ``folded`` is that, from version 1."""
+    """The rows of the document index, in comparison with the fold of a DID's ledger entries. ``folded``: the fold, from version 1."""
 
     async def compare(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
         """Return the differences, a line for each version that is: changed, missing, not on the ledger, or without a tag of ours.
-        A row of an earlier form that says the same is not different."""
+        A row of an earlier form with the same content is not different."""
 
     async def seal(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
-        """Adds what is missing, tags the rows of before there were tags, and writes those of an earlier form anew, if nothing else is
-        different. Returns what is."""
+        """Add missing rows, tag rows from before tags existed, and rewrite rows of an earlier form, if nothing else differs. Return the
+        other differences."""
 
     async def rebuild(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
-        """Writes the rows of ``did`` anew; keeps its owner where the row that names it is ours. Does nothing where rows of ours tell
-        more or otherwise than ``folded``, which then is not the ledger that they came from, and returns them."""
+        """Rewrite the rows of ``did``; keep its owner if the row with the owner is ours. If rows of ours are more than or differ from
+        ``folded``, they come from another ledger: change nothing and return these rows."""
 
     def unfinished(self, *, limit: int) -> AsyncIterator[Sequence[str]]:
-        """The DIDs that have rows without a tag, or of an earlier form; a page is done when the next one is asked for."""
+        """Yield pages of the DIDs that have rows without a tag, or of an earlier form. A page must be finished before the next one is
+        requested."""
 
     async def dids(self, *, after: str, limit: int) -> Sequence[str]:
-        """The DIDs that have rows, in order."""
+        """Return the DIDs after ``after`` that have rows, in order."""
 
 
 @value_class
 class Suspicion:
-    """A DID whose index and ledger did not agree, what was found first, and when."""
+    """A DID whose index and ledger differed, with the first finding and its time."""
 
     did: str
     reason: str
@@ -155,27 +158,27 @@ class Quarantine(Protocol):
     """The public description of quarantined DIDs. It withholds nothing itself."""
 
     def suspect(self, did: str, reason: str) -> None:
-        """Notes it in memory."""
+        """Record the suspicion in memory."""
 
     async def unknown(self, now: datetime) -> Sequence[Suspicion]:
         """Return the noted rows that are not stored yet."""
 
     async def add(self, found: Sequence[Suspicion]) -> None:
-        """Stores it, each DID once. Durable on return."""
+        """Store the suspicions, each DID once. Durable on return."""
 
     async def list(self, *, after: str, limit: int) -> Sequence[Suspicion]:
-        """By DID, those after ``after`` first."""
+        """Return the suspicions after ``after``, in order of DID."""
 
     async def count(self) -> int:
-        """How many there are, or are noted in this process."""
+        """Return the number of suspicions that are stored or noted in this process."""
 
     async def release(self, did: str) -> None:
-        """Forgets one that was repaired. Durable on return."""
+        """Delete the suspicion of a repaired DID. Durable on return."""
 
 
 @value_class
 class ChallengeUseRow:
-    """A used challenge or token by the SHA-256 of its text; or ``number`` 0 of a ``saying``, which states that something was withdrawn."""
+    """A used challenge or token by the SHA-256 of its text. ``number`` 0 of a ``saying`` states that its subject was withdrawn."""
 
     digest: bytes
     saying: bytes
@@ -196,24 +199,25 @@ class ChallengeOfferRow:
 
 
 class SpentChallenges(Protocol):
-    """One-time use of challenges and other tokens. Challenges that a header does not name are stored when they are handed out, too."""
+    """The one-time use of challenges and other tokens. Challenges without the name in a header are also stored when they are issued."""
 
     async def numbers(self, sayings: Sequence[bytes], *, limit: int) -> Sequence[Sequence[int]]:
         """Return the highest ``limit`` used numbers of each saying, in the order of ``sayings``."""
 
     async def offer(self, offered: ChallengeOfferRow) -> None:
-        """Store it, readable by every process on return. Need not be durable."""
+        """Store an issued challenge, readable by every process on return. Need not be durable."""
 
     async def offered(
         self, scopes: Sequence[bytes], address: str, *, own: bool, used: bool, limit: int
     ) -> Sequence[ChallengeOfferRow]:
-        """Return the newest ``limit`` of the scopes: those of ``address``, or (not ``own``) of others; used ones or open ones."""
+        """Return the newest ``limit`` challenges of the scopes. ``own``: those of ``address``, else of other addresses. ``used``: used
+        ones, else open ones."""
 
     async def spend(self, spent: ChallengeUseRow) -> bool:
-        """Store it by one guarded statement, durable on return. Return False when it was there: one of many callers gets True."""
+        """Store the use by one guarded statement, durable on return. Return False if it exists: one of many callers gets True."""
 
     async def forget(self, until: datetime, *, limit: int) -> int:
         """Delete at most ``limit`` used ones that expired at ``until`` or before. Return how many. Need not be durable."""
 
     async def forget_offered(self, until: datetime, *, limit: int) -> int:
-        """Do the same to those that were handed out."""
+        """Delete at most ``limit`` issued ones that expired at ``until`` or before. Return how many. Need not be durable."""

@@ -1,4 +1,4 @@
-"""How long records about people are kept, and how they are erased: by age, or because their holder wants it."""
+"""Retention and erasure of records about people: by age, or on request of their holder."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Final, Protocol
 from identity_codec.values import value_class
 
 ERASED_HOLDER: Final = "did:erased:holder"
-"""Stands in the place of the holder of an erased credential: its row keeps the issuer's place in the status list."""
+"""The value that replaces the holder of an erased credential: its row keeps the issuer's place in the status list."""
 
 
 @value_class
 class RetentionRule:
-    """How the records about people in one table of the store are kept. The texts are SQL of both dialects.
+    """The retention of the records about people in one table of the store. The texts are SQL of both dialects.
 
     ``kind``: the name of the table, and of the setting ``retention.<kind>_days``. The table has the columns ``id`` and ``holder``.
     ``expired``: condition and order of the rows past their time: ``:until`` in microseconds, ``:before`` the first id of that time.
-    ``undecided``: the number of reasons why a row cannot be erased yet; it then is in no step, and is counted as waiting.
-    ``forget`` is done to a row past its time, ``erase`` to one whose holder wants it: statements without a condition, by default a
-    deletion; ``:nothing`` is empty.
-    ``dependent``: a statement that is run for the ``:id`` of each of them.
-    ``columns``: what may be shown of a row, separated by spaces. ``roles``: the columns with the DIDs that a row is about.
+    ``undecided``: the number of reasons why a row cannot be erased yet. Such a row is in no step, and is counted as waiting.
+    ``forget``: the statement for a row past its time. ``erase``: the statement for a row whose holder requests it. Both have no
+    condition and default to a deletion; ``:nothing`` is empty.
+    ``dependent``: a statement that runs for the ``:id`` of each of them.
+    ``columns``: the columns that may be shown, separated by spaces. ``roles``: the columns with the DIDs that a row is about.
     """
 
     kind: str
@@ -34,4 +34,4 @@ class RetentionRule:
 
 
 class RecordErasure(Protocol):
-    """The service of the part that erases records. Without it, none is erased by age."""
+    """The service of the module that erases records. Without it, no record is erased by age."""

@@ -1,7 +1,7 @@
 """The socket for securing mechanisms of credentials (VC 2.0 §5.13): one plugin a format, such as ``bbs-2023`` or ``dc+sd-jwt``.
 
-A format computes and asks no one: the core resolves the issuer's key, holds private keys and compares times. Which credentials are revoked
-is not the format's to know. A format is the smallest Protocol of what it can do: verify; besides, derive; besides, issue.
+A format only computes: the core resolves the issuer's key, holds private keys, compares times and checks revocation. A format
+implements the smallest Protocol that covers its abilities: verify; verify and derive; or verify, derive and issue.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any, Protocol, runtime_checkable
 from identity_codec.values import value_class
 
 Secured = str | Mapping[str, Any]
-"""A secured credential as it travels: a text (SD-JWT) or a JSON object with its proof (data integrity)."""
+"""The serialised form of a secured credential: a text (SD-JWT) or a JSON object with its proof (data integrity)."""
 
 
 @value_class
 class SecuredHead:
-    """The unverified content of a secured credential. ``verification_method`` is the DID URL of the key that is said to
-    have signed; it begins with ``issuer``. Times are aware UTC, None where none is said."""
+    """The unverified content of a secured credential. ``verification_method`` is the DID URL of the key that claims to
+    have signed; it begins with ``issuer``. Times are aware UTC, None if the credential has none."""
 
     issuer: str
     verification_method: str
@@ -29,9 +29,9 @@ class SecuredHead:
 
 @value_class
 class KeyBinding:
-    """The binding that a verifier demands: a proof of the holder's key, made for ``audience`` and ``nonce`` and fresh at the aware UTC time
-    ``now``. ``holder`` is the multikey that signed the presentation around the credential, if there is one: then a credential that is
-    bound to that key, or to none, needs no proof of its own. An empty ``audience`` or ``nonce`` matches no proof."""
+    """The binding that a verifier requires: a proof of the holder's key, made for ``audience`` and ``nonce`` and fresh at the aware UTC
+    time ``now``. ``holder`` is the multikey that signed the presentation around the credential, if there is one. A credential that is
+    bound to that key, or to none, then needs no separate proof. An empty ``audience`` or ``nonce`` matches no proof."""
 
     audience: str
     nonce: str
@@ -41,10 +41,10 @@ class KeyBinding:
 
 @value_class
 class Disclosed:
-    """The claims that a verified credential discloses. ``claims`` is the payload without its proof, ``holder_key`` the
-    public JWK of the holder whose key binding was verified; None where none was demanded. ``head`` is that of the
-    verified claims. The names in ``claims`` of a JSON-LD format are those of contexts that the format brings, never of
-    the credential's own; ``warnings`` state what was replaced."""
+    """The claims that a verified credential discloses. ``claims`` is the payload without its proof. ``holder_key`` is the public JWK of
+    the holder whose key binding was verified; None if none was required. ``head`` is that of the verified claims. The names in
+    ``claims`` of a JSON-LD format come from contexts that the format contains, never from the credential's own; ``warnings`` state
+    what was replaced."""
 
     head: SecuredHead
     claims: Mapping[str, Any]
@@ -54,8 +54,7 @@ class Disclosed:
 
 @value_class
 class UnsecuredCredential:
-    """A credential before it is secured. ``claims`` is the payload in the format's own data model, its issuer and
-    validity included.
+    """A credential before it is secured. ``claims`` is the payload in the format's own data model, with issuer and validity.
 
     ``public_key`` is the multikey (CID 1.0 §2.2.2) of ``verification_method``. ``mandatory`` are JSON pointers (RFC 6901) into the claims:
     a holder can hide everything else. ``holder_key`` is the public JWK that the credential is bound to, ``created`` an aware UTC time.
@@ -71,9 +70,9 @@ class UnsecuredCredential:
 
 @value_class
 class CredentialDraft:
-    """The input of the issuer's signature: ``Custodian.sign_bbs(header, messages)`` for a BBS key; for every other type
-    the header is empty and the one message goes to ``Custodian.sign``. ``state`` is the format's own, for ``secure``;
-    it holds no key."""
+    """The input of the issuer's signature: ``Custodian.sign_bbs(header, messages)`` for a BBS key. For every other type
+    the header is empty and the one message is the argument of ``Custodian.sign``. ``state`` is private to the format, for
+    ``secure``; it contains no key."""
 
     header: bytes
     messages: Sequence[bytes]
@@ -82,9 +81,9 @@ class CredentialDraft:
 
 @runtime_checkable
 class SecuringFormat(Protocol):
-    """One format. No method keeps anything of a call. Blocking code goes to threads (``in_threads``).
+    """A format. No method stores anything between calls. Blocking code must run in threads (``in_threads``).
 
-    What comes is hostile: each method ends in bounded time and memory for every input, without asking the network.
+    Input is hostile: each method must end in bounded time and memory for every input, without access to the network.
     """
 
     @property
@@ -92,28 +91,27 @@ class SecuringFormat(Protocol):
         """The format's registered name: the cryptosuite of a data integrity proof, or a media type without ``application/``."""
 
     async def read(self, secured: Secured) -> SecuredHead:
-        """Return the unverified content of ``secured``. Nothing is verified; raises ``InvalidCredential`` for what is
-        not of this format."""
+        """Return the content of ``secured`` without verification. Raises ``InvalidCredential``: when it is not of this format."""
 
     async def verify(self, secured: Secured, public_key: str, *, binding: KeyBinding | None = None) -> Disclosed:
-        """Accepts what the holder of the multikey ``public_key`` signed, or what was derived from it, with the proof of the holder's key
-        that ``binding`` demands. The period of validity is told in the head and not compared.
+        """Verify that the multikey ``public_key`` signed the credential, or the one from which it was derived. Verify also the proof of
+        the holder's key that ``binding`` requires. The head contains the period of validity, which is not compared.
 
-        Raises ``InvalidCredential`` for what is not of this format, ``ProofInvalid`` for what does not verify, also where a binding is
-        demanded of a format that has none. ``details.reason`` quotes no claim.
+        Raises ``InvalidCredential``: when it is not of this format. Raises ``ProofInvalid``: when it does not verify, or a binding is
+        required and the format has none. ``details.reason`` quotes no claim.
         """
 
 
 @runtime_checkable
 class DerivingFormat(SecuringFormat, Protocol):
-    """A format whose holders disclose a part."""
+    """A format whose holders can disclose a part of a credential."""
 
     async def derive(self, secured: Secured, public_key: str, *, pointers: Sequence[str]) -> Secured:
-        """Return a credential that discloses the mandatory claims and those at the JSON pointers, and verifies. It is
-        without a proof of the holder's key, which only the holder can add.
+        """Return a credential that verifies and discloses the mandatory claims and those at the JSON pointers. It has no proof of the
+        holder's key, which only the holder can add.
 
-        Raises ``InvalidCredential`` for what is not of this format as issued and for a pointer to nothing, ``ProofInvalid`` where
-        ``secured`` was not signed by ``public_key``.
+        Raises ``InvalidCredential``: when ``secured`` is not an issued credential of this format, or a pointer has no target. Raises
+        ``ProofInvalid``: when ``public_key`` did not sign ``secured``.
         """
 
 
@@ -126,8 +124,7 @@ class IssuingFormat(SecuringFormat, Protocol):
         """The type of the issuer's key, one of ``Custodian.capabilities``."""
 
     async def draft(self, unsecured: UnsecuredCredential) -> CredentialDraft:
-        """Return the input of the issuer's signature. Raises ``InvalidCredential`` for claims that the format cannot
-        secure."""
+        """Return the input of the issuer's signature. Raises ``InvalidCredential``: when the format cannot secure the claims."""
 
     async def secure(self, draft: CredentialDraft, signature: bytes) -> Secured:
-        """The secured credential. The signature is not checked: it is the custodian's."""
+        """Return the secured credential. The signature comes from the custodian and is not checked."""

@@ -1,7 +1,7 @@
-"""The port of proof suites: what differs between kinds of credentials and of the proofs that are made with them.
+"""The port of proof suites: the differences between kinds of credentials and of their proofs.
 
-Suite 1 is the kernel's, whose credentials have no ``Binding``. An extension provides suite 2 as the service ``ProofSuite``; without it,
-``NoSuite`` (``use_cases/proofs/suite_1.py``) refuses what needs one.
+The kernel has suite 1, whose credentials have no ``Binding``. An extension provides suite 2 as the service ``ProofSuite``. Without it,
+``NoSuite`` (``use_cases/proofs/suite_1.py``) refuses requests that need suite 2.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from identity_core.wire import HolderConsent, ImportedBinding
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Prepared(Hidden):
-    """A request that may be signed, under the ``id`` that the credential will have. ``state`` is the issuer's, ``values`` are canonical.
-    ``has_begin`` is False where the request leaves ``valid_from`` to the service."""
+    """A request that may be signed, with the ``id`` of the future credential. ``state`` is the issuer's, ``values`` are canonical.
+    ``has_begin`` is False if the request leaves ``valid_from`` to the service."""
 
     id: str
     issuer: Did
@@ -50,8 +50,8 @@ class Prepared(Hidden):
 
 @value_class
 class Signed:
-    """A signature: the verification method, its public key of 96 bytes, and 80 bytes; for suite 2 its binding, and the holder's ``tag`` if
-    it is known."""
+    """A signature of 80 bytes, its verification method and the public key of 96 bytes; for suite 2 also the binding, and the holder's
+    ``tag`` if it is known."""
 
     verification_method: str
     public_key: bytes
@@ -61,17 +61,17 @@ class Signed:
 
 
 class ProofPlan(Protocol):
-    """A proof that a suite can make: all that is public of it was checked, and no credential was opened."""
+    """A proof that a suite can make: its public parts were checked, and no credential was opened yet."""
 
     def expiry(self, issued_at: datetime, expires_at: datetime) -> datetime:
-        """Return when the proof expires if it is made at ``issued_at``: at ``expires_at`` or before."""
+        """Return the expiry of a proof that is made at ``issued_at``: ``expires_at`` or earlier."""
 
     async def prove(self, witnesses: Sequence[Witness], context: Context) -> ZkProof:
         """Make the proof. Raises what ``ProofWorkers.prove`` does."""
 
 
 class ProofSuite(Protocol):
-    """One suite. ``format`` is None for credentials without a ``Binding``."""
+    """A proof suite. ``format`` is None for credentials without a ``Binding``."""
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ class ProofSuite(Protocol):
 
     @property
     def fault(self) -> str:
-        """Return why its lists are not published; empty if they are."""
+        """Return the reason why its lists are not published; empty if they are."""
 
     @property
     def format(self) -> BoundFormat | None:
@@ -93,14 +93,14 @@ class ProofSuite(Protocol):
         consent: HolderConsent | UnsetType,
         context: Callable[[], Context],
     ) -> ProofPlan:
-        """Check what is asked of usable credentials, one tuple of predicates for each.
+        """Check the predicates on usable credentials, one tuple of predicates for each.
 
-        ``joint``: what is asked of them together; None for one credential. ``consent``: of the holder, as the request has it.
-        ``context``: returns what the proof would be bound to. Raises ``PredicateUnsupported``, ``PluginUnavailable``,
+        ``joint``: the question about all of them together; None for one credential. ``consent``: the holder's consent from the request.
+        ``context``: returns the context to which the proof would be bound. Raises ``PredicateUnsupported``, ``PluginUnavailable``,
         ``CredentialRevoked``, ``Overloaded``."""
 
     async def read(self, provers: ProofWorkers, text: str) -> AnyPresented:
-        """Read what a proof says of itself. Raises ``ProofInvalid``: when it is none of this suite."""
+        """Return the unverified content of a proof. Raises ``ProofInvalid``: when it is not a proof of this suite."""
 
     async def check(
         self,
@@ -118,7 +118,7 @@ class ProofSuite(Protocol):
     async def issue(
         self, prepared: Prepared, key_id: str, key: PublicKey, *, is_named: bool
     ) -> tuple[Prepared, Signed] | None:
-        """Sign a credential. Return None where this suite cannot; unless the request names it, then ``InvalidCredential`` is raised."""
+        """Sign a credential. Return None if this suite cannot. Raises ``InvalidCredential``: when it cannot and the request names it."""
 
     def bind(self, bound: ImportedBinding, prepared: Prepared, signed: Signed) -> tuple[Prepared, Signed]:
         """Return an imported credential with its binding. Raises ``InvalidCredential``."""

@@ -1,5 +1,4 @@
-"""The data that the service stores beside the ledger: document index, challenges, idempotency keys, and the rows of
-extensions.
+"""Data outside of the ledger: document index, challenges, idempotency keys, and the rows of extensions.
 
 One database, ``identity.sqlite`` or the operator's server; one writer a process, shared by all repositories.
 """
@@ -31,12 +30,12 @@ NO_SECRET: Final = bytes(32)
 WRITER_LOCK: Final = (
     "SELECT id FROM store_lock WHERE id = 1 FOR UPDATE; SELECT id FROM audit_head WHERE id = 1 FOR UPDATE"
 )
-"""On a server. Jobs share a transaction as they come: only a lock before all of them is taken by every process in the same order. The
-lock is ``store_lock``; a replica of the version before takes that of ``audit_head`` instead, so this version takes both."""
+"""The locks of a transaction on a server. Jobs share a transaction in order of arrival, so one lock before all of them prevents
+deadlocks. The lock is ``store_lock``. A replica of the previous release locks ``audit_head`` instead, so this release locks both."""
 
 
 class Store:
-    """The repositories over one open database, whose rows have tags that follow from ``secret``."""
+    """The repositories over one open database, whose rows have tags that are derived from ``secret``."""
 
     def __init__(self, database: Database, secret: bytes) -> None:
         self.database = database
@@ -68,10 +67,10 @@ class Store:
         mapped_mebibytes: int = MAPPED_MEBIBYTES,
         readers: int = READERS,
     ) -> Store:
-        """Opens ``data_dir / identity.sqlite`` or the server, and brings the tables up to date; with ``read_only`` it changes nothing.
+        """Open ``data_dir / identity.sqlite`` or the server, and bring the tables up to date; with ``read_only`` change nothing.
 
-        ``secret``: what the tags of rows follow from. Without one they are such as anybody can make, so what serves or writes an
-        installation gives it that of its custodian; a database that no one else knows of needs none.
+        ``secret``: the key from which the tags of rows are derived. Without one, any program can compute the tags. So a process that
+        serves or writes an installation passes the secret of its custodian; a private temporary database needs none.
         Raises ``DatabaseUnavailable``, ``MigrationFailed``.
         """
         database = open_database(
@@ -95,5 +94,5 @@ class Store:
         )
 
     async def close(self) -> None:
-        """Finishes what is queued and closes the database. A second time is no error."""
+        """Complete the queued writes and close the database. A second call does nothing."""
         await self.database.close()

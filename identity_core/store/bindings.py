@@ -1,6 +1,6 @@
-"""The rows of suite 2 that the transaction of a credential writes: the tag of its holder, and whether its handle is listed.
+"""Rows of suite 2 that the transaction of a credential writes: the tag of its holder, and whether its handle is listed.
 
-They are written also while the extension of suite 2 is off, so that its lists miss no revocation when it is on again.
+They are written also while the extension of suite 2 is disabled, so that its lists miss no revocation when it is enabled again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ UPDATE gap_lists SET version = version + 1
 WHERE id = (SELECT list_id FROM gap_handles WHERE credential_id = :credential_id)
 """
 _TAG: Final = "SELECT tag FROM holder_tags WHERE issuer = :issuer AND holder = :holder ORDER BY number DESC LIMIT 1"
-# Of credentials without a recorded tag, the name of the secret tells whether it is the same; a wallet's has none.
+# For credentials without a recorded tag, the names of the secrets are compared; a wallet's secret has no name.
 _OTHERS: Final = """
 SELECT 1 FROM credentials WHERE issuer = :issuer AND holder = :holder
 AND (holder_secret = '' OR holder_secret <> :holder_secret) LIMIT 1
@@ -34,8 +34,8 @@ _HANDED_ON: Final = "It was handed on or stolen: issue nothing until the holder 
 
 
 def check_tag(transaction: Transaction, row: Mapping[str, object]) -> int:
-    """Compare the holder's ``tag`` with the one that is recorded for the issuer, and record it. Return 1 if the secret is another one
-    than before, otherwise 0.
+    """Compare the holder's ``tag`` with the one that is recorded for the issuer, and record it. Return 1 if the secret differs from the
+    previous one, otherwise 0.
 
     ``row``: a bound credential's columns. A ``tag`` of None is unknown. ``secret_replaced`` states that another secret is accepted.
     Raises ``Conflict``: for another secret that is not accepted, and for the tag of another holder."""
@@ -50,7 +50,7 @@ def check_tag(transaction: Transaction, row: Mapping[str, object]) -> int:
 
 
 def set_listed(transaction: Transaction, credential_id: str, *, listed: bool) -> None:
-    """Puts the handle of a credential into its list or takes it out; nothing happens where it has none, or where that is so already."""
+    """Add the handle of a credential to its list or remove it. Do nothing if it has no handle, or already has the state."""
     parameters = {"credential_id": credential_id, "listed": int(listed)}
     if transaction.execute(_SET_LISTED, parameters).rowcount:
         transaction.execute(_TOUCH_LIST, {"credential_id": credential_id})

@@ -1,4 +1,4 @@
-"""Challenges that were handed out, and challenges and tokens that were used. README.md has the reasoning."""
+"""Issued challenges, and used challenges and tokens. README.md has the reasoning."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Credentials and their schemas in the store, and the status lists that follow from them.
+"""Credentials and their schemas in the store, and the status lists that are derived from them.
 
-A list is no table of bits: it is made from the rows that are revoked or suspended, and its ``version`` says when that must be
-done again. README.md has how a place is found.
+A list is not a table of bits. It is computed from the rows that are revoked or suspended; a change of its ``version`` requires a new
+computation. README.md describes how a place is found.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class StoredCredentialSchemas:
         start = {"after": (after or "").replace("\0", "\1"), "limit": limit}
 
         def page(transaction: Transaction) -> SchemaPage:
-            # Sizes first, which cost nothing: a page of the largest schemas is never read only to be cut.
+            # Read the sizes first, which is cheap, so that the page reads only the schemas that it returns.
             sizes = transaction.execute(_SCHEMA_SIZES, start).fetchall()
             taken = max(1, sum(total <= octets for total in accumulate(size for _, size in sizes[:limit])))
             if not sizes:
@@ -79,7 +79,7 @@ class StoredCredentialSchemas:
 
 @lru_cache(maxsize=1024)
 def definition(schema_id: str, attributes: bytes) -> CredentialSchema:
-    """The schema of a stored row."""
+    """Return the schema of a stored row."""
     return schema_json.read(schema_id, orjson.loads(attributes))
 
 
@@ -88,7 +88,7 @@ def _registered(row: Any) -> RegisteredSchema:
 
 
 TRIES: Final = 64
-"""Random places that are tried. Half of them are free at worst, so that all are taken once in 2^64 times."""
+"""The number of random places that are tried. At least half are free, so all of them are occupied with probability 2^-64."""
 
 _TABLE = Table(
     "credentials",
@@ -148,7 +148,7 @@ class StoredCredentials(Repository):
     async def add(
         self, credential: Credential, sealed: bytes, tag: bytes | None = None, *, random: Callable[[int], bytes]
     ) -> Credential | None:
-        """See ``Credentials.add``. Raises ``Overloaded`` in the case that never happens."""
+        """See ``Credentials.add``. Raises ``Overloaded``: when no random place is free, which practically never happens."""
         row = _TABLE.write(credential, schema_id=credential.schema.id, sealed=sealed, tag=tag)
         thrown = random(4 * TRIES)
         places = [int.from_bytes(thrown[at : at + 4], "big") % ENTRIES for at in range(0, len(thrown), 4)]
@@ -186,7 +186,7 @@ class StoredCredentials(Repository):
 
     async def status_list(self, list_id: str, purpose: StatusPurpose) -> StatusList | None:
         def read(transaction: Transaction) -> StatusList | None:
-            # The version first: bits that are newer than their version are read again, older ones would stay.
+            # Read the version first: bits that are newer than their version are read again, but older ones would remain.
             found = transaction.execute(_LIST, {"id": list_id}).fetchone()
             if found is None:
                 return None
@@ -230,7 +230,7 @@ def _add(
 
 
 def _open_list(transaction: Transaction, credential: Credential) -> tuple[str, int]:
-    """Id and number of the issuer's first list that is not full; a new one when all are."""
+    """Return id and number of the issuer's first list that is not full; create a list if all are full."""
     issuer = {"issuer": str(credential.issuer), "full": status_list.FULL}
     found = transaction.execute(_OPEN_LIST, issuer).fetchone()
     if found is None:

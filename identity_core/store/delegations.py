@@ -1,4 +1,4 @@
-"""Delegations and revocations of IBCTs in the store. State changes by guarded statements: of two that race, one sees True."""
+"""Delegations and revocations of IBCTs in the store. Guarded statements change the state, so one of two racing writers gets True."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from identity_core.store.records import Repository, Table, delete_first
 
 PRUNED_AT_ONCE = 8
 
-# What changes or is searched has a column; everything else shares one.
+# Fields that change or are searched have a column; all others share one.
 _SEARCHED = (
     *("id", "holder", "agent", "grantor", "parent_id", "not_before", "expires_at", "max_uses", "max_refusals"),
     *("max_thresholds", "uses", "refusals", "suspended_reason", "revoked_at", "revoked_by", "revocation_reason"),
@@ -28,7 +28,7 @@ _SEARCHED = (
 )
 _TABLE = Table("delegations", Delegation, document=("record", _SEARCHED), omit=("thresholds",), alias="d")
 _COLUMNS = f"(SELECT count(*) FROM delegation_thresholds AS t WHERE t.delegation_id = d.id), {_TABLE.columns}"  # noqa: S608
-# One hop more than a chain may have, so that a circle shows as a chain that is too long.
+# One hop more than the limit of a chain, so that a circle appears as a chain that is too long.
 _HOPS = """
 (WITH RECURSIVE chain (id, hop) AS (
 SELECT id, 0 FROM delegations WHERE id = :id
@@ -39,15 +39,15 @@ WHERE d.parent_id IS NOT NULL AND chain.hop < :hops) SELECT id, hop FROM chain) 
 _IN_CHAIN = f"FROM {_HOPS} JOIN delegations AS d ON d.id = hops.id ORDER BY hops.hop"
 _CHAIN = f"SELECT {_COLUMNS} {_IN_CHAIN}"
 CHAIN_JOINED = f"LEFT JOIN (SELECT hops.hop, {_COLUMNS} {_IN_CHAIN}) AS chain ON 1 = 1"
-"""The chain of the delegation ``:id``, of at most ``:hops`` hops, beside each row of another statement; ``chain_of`` reads it."""
+"""A join that adds the chain of the delegation ``:id``, with at most ``:hops`` hops, to each row of a statement; see ``chain_of``."""
 _OF_IBCT = """
 (SELECT count(*) FROM ibct_revocations WHERE invoker = :invoker
 AND ((kind = 'id' AND digest = :id_digest) OR (kind = 'nonce' AND digest = :nonce_digest))),
 (SELECT count(*) FROM invocations WHERE invoker = :invoker AND (nonce_digest = :nonce_digest OR id_digest = :id_digest))
 """
 _IBCT = f"SELECT {_OF_IBCT}"
-# In one statement, because each costs the operation more in Python than in the database. Most delegations are the holder's own, and to
-# look for a chain takes as long as the rest.
+# One statement, because each one takes more time in Python than in the database. Most delegations are granted by the holder directly, and
+# the search for a chain takes as long as the rest.
 _IBCT_AND_LEAF = f"SELECT {_OF_IBCT}, {_COLUMNS} FROM delegations AS d WHERE d.id = :id"  # noqa: S608  (its own text)
 _REVOKE = """
 UPDATE delegations SET revoked_at = :now, revoked_by = :by, revocation_reason = :reason, version = version + 1
@@ -112,7 +112,7 @@ class StoredDelegations(Repository):
     async def _changed(
         self, statements: Sequence[str], delegation_id: str, now: datetime, **values: str | None
     ) -> DelegationChain | None:
-        """The chain after the first of the statements that changes the delegation; None where none does."""
+        """Return the chain after the first of the statements that changes the delegation; None if none does."""
         parameters = {"id": delegation_id, "now": micros(now), **values}
 
         def change(transaction: Transaction) -> DelegationChain | None:
@@ -143,13 +143,13 @@ class StoredDelegations(Repository):
 
 
 def read_chain(transaction: Transaction, delegation_id: str) -> DelegationChain | None:
-    """The chain inside somebody's transaction."""
+    """Return the chain as the caller's transaction reads it, or None for an unknown id."""
     rows = transaction.execute(_CHAIN, {"id": delegation_id, "hops": MAX_CHAIN}).fetchall()
     return DelegationChain(tuple(_delegation(row) for row in rows)) if rows else None
 
 
 def chain_of(rows: Sequence[Any]) -> DelegationChain | None:
-    """The chain of rows that were selected as ``chain.*`` of ``CHAIN_JOINED``, in any order."""
+    """Return the chain of rows that were selected as ``chain.*`` of ``CHAIN_JOINED``, in any order."""
     there = sorted((row for row in rows if row[0] is not None), key=itemgetter(0))
     return DelegationChain(tuple(_delegation(row[1:]) for row in there)) if there else None
 
@@ -157,7 +157,7 @@ def chain_of(rows: Sequence[Any]) -> DelegationChain | None:
 def read_invoked(
     transaction: Transaction, invocation: Invocation, delegation_id: str | None
 ) -> tuple[DelegationChain | None, bool, bool]:
-    """The chain that an IBCT names, whether the IBCT was called back, and whether its nonce or id was used before."""
+    """Return the chain that an IBCT names, whether the IBCT was revoked, and whether its nonce or id was used before."""
     token = {"invoker": invocation.invoker, "id_digest": invocation.id_digest, "nonce_digest": invocation.nonce_digest}
     row, chain = None, None
     if delegation_id is not None:
@@ -170,12 +170,12 @@ def read_invoked(
 
 
 def ibct_digest(value: str) -> bytes:
-    """How an id or a nonce is stored: anyone who reads the table learns none that could be presented."""
+    """Return the stored form of an id or a nonce: a reader of the table learns none that could be presented."""
     return hashlib.sha256(value.encode()).digest()
 
 
 def _page(wanted: DelegationFilter, after: RowPosition | None, limit: int) -> tuple[str, dict[str, object]]:
-    """The statement of one page; only conditions that are asked for stand in it, so that each finds its index."""
+    """Return the statement of one page. It has only the conditions of the filter, so that each uses its index."""
     conditions = ["1 = 1"]
     parameters: dict[str, object] = {"limit": limit}
     if wanted.party is not None:
@@ -194,7 +194,7 @@ def _page(wanted: DelegationFilter, after: RowPosition | None, limit: int) -> tu
     if after is not None:
         conditions.append("(d.created_at, d.id) < (:created_at, :id)")
         parameters |= {"created_at": micros(after.created_at), "id": after.id}
-    # Conditions are constants of this function; what callers send travels as parameters.
+    # Conditions are constants of this function; input of callers is passed as parameters.
     where = " AND ".join(conditions)
     order = "ORDER BY d.created_at DESC, d.id DESC LIMIT :limit"
     return f"SELECT {_COLUMNS} FROM delegations AS d WHERE {where} {order}", parameters  # noqa: S608

@@ -1,11 +1,11 @@
-"""The document index: every version of every DID, as finished bytes beside the columns that are searched.
+"""The document index: every version of every DID, as finished bytes with separate columns for searches.
 
-A projection of the ledger, so its writes need not be durable: ``cursor`` tells what a crash took, and the ledger still
-has it. Heads that were read or written lately are kept decoded; they count as long as no one else has written to
-the database, which SQLite says cheaply and a server does not (there ``generation`` is None and every head is read).
+A projection of the ledger, so its writes need not be durable: ``cursor`` shows what a crash lost, and the ledger still has it.
+Heads that were read or written recently are cached in decoded form. They are valid until another connection writes to the database.
+SQLite reports this cheaply; a server does not (there ``generation`` is None and every head is read).
 
-Each row has a tag over all of its columns (``row_mac.py``), made when the fold gave it and checked whenever it is read: a row that
-somebody else wrote or changed is never decoded, and its DID is put under suspicion. The cursor has one too.
+Each row has a tag over all of its columns (``row_mac.py``), computed when the row is written and checked whenever it is read. A row
+that another program wrote or changed is never decoded, and its DID becomes suspect. The cursor has a tag too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.records import Repository
 from identity_core.store.row_mac import RowMac
 
-# Versions with their rows, and the event of them.
+# Versions with their rows, and their event.
 _Record = tuple[Sequence[tuple[IndexedVersion, Row]], EventRecord | None]
 HEADS_KEPT = 4096
 CHANGED = "a row of the index is not the one that this version writes"
@@ -139,7 +139,7 @@ class Documents(Repository):
             wanted = limit - len(found)
             parameters = {"owner": owner, "after": last, "limit": wanted}
             firsts = await self._rows(_OWNED, parameters)
-            # The list leaves out a DID whose first row or head is not ours.
+            # The list omits a DID whose first row or head is not ours.
             heads = {row[0]: row for row in await self._rows(_OWNED_HEADS, parameters) if self._is_ours(row)}
             found += [version_of(heads[row[0]]) for row in firsts if self._is_ours(row) and row[0] in heads]
             if len(firsts) < wanted:
@@ -167,9 +167,9 @@ class Documents(Repository):
     async def record(
         self, versions: Sequence[IndexedVersion], *, owner: str | None = None, event: EventRecord | None = None
     ) -> None:
-        """See ``DocumentIndex.record``. Raises ``Overloaded``, ``PluginUnavailable``; the ledger has the entry all the same."""
+        """See ``DocumentIndex.record``. Raises ``Overloaded``, ``PluginUnavailable``; the ledger has the entry nevertheless."""
         job = BatchJob(self._insert, ([(version, row_of(version, owner)) for version in versions], event))
-        # A file's last commits die with the process that then looks for them; a server may fail over behind its back.
+        # An embedded file loses its last commits only together with this process; a server may fail over while the process runs.
         await self._database.write(job, durable=not self.is_embedded, then=self._recorded)
 
     def recording(
@@ -190,21 +190,21 @@ class Documents(Repository):
         return [[each for each, row in record if are_new or self._inserted(transaction, row)] for record, _ in records]
 
     def _inserted(self, transaction: Transaction, row: Row) -> bool:
-        """Whether the row is in its place now. One that somebody put there before is found out when it is read."""
-        # Who repairs the index does not know the owner; who created the DID, and was slower, does.
+        """Return whether the row is stored now. A foreign row that has its place already is detected when it is read."""
+        # A repair of the index does not know the owner. The creator of the DID, whose write came later, does.
         is_claim = not (is_new := are_inserted(transaction, self._mac, row)) and row[-1] is not None
         if is_new or (is_claim and transaction.execute(_CLAIM, tagged(self._mac, row)).rowcount == 1):
             return True
         found = transaction.execute(_VERSION, {"did": row[0], "version_id": row[1]}).fetchone()
         if found is None or not is_ours(self._mac, found) or bytes(found[6]) != row[6]:
             return False
-        # If an earlier replica wrote the same, only its form changes.
+        # If an earlier replica wrote the same content, only its form changes.
         is_same = is_earlier_form(bytes(found[STATE]), row[STATE]) and bytes(found[STATE + 1]) == row[STATE + 1]
         renewed = tagged(self._mac, (*found[:STATE], row[STATE], *found[STATE + 1 : -1]))
         return not is_earlier(found[STATE]) or (is_same and transaction.execute(_RENEW, renewed).rowcount == 1)
 
     async def cursor(self) -> int:
-        """See ``DocumentIndex.cursor``. It is worked out when asked, which is at a start, so that no write pays for it."""
+        """See ``DocumentIndex.cursor``. It is computed on request, which is at startup, so that writes need not update it."""
         known = await self._cursor.known()
         cursor = await self._database.read(lambda transaction: _gapless(transaction, known))
         if cursor > known and not self._database.read_only:
@@ -212,7 +212,7 @@ class Documents(Repository):
         return cursor
 
     async def is_empty(self) -> bool:
-        """Whether there is no row at all."""
+        """Return whether there is no row at all."""
         return not await self._rows(AFTER, {"after": 0, "limit": 1})
 
     async def pass_over(self, sequence: int) -> None:
@@ -221,11 +221,11 @@ class Documents(Repository):
     def known(self, did: str) -> IndexedVersion | None:
         known, look = self._heads.get(did), _LOOK.get()
         is_seen = look is not None and look.foreign == self._foreign is not None
-        # Whether somebody else has written is a statement of its own, so it is asked only where something depends on it.
+        # The query for foreign writes is a separate statement, so it runs only if the result depends on it.
         return known if known is not None and (is_seen or self._is_current()) else None
 
     def _is_current(self) -> bool:
-        """Whether it is known that nobody else has written since what is remembered was read. Forgets it where somebody has."""
+        """Return whether the cached heads are known to be current. Drop them if another connection has written since."""
         if (foreign := self._database.foreign_changes()) is None:
             return False
         look = _LOOK.get()
@@ -250,7 +250,7 @@ class Documents(Repository):
             self._keep(version.state.did.text, version)
 
     async def _one(self, sql: str, parameters: Mapping[str, object]) -> IndexedVersion | None:
-        """The version of the row; None also for a row of an earlier form, which an earlier replica wrote and ``record`` writes anew."""
+        """Return the version of the row; None also for a row of an earlier form, by an earlier replica, which ``record`` rewrites."""
         rows = await self._database.look_up(sql, parameters)
         return version_of(rows[0]) if rows and not is_earlier(self._ours(rows[0])[STATE]) else None
 
@@ -259,9 +259,9 @@ class Documents(Repository):
         return await self._database.look_up(sql, {"did": did, "after": bound, "limit": limit})
 
     def _is_ours(self, row: Row, *, decides: bool = False) -> bool:
-        """Return whether the row has a valid tag, and otherwise put its DID under suspicion.
+        """Return whether the row has a valid tag, and otherwise mark its DID as suspect.
 
-        With ``decides`` its state must have the present form too: an earlier version did not know every member."""
+        With ``decides`` its state must have the present form too, because an earlier release does not write every member."""
         if (has_tag := is_ours(self._mac, row)) and not (decides and is_earlier(row[STATE])):
             return True
         self._quarantine.suspect(str(row[0]), EARLIER_FORM if has_tag else CHANGED)
@@ -274,7 +274,7 @@ class Documents(Repository):
 
 
 def _gapless(transaction: Transaction, known: int) -> int:
-    """How far the rows behind ``known`` go on without a gap."""
+    """Return the last sequence of the gapless rows after ``known``."""
     count, newest = transaction.execute(_BEHIND, {"known": known}).fetchone()
     if count == 0 or newest - known == count:
         return newest or known

@@ -1,7 +1,7 @@
-"""The sinks of all parts, which write rows of an event in the transaction of its change (``EventSink``).
+"""The sinks of all extensions, which write rows of an event in the transaction of its change (``EventSink``).
 
-A vital sink is trusted to write: what it raises undoes the change. Any other writes within a savepoint, so that only its own rows are
-lost; the loss is counted and logged. Of several events each is tried alone then, so that one bad event costs no row of another.
+An error of a vital sink rolls back the change. Every other sink writes within a savepoint, so that an error loses only its own rows; the
+loss is counted and logged. Then each of several events is written separately, so that one bad event does not lose rows of another.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from identity_core.domain.activity import EventRecord
 from identity_core.ports.activity import EventSink
 
 SLOW_SECONDS: Final = 0.1
-"""A write that takes longer is logged: on an embedded database no request is answered meanwhile."""
+"""The duration after which a write is logged, because an embedded database blocks all requests meanwhile."""
 
 log = logging.getLogger("identity.events")
 
 
 @dataclass(slots=True, eq=False)
 class OpenSink:
-    """A sink of the part ``name``. Unless it is vital, it has the number of events that it has ``lost``, and the ``seconds`` of its writes.
+    """A sink of the extension ``name``. Unless it is vital, it counts its ``lost`` events and the ``seconds`` of its writes.
 
     A loss counts once, also if the database repeats the transaction.
     """
@@ -49,7 +49,7 @@ class OpenSink:
         transaction.execute("SAVEPOINT event_sink")
         try:
             self.sink.write(transaction, records)
-        # The sink is code of an extension; the change is not its to refuse.
+        # The sink is code of an extension, which must not refuse the change.
         except Exception as error:  # noqa: BLE001
             # Raises where the whole transaction is lost.
             transaction.execute("ROLLBACK TO SAVEPOINT event_sink")
@@ -67,7 +67,7 @@ class OpenSink:
 
 
 class StoredEvents:
-    """The port ``EventLog`` on the store's database. ``sinks`` get each event in their order."""
+    """The port ``EventLog`` on the store's database. ``sinks`` receive each event in their order."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -75,14 +75,14 @@ class StoredEvents:
 
     @property
     def has_vital(self) -> bool:
-        """Return whether there is a sink without which nothing is changed, such as that of an audit log."""
+        """Return whether there is a sink that every change requires, such as that of an audit log."""
         return any(each.is_vital for each in self.sinks)
 
     def write(self, records: Sequence[EventRecord], *, durable: bool = False) -> Awaitable[None]:
         return self._database.write(lambda transaction: self.insert(transaction, records), durable=durable)
 
     def insert(self, transaction: Transaction, records: Sequence[EventRecord]) -> None:
-        """Have the sinks write the events within ``transaction``."""
+        """Write the events by all sinks within ``transaction``."""
         for each in self.sinks:
             if wanted := [one for one in records if type(one.event) in each.sink.kinds]:
                 (each.sink.write if each.is_vital else each.attempt)(transaction, wanted)

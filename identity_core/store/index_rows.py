@@ -1,8 +1,8 @@
-"""The rows of the document index: what is written for a version, what is read back, and the tag that says that the two are one.
+"""Rows of the document index, with the tag that detects changes between write and read.
 
-``StoredIndexRows`` holds them against what a fold of the ledger gives: for a start, for audits, and to repair. One DID at a time, so
-that memory is that of one log. The owner of a DID is not on the ledger: it is believed where its row has our tag, and in rows of
-before there were tags, as it was then.
+``StoredIndexRows`` compares them with a fold of the ledger: at startup, for audits, and for repairs. It runs one DID at a time, so
+that memory is that of one log. The ledger does not have the owner of a DID. The owner is trusted if its row has our tag, or is a row
+from before tags existed.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _INSERT: Final = (
     f"INSERT INTO did_versions ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))}) ON CONFLICT DO NOTHING"  # noqa: S608
 )
 
-# Version ``low`` is not later than the second, and ``high`` is; a row that was taken away ends the search. PostgreSQL would read all
-# versions of the DID to join them, so it is told to look one up for each step; SQLite takes no recursion within a FROM. It begins as a
-# look-up does, which SQLite answers from the pages that the writer's connection keeps over its commits.
+# Version ``low`` is not later than the second, and ``high`` is; a deleted row ends the search. PostgreSQL would read all versions of the
+# DID for a join, so its statement has a subquery for each step; SQLite does not support recursion within a FROM. The statement begins like
+# a look-up, which SQLite answers from the pages that the writer's connection caches over its commits.
 _STEP: Final[dict[Dialect, str]] = {
     "sqlite": "search JOIN did_versions ON did = :did AND version_id = (low + high) / 2 WHERE high - low > 1",
     "postgresql": """(SELECT low, high, (low + high) / 2 AS version_id,
@@ -63,12 +63,12 @@ SELECT max(low) FROM search)
     for dialect, step in _STEP.items()
 }
 
-# The columns in the order of ``NAMES``; what is read has the tag behind them.
+# The columns in the order of ``NAMES``; rows that are read have the tag after them.
 Row = tuple[Any, ...]
 
 
 def row_of(version: IndexedVersion, owner: str | None) -> Row:
-    """The row of a version that was recorded; ``owner`` is kept in the first one."""
+    """Return the row of a recorded version; only the first version stores ``owner``."""
     state, receipt = version.state, version.receipt
     if receipt is None:
         raise ValueError(f"version {state.version_id} of {state.did} was never recorded on the ledger")
@@ -89,27 +89,27 @@ def row_of(version: IndexedVersion, owner: str | None) -> Row:
 
 
 def tagged(mac: RowMac, row: Row) -> dict[str, object]:
-    """The row with its tag, by column."""
+    """Return the row with its tag, by column."""
     return {**dict(zip(NAMES, row, strict=True)), "mac": mac.tag(version_octets(row))}
 
 
 def are_inserted(transaction: Transaction, mac: RowMac, *rows: Row) -> bool:
-    """Puts the rows with their tags in their places. False where something is in the place of one."""
+    """Insert the rows with their tags. Return False if the place of one is occupied."""
     columns = [(*row, mac.tag(version_octets(row))) for row in rows]
     return not columns or transaction.executemany(_INSERT, columns).rowcount == len(columns)
 
 
 def is_ours(mac: RowMac, read: Row) -> bool:
-    """Whether what was read, tag and all, is what was written."""
+    """Return whether the row, with its tag, is as this service wrote it."""
     try:
         return mac.holds(version_octets(read[:-1]), read[-1])
     except (TypeError, AttributeError, struct.error):
-        # A column of another type than any that is written: SQLite keeps whatever it is given.
+        # The column has a type that this service never writes: SQLite stores values of every type.
         return False
 
 
 def version_of(read: Row) -> IndexedVersion:
-    """The version; for rows that are ours."""
+    """Return the version of a row that is ours."""
     did, _, _, sequence, block_number, recorded_at, transaction_hash, state, document, changes, _, _, _ = read
     return IndexedVersion(
         state_from_json(did, bytes(state), bytes(document)),
@@ -129,7 +129,7 @@ def stored_version_of(read: Row) -> StoredVersion:
 
 
 _KNOWN_CURSOR = "SELECT sequence, mac FROM projections WHERE name = :name"
-# A cursor that is not ours says nothing, however far it claims to be.
+# The value of a cursor that is not ours is ignored.
 _KEEP_CURSOR = """
 INSERT INTO projections (name, sequence, mac) VALUES (:name, :sequence, :mac)
 ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence, mac = excluded.mac
@@ -138,19 +138,19 @@ WHERE projections.sequence < excluded.sequence OR :replace
 
 
 class StoredCursor(Repository):
-    """A number with a tag under a name: how far on the ledger something is done."""
+    """A named number with a tag: the ledger sequence up to which a task is done."""
 
     def __init__(self, database: Database, secret: bytes, name: str) -> None:
         super().__init__(database)
         self._name, self._mac = name, RowMac(secret, b"identity projections v1")
 
     async def known(self) -> int:
-        """Return the number; 0 where there is none that is ours."""
+        """Return the number; 0 if there is none that is ours."""
         kept = await self._rows(_KNOWN_CURSOR, {"name": self._name})
         return kept[0][0] if kept and self._mac.holds(self._counted(kept[0][0]), kept[0][1]) else 0
 
     async def keep(self, sequence: int, *, replace: bool) -> None:
-        """Store the number where it is the higher one, or ``replace`` says that the stored one is not ours."""
+        """Store the number if it is higher than the stored one, or if ``replace`` states that the stored one is not ours."""
         tag = self._mac.tag(self._counted(sequence))
         row = {"name": self._name, "sequence": sequence, "mac": tag, "replace": replace}
         await self._change(_KEEP_CURSOR, row, durable=False)
@@ -244,9 +244,9 @@ class StoredIndexRows(Repository):
         return found + [(number, NOT_ON_LEDGER) for number in by_number]
 
     def _changed(self, row: Row, said: Row) -> list[str]:
-        """The columns that say something else; all but the owner, which the ledger does not know. A state of an earlier form says the same
-        where the row is ours."""
-        # psycopg may give bytes as memoryview, and SQLite whatever somebody put there.
+        """Return the columns that differ, without the owner, which the ledger does not have. A state of an earlier form is equal if the
+        row is ours."""
+        # psycopg may return bytes as memoryview, and SQLite any type that another program stored.
         read = [bytes(value) if isinstance(value, memoryview) else value for value in row[: len(NAMES) - 1]]
         changed = [name for name, stored, expected in zip(NAMES, read, said, strict=False) if stored != expected]
         if changed == ["state"] and is_ours(self._mac, row) and is_earlier_form(read[STATE], said[STATE]):
@@ -269,7 +269,7 @@ def _rows(transaction: Transaction, did: str) -> list[Row]:
 
 
 def is_earlier(state: object) -> bool:
-    """Return whether the column ``state`` of a row is of an earlier form. One of another type is of none, and its row is not ours."""
+    """Return whether the column ``state`` of a row is of an earlier form. A value of another type is not; its row is not ours."""
     return isinstance(state, bytes | memoryview) and not has_present_form(bytes(state))
 
 

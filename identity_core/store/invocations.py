@@ -1,4 +1,4 @@
-"""Invocations in the store: who comes first, decided by the database and never by memory. README.md has the reasoning."""
+"""Invocations in the store. The database, never memory, decides which request is first. README.md has the reasoning."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LEASE_OCTETS: Final = 16
 PROVED: Final = "proved"
 REFUSED: Final = "refused"
 PATIENCE_SECONDS: Final = 0.005
-"""How long the commits of a proof may wait for those of other proofs that are under way."""
+"""The batch window in seconds: the time for which commits of a proof may wait for those of other running proofs."""
 
 _TABLE = Table("invocations", Invocation, extra=("lease", "lease_until"))
 _BEGIN = Table("invocations", Invocation, extra=("lease", "lease_until", "outcome", "details"))
@@ -69,14 +69,14 @@ WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome = 'proved'
 
 
 class StoredInvocations(Repository):
-    """See ``Invocations``. ``random`` gives bytes for the tokens of leases."""
+    """The port ``Invocations`` on the tables of the store. ``random`` returns bytes for the tokens of leases."""
 
     def __init__(self, database: Database, activity: StoredEvents, random: Callable[[int], bytes]) -> None:
         super().__init__(database)
         self._activity = activity
         self._random = random
         self._requests_to_prune = 0
-        # The leases of the proofs that are under way, and how many of them wait for a commit.
+        # The leases of the running proofs, and how many of them wait for a commit.
         self._leased: set[bytes] = set()
         self._waiting = 0
 
@@ -94,7 +94,7 @@ class StoredInvocations(Repository):
         self._leased.add(lease.token)
         ended: Lease | RefusedInvocation | Earlier | None = None
         try:
-            # Durable whatever the answer: the disk must not tell what the limits keep.
+            # Durable for every answer: disk writes must not disclose the answer that the limits protect.
             ended = await self._committed(lambda transaction: self._consume(transaction, lease, holds, now))
             return ended
         finally:
@@ -102,8 +102,8 @@ class StoredInvocations(Repository):
                 self._leased.discard(lease.token)
 
     async def _committed(self, job: Job[T]) -> T:
-        """Return the result of a job of a proof, committed with other jobs. It waits for none where all that are under
-        way are waiting, and so not at all for a proof that is made alone."""
+        """Return the result of a job of a proof, committed with other jobs. It does not wait if all running proofs are waiting, so a
+        single proof is never delayed."""
         self._waiting += 1
         patience = PATIENCE_SECONDS if len(self._leased) > self._waiting else 0.0
         try:
@@ -152,7 +152,7 @@ class StoredInvocations(Repository):
             if not isinstance(taken, Earlier):
                 _end(transaction, invocation, token, refused)
                 return refused
-            # A proof that the identical request got in this moment is not for one that is refused.
+            # A refused request must not get the proof that the identical request got meanwhile.
             return taken if isinstance(taken.outcome, RefusedInvocation) else refused
 
         return await self._database.write(refuse)
@@ -172,7 +172,7 @@ class StoredInvocations(Repository):
     def _finish(
         self, transaction: Transaction, lease: Lease, proof: StoredProof, event: EventRecord
     ) -> IdentityError | None:
-        """Returns the refusal instead of raising it, because what is written beside it must stay."""
+        """Store the proof or return the refusal. The refusal is not raised, because its rows must be committed."""
         invocation, spending = lease.invocation, lease.spending
         guard, guarded = in_force(invocation, spending)
         ending = {"outcome": PROVED, "proof_id": proof.id, "details": _anchor_json(proof.anchor)}
@@ -216,7 +216,7 @@ def _seen(transaction: Transaction, invocation: Invocation, now: int) -> Outcome
         return RefusedInvocation(outcome, read["message"], read["details"])
     proof = find_proof(transaction, proof_id)
     if proof is None:
-        # Its holder had it erased; what the token was for is done.
+        # The holder had the proof erased; the token stays used.
         raise IbctReplayed
     return DelegatedProof(proof.delegation_id, proof.proof, _anchor(read))
 
@@ -226,7 +226,7 @@ def _key(invocation: Invocation, token: bytes) -> dict[str, object]:
 
 
 def _take(transaction: Transaction, invocation: Invocation, token: bytes, now: datetime) -> Earlier | None:
-    """Takes nonce and id, also those on which a lease had ended; ``Earlier`` where an identical request was answered."""
+    """Store nonce and id, also if an earlier lease on them had ended. Return ``Earlier`` if an identical request was answered."""
     at = micros(now)
     row = _TABLE.write(invocation, lease=token, lease_until=micros(now + LEASE), now=at)
     if transaction.execute(_TAKE, row).rowcount == 1:

@@ -1,8 +1,8 @@
 """Proofs in the store, and the receipts of their anchors.
 
-Rows are added by the transaction that ends an invocation (``invocations.py``), never alone. What is decided of an anchor stands in the
-proof's own row; while it is pending, transaction and block are those of its batch, so that a step of a batch on its way is one row and
-not ten thousand. A revoked one reads its batch too, which goes on without it.
+The transaction that ends an invocation (``invocations.py``) adds the rows; nothing else does. The final state of an anchor is in the
+proof's own row. While it is pending, transaction and block are those of its batch, so that progress of a batch updates one row and
+not ten thousand. A revoked proof reads its batch too, which continues without it.
 
 ``RULES`` are the retention rules of the tables of the kernel. README.md gives the reasons.
 """
@@ -32,17 +32,17 @@ ELSE {} END
 """
 TX_HASH: Final = _OF_BATCH.format("tx_hash", "anchor_tx_hash")
 BLOCK: Final = _OF_BATCH.format("block", "anchor_block")
-"""What to select of ``proofs`` for a receipt."""
+"""The column of ``proofs`` with the block of a receipt, for selections."""
 
 _RECEIPTS = f"SELECT id, anchor_status, {TX_HASH}, {BLOCK}, anchor_revoked_block FROM proofs"  # noqa: S608  (its own text)
 
 
 def anchors_of(transaction: Transaction, proof_ids: Collection[str | None]) -> Mapping[str, Anchor]:
-    """The receipts of those proofs that are stored and have one, in one statement."""
+    """Return the receipts of those proofs that are stored and have one, by one statement."""
     names = {f"id{number}": each for number, each in enumerate(sorted({one for one in proof_ids if one}))}
     if not names:
         return {}
-    # Nothing but the names of parameters goes into the text.
+    # The text of the statement has only names of parameters.
     wanted = ", ".join(f":{name}" for name in names)
     rows = transaction.execute(f"{_RECEIPTS} WHERE anchor_status IS NOT NULL AND id IN ({wanted})", names).fetchall()
     return {row[0]: Anchor(AnchorStatus(row[1]), *row[2:]) for row in rows}
@@ -60,7 +60,7 @@ PROOFS: Final = Table(
 )
 _SELECT = PROOFS.select
 _GET = f"{_SELECT} WHERE id = :id"
-# A row even where neither the proof nor a credential is there, and one for each delegation of the chain.
+# There is a row even without the proof and a credential, and one for each delegation of the chain.
 _STANDS_ON = f"""
 SELECT (SELECT count(*) FROM proofs WHERE id = :proof_id AND revoked_at IS NULL),
 c.id, c.status, c.valid_from, c.valid_until, chain.*
@@ -96,7 +96,7 @@ class StoredProofs(Repository):
 
 
 def find_proof(transaction: Transaction, proof_id: str) -> StoredProof | None:
-    """The proof with this id, or None."""
+    """Return the proof with this id, or None."""
     row = transaction.execute(_GET, {"id": proof_id}).fetchone()
     return None if row is None else PROOFS.read(row)
 
@@ -105,7 +105,7 @@ def read_records(transaction: Transaction, proof: StoredProof) -> ProofRecords:
     """Return the records of the proof, read in a transaction of the caller."""
     # PostgreSQL has no NUL in texts; no credential has such an id either.
     ids = {f"id{number}": each.replace("\0", "\1") for number, each in enumerate(proof.credential_ids)}
-    # Nothing but the names of parameters goes into the text.
+    # The text of the statement has only names of parameters.
     statement = _STANDS_ON.format(", ".join(f":{name}" for name in ids))
     chain = {"id": proof.delegation_id, "hops": MAX_CHAIN}
     rows = transaction.execute(statement, {"proof_id": proof.id, **chain, **ids}).fetchall()
@@ -139,8 +139,8 @@ _CREDENTIALS: Final = RetentionRule(
 _PROOFS: Final = RetentionRule(
     kind="proofs",
     expired="expires_at <= :until ORDER BY expires_at",
-    # What is on its way to a ledger is still needed to say what became of it. A value and not NOT EXISTS: where a server joins, it may
-    # read all leaves for a step of a few proofs.
+    # A proof whose anchor is pending is still needed for the final state. The expression is a value and not NOT EXISTS, because a server
+    # may execute the latter as a join that reads all leaves for a step of a few proofs.
     undecided="""
 (SELECT count(*) FROM anchor_leaves WHERE proof_id = proofs.id AND (state IN ('queued', 'revoking')
 OR (state = 'batched' AND (SELECT state FROM anchor_batches WHERE id = batch_id) NOT IN ('confirmed', 'failed'))))

@@ -1,8 +1,8 @@
-"""The DIDs that are withheld because index and ledger did not agree about them, until an operator repairs them.
+"""DIDs that are withheld because index and ledger differ, until an operator repairs them.
 
-Nothing is refused because of a row in here: what is wrong is found anew at each look, and what was put right works at once. The table
-is for people: readiness, metrics, ``identity doctor`` and the audit log. A suspicion is noted in memory where it arises, on paths that
-write nothing, and reaches the table within a second.
+No request is refused because of a row in this table: each read detects the fault again, and a repaired DID works at once. The table
+is for operators: readiness, metrics, ``identity doctor`` and the audit log. A suspicion is first noted in memory, because reads write
+nothing, and is stored in the table within a second.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from identity_core.database import Database, Transaction
 from identity_core.ports.repositories import Suspicion
 from identity_core.store.records import Repository, Table
 
-# What waits for the table; a thief who spoils more rows within a second is found out by their audit.
+# Suspicions that are not stored yet. If an attacker changes more rows within a second, the audit of the index finds them.
 NOTED: Final = 10_000
 
 _TABLE = Table("quarantined_dids", Suspicion)

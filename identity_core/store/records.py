@@ -1,9 +1,9 @@
-"""Rows as records: how each field of a frozen dataclass is kept in a column follows from its annotation.
+"""Rows as records: the annotation of a field of a frozen dataclass determines the form of its column.
 
-Text, integers and bytes as they are; a time as microseconds since 1970, UTC; a truth as 0 or 1; an enumeration as its value; what has
-``parse`` (DIDs, grants) as its text; a tuple, a mapping or a dataclass as JSON with names in camelCase. None is NULL. A dataclass may
-be spread over several columns instead, and several fields may share one JSON column. Statements that guard or search are written by hand;
-``Repository`` runs them.
+Text, integers and bytes are stored unchanged; a time as microseconds since 1970, UTC; a Boolean as 0 or 1; an enumeration as its value; a
+class with ``parse`` (DIDs, grants) as its text; a tuple, a mapping or a dataclass as JSON with names in camelCase. None is NULL. A
+dataclass may be spread over several columns instead, and several fields may share one JSON column. Guarded statements and searches are
+written by hand; ``Repository`` runs them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from identity_core.database import Database, Dialect
 
 DOCUMENTS_KEPT: Final = 256
 MOST_KEPT_OCTETS: Final = 4_096
-"""JSON columns that a table remembers decoded, and how long one may be for it."""
+"""The limits of the cache of decoded JSON columns of a table: their number, and the bytes of one."""
 
 R = TypeVar("R")
 Convert = Callable[[Any], Any]
@@ -37,7 +37,7 @@ def _same(value: Any) -> Any:
 
 @value_class
 class Form:
-    """How values of one type are kept. Neither function sees None."""
+    """The stored form of values of one type. Neither function receives None."""
 
     write: Convert = _same
     read: Convert = _same
@@ -47,7 +47,7 @@ _PLAIN: Final[Mapping[Any, Form]] = {bytes: Form(read=bytes), bool: Form(int, bo
 
 
 def _form(annotation: Any) -> Form:
-    """In a column of its own."""
+    """Return the form of a separate column."""
     known = _PLAIN.get(annotation) or _text_form(annotation)
     if known is not None:
         return known
@@ -69,7 +69,7 @@ def _text_form(annotation: Any) -> Form | None:
 
 
 def _json_form(annotation: Any) -> Form:
-    """As a JSON value."""
+    """Return the form of a JSON value."""
     known = _text_form(annotation)
     if known is not None:
         return known
@@ -83,7 +83,7 @@ def _json_form(annotation: Any) -> Form:
 
 
 def _object_form(record: Any, names: Collection[str], make: Callable[..., Any]) -> Form:
-    """Some fields of a record as a JSON object."""
+    """Return the form of some fields of a record as a JSON object."""
     hints = get_type_hints(record)
     forms = [(name, _camel(name), _json_form(_bare(hints[name]))) for name in names]
 
@@ -91,7 +91,7 @@ def _object_form(record: Any, names: Collection[str], make: Callable[..., Any]) 
         return {key: _applied(form.write, getattr(value, name)) for name, key, form in forms}
 
     def read(value: Any) -> Any:
-        # One that was written before a field was there has the field's default.
+        # An object that was written before a field existed has the field's default.
         return make(**{name: _applied(form.read, value[key]) for name, key, form in forms if key in value})
 
     return Form(write, read)
@@ -102,7 +102,7 @@ def _applied(convert: Convert, value: Any) -> Any:
 
 
 def _bare(annotation: Any) -> Any:
-    """Without ``| None``."""
+    """Return the annotation without ``| None``."""
     if get_origin(annotation) not in (Union, types.UnionType):
         return annotation
     (only,) = (one for one in get_args(annotation) if one is not type(None))
@@ -115,12 +115,12 @@ def _camel(name: str) -> str:
 
 
 class Table(Generic[R]):
-    """The columns of ``name`` that fields of ``record`` are kept in, each by the field's name.
+    """The columns of the table ``name`` for the fields of ``record``, each by the field's name.
 
-    ``extra``: columns that ``write`` is given besides. ``omit``: fields that have no column, and that ``read`` is given besides.
+    ``extra``: additional columns, which are arguments of ``write``. ``omit``: fields without a column, which are arguments of ``read``.
     ``spread``: the columns of a field that is a dataclass, in the order of its fields, all NULL for None. ``document``: a JSON column for
-    every field but those that are named with it, which have columns of their own. ``shown``: what is selected instead of a column.
-    ``alias``: the table's name in selections.
+    every field but those that are named with it, which have separate columns. ``shown``: the expression that is selected instead of a
+    column. ``alias``: the table's name in selections.
     """
 
     def __init__(
@@ -164,11 +164,11 @@ class Table(Generic[R]):
         self.select = f"SELECT {self.columns} FROM {name}{alias and f' AS {alias}'}"  # noqa: S608
 
     def write(self, record: R, **extra: object) -> dict[str, object]:
-        """The parameters of ``insert``."""
+        """Return the parameters of ``insert``."""
         return dict(zip(self._names, self.row(record), strict=True)) | extra
 
     def row(self, record: R, *extra: object) -> list[object]:
-        """The parameters of ``insert_by_place``: ``extra`` in the order in which they were declared."""
+        """Return the parameters of ``insert_by_place``, with ``extra`` in the order of their declaration."""
         values = [*self._values(record)]
         for place, write in self._written:
             if values[place] is not None:
@@ -180,7 +180,7 @@ class Table(Generic[R]):
         return [*extra, *values]
 
     def read(self, row: Any, **omitted: object) -> R:
-        """The record of a row that was selected as ``columns``."""
+        """Return the record of a row that was selected as ``columns``."""
         found = dict(zip(self._names, row, strict=True))
         for column, read in self._read:
             value = found[column]
@@ -199,7 +199,7 @@ def _fields(record: Any) -> tuple[Field[Any], ...]:
 
 
 def _remembered(read: Convert) -> Convert:
-    """``read``, which remembers what it made of the bytes that it was given last: a delegation is read at each of its uses."""
+    """Return ``read`` with a cache of its results by their bytes, because a delegation is read at each of its uses."""
     known = lru_cache(maxsize=DOCUMENTS_KEPT)(read)
     return lambda data: (known if len(data) <= MOST_KEPT_OCTETS else read)(bytes(data))
 
@@ -215,7 +215,7 @@ class _Spread:
         self._nothing = [None for _ in columns]
 
     def row(self, record: Any) -> list[Any]:
-        """The values of the columns."""
+        """Return the values of the columns."""
         whole = getattr(record, self.field)
         return (
             self._nothing if whole is None else [_applied(write, getattr(whole, name)) for name, write in self._parts]
@@ -229,21 +229,21 @@ _OF_FIRST: Final[Mapping[Dialect, str]] = {
 
 
 def of_first(table: str, which: str, *, waits: bool = False) -> Mapping[Dialect, str]:
-    """The condition of the first ``:limit`` rows, in the order in which ``which`` ends. Rows are found by their place: by their keys a
-    server that guesses wrong reads the whole table. What another process is changing is passed over, unless the statement ``waits``: then
-    rows are found by their ``id``, because what was changed meanwhile is in another place, where the statement does not see it."""
+    """Return the condition of the first ``:limit`` rows, in the order at the end of ``which``. Rows are found by their physical place: by
+    keys, a wrong plan of the server would read the whole table. Rows that another process is changing are skipped. If the statement
+    ``waits``, rows are found by ``id`` instead, because a changed row moves to another place, which the statement would not see."""
     place, busy = ("id", "") if waits else ("ctid", " SKIP LOCKED")
     named = {"table": table, "which": which, "place": place, "busy": busy}
     return {dialect: condition.format(**named) for dialect, condition in _OF_FIRST.items()}
 
 
 def delete_first(table: str, which: str) -> Mapping[Dialect, str]:
-    """The statement that deletes the rows ``of_first``."""
+    """Return the statement that deletes the rows of ``of_first``."""
     return {dialect: f"DELETE FROM {table} WHERE {first}" for dialect, first in of_first(table, which).items()}  # noqa: S608
 
 
 class Repository:
-    """A port on the tables of the store, and what runs a single statement."""
+    """The base class of ports on the tables of the store, with methods that run a single statement."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -255,22 +255,22 @@ class Repository:
     async def _change(
         self, sql: str, parameters: Mapping[str, object], *, durable: bool = True, heavy: bool = False
     ) -> int:
-        """How many rows the statement touched."""
+        """Run the statement and return the number of affected rows."""
         return await self._database.write(
             lambda writing: writing.execute(sql, parameters).rowcount, durable=durable, heavy=heavy
         )
 
     async def _forget(self, delete: Mapping[Dialect, str], parameters: Mapping[str, object]) -> int:
-        """How many rows of ``delete_first`` there were. Not durable, and for nobody who waits."""
+        """Delete by a statement of ``delete_first`` and return the number of rows. Not durable; for background work only."""
         return await self._change(delete[self._database.dialect], parameters, durable=False, heavy=True)
 
 
 END: Final = "g"
-"""Behind every id."""
+"""A text that sorts after every id."""
 
 
 def row_id(at: datetime, random: Callable[[int], bytes]) -> str:
-    """A new id for a row of that time."""
+    """Return a new id for a row of that time."""
     return f"{micros(at):016x}{random(8).hex()}"
 
 
@@ -280,6 +280,6 @@ def first_at(at: datetime | None) -> str:
 
 
 def bounds(since: datetime | None, until: datetime | None, before: str | None) -> tuple[str, str]:
-    """The half-open interval of ids for a page of rows."""
+    """Return the half-open interval of ids for a page of rows."""
     last = END if until is None else first_at(until)
     return first_at(since), last if before is None else min(last, before)

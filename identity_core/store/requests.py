@@ -1,4 +1,4 @@
-"""Idempotency-Keys, and how much each caller wrote."""
+"""Idempotency keys, and the usage of each caller."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ PRUNED_AT_ONCE = 8
 
 _ANSWERS = Table("idempotency_keys", StoredAnswer)
 _FORGET_KEYS = delete_first("idempotency_keys", "begun_at <= :kept_from ORDER BY begun_at")
-# A reservation is taken over when its lease is up and nothing was answered, or when even the answer is past keeping. Where nothing was
-# answered, the body is what was intended, which only the same request may go on with.
+# A reservation is taken over if its lease has ended without an answer, or if its answer is past its retention. Without an answer, the body
+# is the intent, with which only the same request may continue.
 _BEGIN = """
 INSERT INTO idempotency_keys (key_hash, fingerprint, begun_at) VALUES (:key_hash, :fingerprint, :now)
 ON CONFLICT (key_hash) DO UPDATE SET fingerprint = excluded.fingerprint, begun_at = excluded.begun_at, status = NULL, headers = NULL,
@@ -119,12 +119,12 @@ class StoredIdempotencyKeys(Repository):
 
 _UNLIMITED: Final = 1 << 62
 COUNTED_AHEAD: Final = 16
-"""Requests of a day that are counted at one time at the most, for those that are still to come."""
+"""The maximum number of requests of a day that one statement counts ahead."""
 SHARE_AHEAD: Final = 1000
-"""The part of a limit that they never are more than: one in so many."""
+"""The divisor of a limit: requests that are counted ahead never exceed this fraction of it."""
 COUNTERS_AHEAD: Final = 4096
-"""Counters of a day for which a process does so. None of them is forgotten before the day ends, because what it had counted ahead would be
-lost: all others are moved by one."""
+"""The maximum number of counters of a day that a process counts ahead. They are cached until the day ends, because an eviction would lose
+their reserved counts. All others are increased by one."""
 
 _CHARGE = """
 INSERT INTO usage (owner, day, records, octets) SELECT :owner, :day, :records, :octets WHERE :octets <= :most_octets
@@ -140,15 +140,15 @@ _FORGET_USAGE = delete_first("usage", "day > :kept AND day < :before ORDER BY da
 
 @dataclass(slots=True, eq=False)
 class _Ahead:
-    """The numbers that a counter has reserved for later requests. ``asking``: somebody is about to count more, and sets
-    it afterwards."""
+    """The numbers that a counter has reserved for later requests. ``asking`` exists while another request reserves more; that request
+    sets it afterwards."""
 
     records: int = 0
     octets: int = 0
     asking: asyncio.Event | None = None
 
     def suffices(self, charge: Charge) -> bool:
-        """Whether there is enough for this one."""
+        """Return whether the reserved numbers suffice for this charge."""
         return self.records >= 1 and self.octets >= charge.octets
 
     def add(self, records: int, octets: int) -> None:
@@ -159,8 +159,8 @@ class _Ahead:
 class StoredUsage(Repository):
     """The port ``Usage`` on the tables of the store.
 
-    What is counted of a day is counted for several requests at one time, where the limit is far larger: so most requests need no statement.
-    A process that ends has counted some too many, and never too few.
+    If the limit of a day is much larger, one statement counts several requests ahead, so that most requests need no statement. A process
+    that ends has counted some too many, and never too few.
     """
 
     def __init__(self, database: Database) -> None:
@@ -171,7 +171,7 @@ class StoredUsage(Repository):
     async def charge(self, charges: Sequence[Charge]) -> None:
         counting = self._counting(charges)
         if counting is not None:
-            # Once: what is refused there, or too little for all who wait, each asks for by itself.
+            # Wait once: if the other request is refused, or reserves too little for all waiting ones, each runs its own statement.
             await counting.wait()
         new, taken = list[tuple[Charge, _Ahead | None]](), list[tuple[Charge, _Ahead]]()
         for one in charges:
@@ -197,15 +197,15 @@ class StoredUsage(Repository):
         finally:
             for ahead in asking:
                 ahead.asking = None
-            # Who waits goes on in a later round of the loop, when what was counted is there.
+            # A waiting request continues in a later iteration of the loop, when the new counts are there.
             done.set()
         for (one, ahead), count in zip(new, counted, strict=True):
             if ahead is not None:
                 ahead.add(count - 1, (count - 1) * one.octets)
 
     def _counting(self, charges: Sequence[Charge]) -> asyncio.Event | None:
-        """When another request will have counted ahead all that these lack; None where they lack nothing, or need a statement all the
-        same."""
+        """Return the event of another request that will reserve all missing numbers. Return None if none are missing, or a statement is
+        needed anyway."""
         counting = None
         for one in charges:
             ahead = self._ahead_of(one)
@@ -216,7 +216,7 @@ class StoredUsage(Repository):
         return counting
 
     def _ahead_of(self, charge: Charge) -> _Ahead | None:
-        """None for a counter that is moved by one: what is kept is, because some of it is taken back."""
+        """Return None for a counter that is changed by one each time, such as those of kept records: some of them are refunded."""
         if charge.day > self._day:
             self._day, self._ahead = charge.day, {}
         if charge.day != self._day or charge.day == KEPT:
@@ -234,7 +234,7 @@ class StoredUsage(Repository):
 
 
 def _at_one_time(charge: Charge) -> int:
-    """For how many requests of this size the counter is moved."""
+    """Return the number of requests of this size by which the counter is increased."""
     records, data = _most(charge)
     return max(1, min(COUNTED_AHEAD, records // SHARE_AHEAD, data // SHARE_AHEAD // max(1, charge.octets)))
 
@@ -247,7 +247,8 @@ def _most(charge: Charge) -> tuple[int, int]:
 
 
 def _charge(transaction: Transaction, asked: Sequence[tuple[Charge, int]]) -> list[int]:
-    """For how many requests each was counted: as many as asked, or where that is too much one. Raises ``QuotaExceeded``."""
+    """Return the number of counted requests for each charge: the requested number, or one if that exceeds the limit. Raises
+    ``QuotaExceeded``."""
     counted = []
     for charge, count in asked:
         # One that raises is undone alone, and with it what the charges before it have counted.

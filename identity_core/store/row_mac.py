@@ -1,9 +1,8 @@
-"""The authentication tag of a row: BLAKE2b keyed with a key that follows from one of the custodian's (RFC 7693 §2.5,
-RFC 5869).
+"""The authentication tag of a row: BLAKE2b with a key that is derived from one of the custodian's (RFC 7693 §2.5, RFC 5869).
 
-A row of the document index has a tag over all that it says, a head of the audit log one over how far the chain reaches. Anyone who can
-write to the database and does not hold the custodian's keys cannot make one; that an old row was put back, or one was taken
-away, is not for a tag to find but for the ledger.
+A row of the document index has a tag over all of its columns, a head of the audit log a tag over the length of the chain. An attacker who
+can write to the database, but does not hold the custodian's keys, cannot compute a tag. Tags do not detect that an old row was restored,
+or that a row was deleted; the comparison with the ledger does.
 """
 
 from __future__ import annotations
@@ -29,26 +28,26 @@ _ABSENT: Final = 0xFFFFFFFF
 
 
 class RowMac:
-    """Tags for rows of one kind. ``secret`` has full entropy; ``info`` names the kind."""
+    """The tags for rows of one kind. ``secret`` has full entropy; ``info`` names the kind."""
 
     def __init__(self, secret: bytes, info: bytes) -> None:
         self._keyed = hashlib.blake2b(key=derive_key(secret, info=info), digest_size=TAG_BYTES)
 
     def tag(self, data: bytes) -> bytes:
-        """32 bytes for an unambiguous encoding of a row."""
+        """Return the tag of 32 bytes for an unambiguous encoding of a row."""
         keyed = self._keyed.copy()
         keyed.update(data)
         return keyed.digest()
 
     def holds(self, data: bytes, tag: object) -> bool:
-        """Whether ``tag`` was made here for the same bytes."""
+        """Return whether ``tag`` is the tag of these bytes."""
         return isinstance(tag, bytes | memoryview) and hmac.compare_digest(self.tag(data), bytes(tag))
 
 
 def version_octets(row: Sequence[Any]) -> bytes:
-    """The encoding of a row of ``did_versions``: did, version_id, printed_second, sequence, block_number, recorded_at,
-    transaction_hash, state, document, changes, key_id, owner. Raises ``TypeError``, ``struct.error`` or ``AttributeError`` for a
-    row whose columns have other types: none that was written here."""
+    """Return the encoding of a row of ``did_versions``: did, version_id, printed_second, sequence, block_number, recorded_at,
+    transaction_hash, state, document, changes, key_id, owner. Raises ``TypeError``, ``struct.error`` or ``AttributeError``: when a
+    column has another type, so that this service did not write the row."""
     did, version_id, second, sequence, block, at, digest, state, document, changes, key_id, owner = row
     name = did.encode()
     key_length, key = _optional(key_id)
@@ -59,7 +58,7 @@ def version_octets(row: Sequence[Any]) -> bytes:
 
 
 def _optional(text: Any) -> tuple[int, bytes]:
-    """The length and bytes of a text that may be absent, which is another length than that of an empty one."""
+    """Return the length and bytes of an optional text. The length of a missing text differs from that of an empty one."""
     if text is None:
         return _ABSENT, b""
     data: bytes = text.encode()
@@ -84,7 +83,7 @@ DELETE FROM api_key_tags WHERE key_id = :key_id AND tag <> :tag AND (pending_sin
 
 
 class ApiKeyTags(Repository):
-    """See ``KeyTags``. ``random`` gives bytes that tell writers apart."""
+    """The port ``KeyTags`` on the tables of the store. ``random`` returns bytes that distinguish writers."""
 
     def __init__(self, database: Database, secret: bytes, random: Callable[[int], bytes]) -> None:
         super().__init__(database)
@@ -95,7 +94,7 @@ class ApiKeyTags(Repository):
         try:
             data = key_octets(key)
         except (TypeError, ValueError, AttributeError, OverflowError):
-            # Of other types than any that is written: who edits a key store leaves whatever there.
+            # The fields have types that this service never writes: a key store can be edited by hand.
             return False
         return any(self._mac.holds(data, row[0]) for row in await self._rows(_TAGS, {"key_id": key.id}))
 
@@ -144,7 +143,7 @@ class ApiKeyTags(Repository):
 
 
 def key_octets(key: ApiKey) -> bytes:
-    """The encoding of everything that a key says; equal keys have equal ones. ``source`` is the key store's own business."""
+    """Return the encoding of all fields of a key; equal keys have equal encodings. ``source`` is omitted, as it belongs to the store."""
     said = (
         *(key.id, key.name, key.digest),
         None if key.scopes is None else sorted(key.scopes),

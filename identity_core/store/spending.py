@@ -1,8 +1,8 @@
-"""The counting half of an invocation: revocations, uses, refusals, and how many questions an agent may choose itself.
+"""The counters of an invocation: revocations, uses, refusals, and the questions that an agent may choose itself.
 
-Everything here runs inside the transaction that takes the nonce, and such transactions run one after the other: what ``limited`` has
-read still holds when ``count`` writes. A use of a delegation is a use of every record of its chain, and so are its refusals and
-thresholds; else an agent could pass its limits on to itself, many times over.
+Everything in this module runs inside the transaction that stores the nonce. Such transactions run one after the other, so the values that
+``limited`` read are still valid when ``count`` writes. A use of a delegation is a use of every record of its chain, and so are its
+refusals and thresholds. Otherwise an agent could multiply its limits by delegating to itself.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from identity_core.ports.proofs import Consumption, Disclosure, Invocation
 ACTIVE: Final = "active"
 REMEDIES: Final = ("ask again what was asked before", "let the holder pin the value, in the action of the IBCT")
 
-# In one statement, because each costs the operation more in Python than in the database. A threshold of an older version says the
-# predicate and not of which credential: it is one of this credential's if that was asked it.
+# One statement, because each one takes more time in Python than in the database. A threshold of an older release has the predicate without
+# the credential: it counts for this credential if the credential has that question.
 _STANDING = """
 SELECT revoked_at, suspended_reason, max_uses, uses, max_thresholds,
 (SELECT count(*) FROM delegation_thresholds WHERE delegation_id = :id),
@@ -49,13 +49,13 @@ CASE WHEN credentials.forgotten_at IS NULL THEN credentials.status ELSE 'revoked
 credentials.disclosures_reset_at
 FROM delegations LEFT JOIN credentials ON credentials.id = :credential_id WHERE delegations.id = :id
 """
-# An agent that has used anything that the holder gave before the reset remembers the answers.
+# An agent that has used a delegation from before the reset knows the answers.
 _NEW_SINCE = """
 SELECT 1 FROM delegations AS one WHERE id = :id AND created_at > :reset_at AND NOT EXISTS
 (SELECT 1 FROM delegations AS earlier WHERE earlier.agent = one.agent AND earlier.holder = one.holder
 AND earlier.created_at <= :reset_at AND earlier.uses > 0)
 """
-# Who suspends, resumes or revokes in this very moment comes after this use.
+# A parallel suspension, resumption or revocation is ordered after this use.
 _USE = """
 UPDATE delegations SET uses = uses + 1, refusals = refusals + :refused, suspended_reason = CASE
 WHEN :refused > 0 AND max_refusals IS NOT NULL AND refusals + :refused >= max_refusals THEN :reason
@@ -74,14 +74,14 @@ ON CONFLICT (credential_id, attribute, digest) DO UPDATE
 SET at = CASE WHEN disclosures.at > excluded.at THEN disclosures.at ELSE excluded.at END
 """
 _SEALED = "SELECT sealed FROM credentials WHERE id = :id"
-# Nothing is proved with a credential whose holder has had its secret forgotten.
+# No proof is made with a credential whose secret the service must not use any more, on request of its holder.
 _STATUS = "SELECT CASE WHEN forgotten_at IS NULL THEN status ELSE 'revoked' END FROM credentials WHERE id = :id"
 
 
 class Standing(NamedTuple):
-    """A delegation of the chain as it is now, and beside it what is the same for the whole chain: revocations and earlier uses of the IBCT,
-    status and box of the credential (None: there is none) and its holder's last reset, and the questions that were asked about its
-    attribute, this one among them or not."""
+    """A delegation of the chain in its current state, with values for the whole chain: revocations and earlier uses of the IBCT, status
+    and box of the credential (None: there is none), its holder's last reset, and the earlier questions about its attribute, with or
+    without this one."""
 
     revoked_at: int | None
     suspended_reason: str | None
@@ -102,7 +102,7 @@ class Standing(NamedTuple):
 def standing(
     transaction: Transaction, invocation: Invocation, spending: Consumption, question: Disclosure | None = None
 ) -> list[Standing]:
-    """For each record of the chain; empty where one of them is not there. Without a question nothing is said of any."""
+    """Return the state of each record of the chain; empty if one of them is missing. Without ``question``, omit the questions."""
     parameters: dict[str, Any] = {
         "invoker": invocation.invoker,
         "id_digest": invocation.id_digest,
@@ -126,8 +126,8 @@ def _chain(transaction: Transaction, spending: Consumption, parameters: Mapping[
 
 
 def _is_new(transaction: Transaction, spending: Consumption, reset_at: int) -> bool:
-    """Whether every delegation of the chain was made after the reset, and no agent of the chain has used an earlier one of the holder's.
-    So a reset gives nobody anything that the holder does not give anew, and who has learnt something keeps the first limit for good."""
+    """Return whether every delegation of the chain is newer than the reset, and no agent of the chain has used an earlier one of the
+    holder's. So a reset grants only what the holder delegates anew, and an agent that has used a disclosure keeps the first limit."""
     found = (
         transaction.execute(_NEW_SINCE, {"id": one, "reset_at": reset_at}).fetchone() for one in spending.delegations
     )
@@ -135,8 +135,8 @@ def _is_new(transaction: Transaction, spending: Consumption, reset_at: int) -> b
 
 
 def revoked(transaction: Transaction, spending: Consumption, chain: Sequence[Standing]) -> IdentityError | None:
-    """The refusal that an invocation gets because something was revoked since it was looked at, or None. ``chain`` is as ``standing`` has
-    it."""
+    """Return the refusal of an invocation if something was revoked since the earlier checks, or None. ``chain`` is the result of
+    ``standing``."""
     if not chain:
         return no_delegation()
     if any(record.revoked_at is not None for record in chain):
@@ -145,7 +145,7 @@ def revoked(transaction: Transaction, spending: Consumption, chain: Sequence[Sta
     if leaf.ibct_revocations:
         return IbctRevoked()
     ids = spending.credential_ids
-    # Of a single credential the status was read already.
+    # The status of a single credential was read already.
     rows = [transaction.execute(_STATUS, {"id": one}).fetchone() for one in ids] if len(ids) > 1 else [(leaf.status,)]
     statuses = [None if row is None else row[0] for row in rows]
     if None in statuses:
@@ -155,9 +155,9 @@ def revoked(transaction: Transaction, spending: Consumption, chain: Sequence[Sta
 
 
 def limited(chain: Sequence[Standing], asked: Sequence[tuple[Disclosure, Sequence[Standing]]]) -> IdentityError | None:
-    """The refusal that a limit makes, or None: of uses, of refusals, of different questions, each with the chain as it stands to it. What
-    was asked before may be asked again, because its answer is known. Of several questions all find room, or none is answered. The
-    credential is not looked at."""
+    """Return the refusal by a limit, or None: of uses, of refusals, of different questions, each with the chain in its state for it. An
+    earlier question may be repeated, because its answer is known. All of several questions must be within the limit, or none is answered.
+    The credential is not read."""
     if any(record.max_uses is not None and record.uses >= record.max_uses for record in chain):
         return DelegationExhausted()
     reasons = [record.suspended_reason for record in chain if record.suspended_reason is not None]
@@ -172,7 +172,7 @@ def limited(chain: Sequence[Standing], asked: Sequence[tuple[Disclosure, Sequenc
             new[number] += not record.same_thresholds
             if most is not None and not record.same_thresholds and record.thresholds + new[number] > most:
                 return DisclosureLimit(details={"of": "delegation", "maxThresholds": most, "remedies": [*REMEDIES]})
-        # All agents together: anyone who splits a search over many delegations meets the same limit.
+        # The limit is for all agents together, so that a search over many delegations has the same limit.
         leaf, most = records[0], question.most
         about = (question.credential_id, question.attribute)
         new[about] += not leaf.same_disclosures
@@ -192,7 +192,7 @@ def in_force(invocation: Invocation, spending: Consumption) -> tuple[str, dict[s
 
 @cache
 def _in_force(delegations: int, credentials: int) -> str:
-    """Nothing but the names of parameters goes into the text."""
+    """Return the text of the condition, which has only names of parameters."""
     every_delegation = ", ".join(f":delegation{number}" for number in range(delegations))
     every_credential = ", ".join(f":credential{number}" for number in range(credentials))
     return f"""
@@ -204,9 +204,9 @@ AND ((kind = 'id' AND digest = :id_digest) OR (kind = 'nonce' AND digest = :nonc
 
 
 def sealed_values(transaction: Transaction, spending: Consumption, chain: Sequence[Standing]) -> list[bytes]:
-    """The box that each credential's values are in. ``revoked`` has seen that the credentials are there."""
+    """Return the box with each credential's values. ``revoked`` has checked that the credentials exist."""
     ids = spending.credential_ids
-    # Of a single credential it was read already.
+    # The box of a single credential was read already.
     boxes = (
         [transaction.execute(_SEALED, {"id": one}).fetchone()[0] for one in ids] if len(ids) > 1 else [chain[0].sealed]
     )
@@ -224,8 +224,8 @@ def count(
     *,
     satisfied: bool,
 ) -> dict[str, JsonValue]:
-    """Counts one use and its answer, by the same statements whatever that is; returns the counters that a refused agent may see. ``asked``
-    has the questions, as ``limited`` gets them."""
+    """Count one use and its answer, by the same statements for every answer. Return the counters that a refused agent may see. ``asked``
+    has the questions, as for ``limited``."""
     refused = int(bool(asked) and not satisfied)
     counters: dict[str, JsonValue] = {}
     for number, delegation_id in enumerate(spending.delegations):

@@ -1,1 +1,1 @@
-"""The code behind each operation: a folder a noun, in it a file a stage of life, one frozen dataclass an operation."""
+"""Use cases: a folder for each resource, in it a file for each stage of its life cycle, and a frozen dataclass for each operation."""

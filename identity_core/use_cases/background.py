@@ -1,8 +1,8 @@
-"""Background tasks of a process: one task that takes step after step, from ``begin`` to ``close`` or within ``async
+"""Background tasks of a process: one task that runs step after step, from ``begin`` to ``close`` or within ``async
 with``.
 
-A refusal is told once for each new reason and tried again; a fault of ours ends the task, with an alarm. Left out: waiting longer
-after each failure. The steps are cheap, and an operator who mends the cause wants to see it within a second.
+A refusal is logged once for each new reason, and the step is retried. A programming error ends the task, with an alarm. Left out:
+exponential back-off. The steps are cheap, and an operator who repairs the cause should see the effect within a second.
 
 ``ForgetRows`` deletes expired rows; its ``StepSize`` bounds the time of a step.
 """
@@ -26,7 +26,7 @@ log = logging.getLogger("identity")
 
 
 class Wakeup:
-    """Told of every change. Take ``next_change`` before looking, so that no change in between is missed."""
+    """A notification of every change. Call ``next_change`` before reading the state, so that no change in between is missed."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
@@ -36,13 +36,13 @@ class Wakeup:
         return self._event
 
     def notify(self) -> None:
-        """Wakes all who wait now."""
+        """Wake all tasks that wait now."""
         self._event.set()
         self._event = asyncio.Event()
 
 
 async def awaited(change: asyncio.Event, seconds: float) -> None:
-    """Returns when it is notified, and at the latest after ``seconds``."""
+    """Wait for the change, and at most ``seconds``."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await change.wait()
@@ -50,28 +50,28 @@ async def awaited(change: asyncio.Event, seconds: float) -> None:
 
 @dataclass(slots=True)
 class Repeating(ABC):
-    """A subclass says what ``step`` does, and with which words ``complaint`` begins the line that tells why it fails."""
+    """The base class of background tasks. A subclass has ``step`` and ``complaint``, the first words of the log line of a failure."""
 
     complaint: ClassVar[str]
     interval_seconds: ClassVar[float] = 1.0
 
     hindrance: Callable[[], IdentityError | None] = field(default=lambda: None, init=False)
-    """What keeps it from its steps for now, set by the code that knows."""
+    """A function that returns the reason why the task must not run steps now, or None; other code sets it."""
     called: Wakeup = field(default_factory=Wakeup, init=False)
-    """Ends its pause."""
+    """The notification that ends the pause."""
     rest_seconds: float = field(default=0.0, init=False)
-    """The least pause after a step without a refusal, set by the code that notifies ``called`` of every change."""
+    """The minimum pause after a step without a refusal. The code that notifies ``called`` of every change sets it."""
     _task: asyncio.Task[None] | None = field(default=None, init=False)
     _refusal: str = field(default="", init=False)
 
     @abstractmethod
     async def step(self) -> float | None:
-        """Do what can be done now. Return after how many seconds there may be more to do, by default ``interval_seconds``; a shorter pause
-        is neither ended by ``called`` nor extended to ``rest_seconds``."""
+        """Do the work that is possible now. Return the seconds until the next step, by default ``interval_seconds``. ``called`` does not
+        end a shorter pause, and ``rest_seconds`` does not extend it."""
 
     @property
     def fault(self) -> str:
-        """Why it does not get on; empty when it does."""
+        """Return the reason why the task makes no progress; empty if it does."""
         has_ended = self._task is not None and self._task.done()
         return "the task has ended" if has_ended else self._refusal
 
@@ -80,7 +80,7 @@ class Repeating(ABC):
         self._task.add_done_callback(self._tell_end)
 
     async def close(self) -> None:
-        """Stops in the middle of whatever it does; the next start does the rest."""
+        """Stop the task at once; the next startup does the remaining work."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -93,7 +93,7 @@ class Repeating(ABC):
         await self.close()
 
     async def run(self) -> None:
-        """Works until it is cancelled."""
+        """Run steps until the task is cancelled."""
         while True:
             change = self.called.next_change()
             seconds = await self.guarded()
@@ -103,7 +103,7 @@ class Repeating(ABC):
                 await asyncio.sleep(seconds)
 
     async def guarded(self) -> float:
-        """A step whose refusal is told and not raised."""
+        """Run a step and return the pause. Log a refusal instead of raising it."""
         try:
             if (hindrance := self.hindrance()) is not None:
                 raise hindrance
@@ -124,7 +124,7 @@ class Repeating(ABC):
 
 
 HELD_SECONDS: Final = 0.02
-"""The writer is everybody's: no step holds it longer."""
+"""The maximum time in seconds for which a step holds the writer, which all requests share."""
 
 FEWEST, MOST, FIRST = 10, 500, 25
 SOON_SECONDS: Final = 0.2
@@ -139,14 +139,14 @@ def erasing_time(clock: Clock) -> datetime:
 
 @dataclass(slots=True)
 class StepSize:
-    """How many ``rows`` a step takes, of one kind: fewer after one that took more than half of what it may, more while there are more and
-    twice as long a step is still far from that. ``monotonic`` is in seconds."""
+    """The number of ``rows`` of one kind in a step. It decreases after a step of more than half of the maximum time. It increases while
+    there are more rows and twice the time is well below the maximum. ``monotonic`` is in seconds."""
 
     monotonic: Callable[[], float]
     rows: int = FIRST
 
     async def step(self, forget: Callable[[int], Awaitable[int]]) -> bool:
-        """Calls ``forget`` with how many rows may go, which answers how many went. Whether there may be more."""
+        """Call ``forget`` with the maximum number of rows; it returns the number of deleted rows. Return whether there may be more."""
         began, limit = self.monotonic(), self.rows
         gone = await forget(limit)
         seconds = self.monotonic() - began
@@ -159,10 +159,10 @@ class StepSize:
 
 @dataclass(slots=True)
 class ForgetRows(Repeating):
-    """Deletes expired rows of an extension.
+    """A background task that deletes expired rows of an extension.
 
-    ``forget``: deletes at most ``limit`` rows that expired by a time and returns their number. ``kept_after``: how long each is stored
-    after its end.
+    ``forget``: deletes at most ``limit`` rows that expired by a time and returns their number. ``kept_after``: the time for which a row
+    is stored after its expiry.
     """
 
     complaint = "expired rows cannot be deleted"
@@ -185,7 +185,7 @@ class ForgetRows(Repeating):
 
 @dataclass(slots=True)
 class AttendCustodian(Repeating):
-    """Tells as long as the process serves that it is there, and whether it opens what is about to be sealed anew."""
+    """A background task that reports to the custodian that the process serves, and whether it can open the secrets after resealing."""
 
     complaint = "a rotation of the seal does not see this process"
 

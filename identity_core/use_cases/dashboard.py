@@ -1,4 +1,4 @@
-"""resetDisclosures: the holder begins the count of questions about a credential anew."""
+"""resetDisclosures: the holder resets the count of questions about a credential."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from identity_core.wire import (
 
 @value_class
 class ResetDisclosures:
-    """Only for the holder, who has signed for it. Raises ``CredentialNotFound``, also for a credential that the caller has no part in;
-    ``Forbidden`` for issuer and agents."""
+    """Use case resetDisclosures, only for the holder, with a signature. Raises ``CredentialNotFound``: also when the caller is not a
+    party of the credential. Raises ``Forbidden``: when the caller is the issuer or an agent."""
 
     access: CredentialAccess
     credentials: Credentials
@@ -28,7 +28,7 @@ class ResetDisclosures:
     clock: Clock
 
     async def __call__(self, wish: ResetDisclosuresRequest, context: RequestContext) -> tuple[Credential, datetime]:
-        """The credential, and the time of the reset."""
+        """Return the credential, and the time of the reset."""
         credential = (await self.access.find(wish.credential_id, context.caller, READ)).credential
         now = self.clock.now()
         if context.caller.did != credential.holder:

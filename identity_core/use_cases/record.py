@@ -1,4 +1,4 @@
-"""The one way in which use cases tell of an event that has no transaction of its own."""
+"""Recording of events without a transaction of their own."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from identity_core.ports.activity import EventLog
 
 @value_class
 class Record:
-    """Hands events to the sinks. The event is queued at once and stored when the awaitable resolves. It then outlives the process, and a
-    loss of power only if ``durable``."""
+    """The function that passes events to the sinks. The event is queued at once and stored when the awaitable resolves. It then survives a
+    crash of the process, and a loss of power only if ``durable``."""
 
     activity: EventLog
 

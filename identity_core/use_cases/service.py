@@ -1,12 +1,12 @@
-"""getHealth: the process turns; nothing is asked.
+"""getHealth: the process answers; no dependency is checked.
 
-getReadiness: every dependency answered its probe. A balancer takes a replica out that is not ready, and restarts one that is not
-alive: that is why the two differ.
+getReadiness: every dependency answered its probe. A load balancer removes a replica that is not ready, and an orchestrator restarts one
+that is not alive; so there are two operations.
 
-getVersion: which version it is.
+getVersion: the version of the service.
 
-Unless they are public, states are for API keys with the scope ``service:read``: they tell an attacker what is installed, and whether an
-attack works.
+Unless they are public, states are for API keys with the scope ``service:read``: an attacker could learn from them which parts are
+installed, and whether an attack works.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ Probe = Callable[[], Awaitable[str]]
 
 @value_class
 class Dependencies:
-    """``probes``: name of a dependency → its state in one word: ``ok``, ``degraded`` (it still answers), or anything else for one that
-    must be up before requests can be served. They raise nothing and end in time."""
+    """The dependencies of the service. ``probes``: name of a dependency → its state in one word: ``ok``, ``degraded`` (it still answers),
+    or any other word if the service cannot serve requests without it. Probes raise nothing and end in time."""
 
     probes: dict[str, Probe]
 
     async def states(self) -> dict[str, str]:
-        """The state of each."""
+        """Return the state of each dependency."""
         states = await asyncio.gather(*(probe() for probe in self.probes.values()))
         return dict(zip(self.probes, states, strict=True))
 
 
 @value_class
 class GetHealth:
-    """An answer is all that it says."""
+    """Use case getHealth: the answer itself shows that the process is alive."""
 
     async def __call__(self) -> Health:
         return Health(status="ok")
@@ -49,14 +49,14 @@ class GetHealth:
 
 @value_class
 class GetReadiness:
-    """``plugins`` tells how everything does that the core calls."""
+    """Use case getReadiness. ``plugins`` returns the states of all plugins that the core calls."""
 
     dependencies: Dependencies
     plugins: Callable[[], dict[str, PluginCondition]]
     is_public: bool
 
     async def __call__(self, caller: Caller | None) -> Readiness:
-        """The states only for who may see them."""
+        """Return the readiness, with the states only if the caller may see them."""
         states = await self.dependencies.states()
         key = None if caller is None else caller.api_key
         sees = self.is_public or (key is not None and (key.scopes is None or SCOPE in key.scopes))
@@ -69,7 +69,7 @@ class GetReadiness:
 
 @value_class
 class GetVersion:
-    """Versions of the service and its parts; ``build`` reads files when it is first called."""
+    """Use case getVersion: versions of the service and its parts; ``build`` reads files at its first call."""
 
     version: dict[str, str]
     build: Callable[[], str]

@@ -1,4 +1,4 @@
-"""The services of the extension ``transparency`` that the kernel calls, and what the kernel does without it.
+"""Services of the extension ``transparency`` that the kernel calls, and their defaults without it.
 
 They are the places of entries in cosigned checkpoints, the approvals of the witnesses of DIDs, and the detection of a rollback.
 """
@@ -27,7 +27,7 @@ from identity_core.use_cases.dids.log_keys import SERVICE_KEY, LogSigner, public
 from identity_core.use_cases.dids.read import DidLog, GetDidLog
 
 WITNESS: Final = "witness"
-"""The parameter of an entry that names the witnesses who must approve."""
+"""The parameter of an entry that names the witnesses that must approve."""
 UNGUARDED: Final = (
     "the extension transparency is missing or off: the end of the ledger is compared with the store alone, so a rollback of all "
     "databases is not detected"
@@ -40,12 +40,12 @@ log = logging.getLogger("identity")
 
 @value_class
 class LogPlaces:
-    """``place`` returns how many entries the earliest cosigned checkpoint has that covers a leaf, by its index, and when a quorum had
-    cosigned it. ``size``: how many entries are cosigned. ``witnesses``: name of a witness to the reason why it does not cosign, empty if
-    it does, and the size of the log that it cosigned last. ``fault``: why no witness is fed. ``prove`` returns the C2SP tlog-proof of the
-    entry of the ledger with this sequence.
+    """The places of entries in the log. ``place`` returns, for the index of a leaf, the size of the earliest cosigned checkpoint that
+    covers it, and the time at which a quorum had cosigned it. ``size``: the number of cosigned entries. ``witnesses``: name of a witness
+    to the reason why it does not cosign, empty if it does, and the size of the log that it cosigned last. ``fault``: the reason why
+    witnesses receive no checkpoints. ``prove`` returns the C2SP tlog-proof of the ledger entry with this sequence.
 
-    The one without arguments is that of a service without a log: no answer has a ``logPlace``."""
+    Without arguments it is that of a service without a log: no answer has a ``logPlace``."""
 
     place: Callable[[int], Awaitable[tuple[int, datetime] | None]] | None = None
     size: Callable[[], int] = lambda: 0
@@ -55,8 +55,8 @@ class LogPlaces:
 
 
 class WitnessApprovals:
-    """The approvals of versions by the witnesses of a DID (did:webvh 1.0), which decide how much of a log is published. This one is that
-    of a service that takes none."""
+    """The approvals of versions by the witnesses of a DID (did:webvh 1.0), which determine the published part of a log. This one is that
+    of a service without witnesses."""
 
     def require(self) -> None:
         """Raise ``InvalidDocument``: when a DID cannot have witnesses at this service."""
@@ -66,7 +66,8 @@ class WitnessApprovals:
         )
 
     async def published(self, log: GetDidLog, did: Did) -> DidLog:
-        """Return the log as its own place shows it. Raises ``DidNotFound``: also when nothing of it is approved; and as ``log``."""
+        """Return the published part of the log. Raises ``DidNotFound``: also when nothing of it is approved. Raises the errors of
+        ``log``."""
         whole = await log(did)
         if await is_witnessed(log, did):
             raise DidNotFound(details={"did": str(did), "reason": "unwitnessed"})
@@ -87,40 +88,40 @@ async def is_witnessed(log: GetDidLog, did: Did) -> bool:
 
 
 class StorageWatch:
-    """The comparison of the databases with what was written, while the service runs. This one compares nothing.
+    """The comparison of the databases with the remembered state, while the service runs. This one compares nothing.
 
-    ``mismatch`` is what the last comparison found wrong.
+    ``mismatch`` is the difference that the last comparison found.
     """
 
     mismatch: StorageMismatch | None = None
 
     def weakness(self) -> str:
-        """Return why a rollback might not be detected; empty when it is."""
+        """Return the reason why a rollback might not be detected; empty if it is detected."""
         return UNGUARDED
 
     def hold_up(self, *others: Repeating | None) -> None:
-        """Keep jobs that write from their steps while nothing may be changed."""
+        """Suspend the steps of jobs that write while no change is allowed."""
 
     def spare(self, *others: Repeating | None) -> None:
-        """Let jobs rest on a server until ledger or audit log have moved, and call them then."""
+        """Let jobs rest on a server until ledger or audit log have changed, and wake them then."""
 
 
 class RollbackGuard:
-    """The check of a start before anything is opened, by ``Extension.guard``. This one is that of a service without the extension."""
+    """The check at startup before anything is opened, by ``Extension.guard``. This one is that of a service without the extension."""
 
     async def require_key(self, custodian: Custodian) -> None:
-        """Raise ``StorageMismatch``: when another custodian has signed what is remembered. Called before any key is made."""
+        """Raise ``StorageMismatch``: when another custodian signed the remembered state. It is called before any key is made."""
         log.warning("%s", UNGUARDED)
 
     async def require_ledger(self, ledger: LedgerBackend, store: Any) -> None:
-        """Raise ``StorageMismatch``: when the ledger is not the one that the ``store`` was projected from."""
+        """Raise ``StorageMismatch``: when the ``store`` is a projection of another ledger."""
         check = ProjectionCheck(ledger, store.documents)
         await check.caught_up()
         await check.index_entries()
 
     async def follow(self, signer: LogSigner, check: Any, store: Any) -> Repeating | None:
-        """Keep ``signer`` and what ``check`` refuses up to the log of the service's own DID. Raises ``StartError``: when it has begun and
-        this one cannot read it."""
+        """Update ``signer`` and the retired keys of ``check`` from the log of the service's own DID. Raises ``StartError``: when the log
+        has begun and this service cannot read it."""
         if await public_key(signer.custodian, SERVICE_KEY) is not None:
             raise StartError(
                 "keys of the service were replaced, and only the extension transparency reads the log that states them",
@@ -130,21 +131,21 @@ class RollbackGuard:
         return None
 
     def watch(self, follow: Any, store: Any, clock: Any) -> AbstractAsyncContextManager[StorageWatch]:
-        """Compare the ``store`` and the ledger with what is remembered, then watch them
-        until the end of the context. Raises ``StorageMismatch``."""
+        """Compare the ``store`` and the ledger with the remembered state, then watch them until the end of the context. Raises
+        ``StorageMismatch``."""
         return contextlib.nullcontext(StorageWatch())
 
 
 @value_class
 class ProjectionCheck:
-    """The comparison of the index with the ledger that it was projected from. ``logged`` is how many entries another projection has."""
+    """The comparison of the index with its ledger. ``logged`` is the number of entries of another projection."""
 
     ledger: LedgerBackend
     index: DocumentIndex
 
     async def caught_up(self, logged: int = 0) -> None:
-        """Wait for a ledger that reads its entries from elsewhere, such as a chain, until it has those that are known here, or has got no
-        further for a while."""
+        """Wait for a ledger that reads its entries from elsewhere, such as a chain, until it has the entries that are known here, or makes
+        no progress for a while."""
         known = max(await self.index.cursor(), logged)
         end, rested = (await self.ledger.head()).sequence, 0.0
         while end < known and rested < LAG_SECONDS:
@@ -153,9 +154,9 @@ class ProjectionCheck:
             rested = 0.0 if end > before else rested + POLL_SECONDS
 
     async def index_entries(self, logged: int = 0) -> None:
-        """Raise ``StorageMismatch`` unless the newest entry that the index has is one of the ledger.
+        """Raise ``StorageMismatch``: when the newest entry of the index is not on the ledger.
 
-        The index is read first, so that what is written meanwhile does no harm. Rows that are not of this service are withheld elsewhere.
+        The index is read first, so that parallel writes do not matter. Rows that are not of this service are withheld elsewhere.
         """
         cursor = await self.index.cursor()
         indexed = await self.index.events(after=cursor - 1, limit=1) if cursor else ()

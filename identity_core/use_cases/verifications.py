@@ -1,4 +1,4 @@
-"""createVerifierChallenge: a challenge for one domain, good for one success. ``ChallengeUse`` uses it."""
+"""createVerifierChallenge: a challenge for one domain and one successful verification. ``ChallengeUse`` uses it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from identity_core.use_cases.proofs.stored import PREFIX, VERIFY_SCOPE
 from identity_core.wire import CreateVerifierChallengeRequest
 
 LIFETIME: Final = timedelta(hours=1)
-"""Long enough for an agent who has to ask the holder first."""
+"""The lifetime of a challenge: long enough for an agent that must first request a token from the holder."""
 
 
 @value_class
 class CreateVerifierChallenge:
-    """Raises ``Forbidden``, ``InvalidRequest``; ``Overloaded`` when far too many of the caller's are live."""
+    """Use case createVerifierChallenge. Raises ``Forbidden``, ``InvalidRequest``. Raises ``Overloaded``: when the caller has far too many
+    live challenges."""
 
     challenges: VerifierChallenges
     clock: Clock

@@ -1,13 +1,14 @@
 """Typed attributes of a credential, and the messages and header that its issuer signs (PROTOCOL.md §2).
 
 A schema fixes order, type, scale and domain of the attributes. Each attribute has a *hashed slot* (the bytes of its
-value, mapped to a scalar as the BBS draft maps any message); each ordered one (integer, decimal, date, datetime) has in
-addition a *numeric slot* whose scalar is the value itself, so that it can be compared in zero knowledge. Both slots follow
-from the typed value, and an importer recomputes both. Every attribute of the schema is always present, null included,
-so that two holders of one schema sign the same header and show proofs of the same size.
+value, mapped to a scalar as the BBS draft maps any message). Each ordered one (integer, decimal, date, datetime) also has a
+*numeric slot* whose scalar is the value itself, so that it can be compared in zero knowledge. The typed value determines both
+slots, and an importer recomputes both. Every attribute of the schema is always present, null included. So two holders of one
+schema have the same header and proofs of the same size.
 
-One canonical JSON form a value: nothing is guessed, a numeral in a string is no integer unless it is past 2^53 - 1, where JSON numbers lose
-digits. A JSON number with a fraction or an exponent stands for one integer or decimal (``exact``). Left out on purpose: naive times, units.
+Each value has one canonical JSON form, without conversions. A numeral in a string is an integer only above 2^53 - 1, where JSON numbers
+lose digits. A JSON number with a fraction or an exponent has one integer or decimal value (``exact``). Left out on purpose: naive times,
+units.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from identity_codec.values import value_class
 OFFSET = 1 << 63
 """A signed value v is signed as the scalar v + 2^63, which lies in [0, 2^64)."""
 NULL_SCALAR = 1 << 64
-"""The numeric slot of a null: outside every domain, so that an exact range refuses it by itself."""
+"""The numeric slot of a null. It is outside of every domain, so that an exact range refuses it."""
 NULL_OCTETS = b"\x00"
 MAX_STRING_OCTETS = 1024
 MAX_SCALE = 9
@@ -37,7 +38,7 @@ _EPOCH_DAY = date(1970, 1, 1).toordinal()
 
 
 class ValueRefused(ValueError):
-    """A value does not have the type, form or range that the schema gives the attribute. The text never quotes the value."""
+    """Error: a value does not have the type, form or range that the schema requires. The text never quotes the value."""
 
 
 class AttributeType(StrEnum):
@@ -52,7 +53,7 @@ class AttributeType(StrEnum):
 
     @property
     def ordered(self) -> bool:
-        """Whether values compare, and therefore have a numeric slot."""
+        """Return whether values are ordered, and therefore have a numeric slot."""
         return self not in (AttributeType.BOOLEAN, AttributeType.STRING)
 
 
@@ -66,12 +67,12 @@ DOMAINS: Mapping[AttributeType, tuple[int, int]] = {
     AttributeType.DATE: _DAYS,
     AttributeType.DATETIME: _MICROSECONDS,
 }
-"""First and last value of each ordered type, in its own unit: 1, 10^-scale, days and microseconds since 1970-01-01 UTC."""
+"""The first and last value of each ordered type, in its own unit: 1, 10^-scale, days and microseconds since 1970-01-01 UTC."""
 
 
 @value_class
 class TypedValue:
-    """A value in its one canonical form. ``number`` is its signed integer, None for types without an order."""
+    """A value in its canonical form. ``number`` is its signed integer, None for types without an order."""
 
     type: AttributeType
     text: str
@@ -79,7 +80,7 @@ class TypedValue:
 
     @property
     def json(self) -> JsonValue:
-        """The one JSON form of this value."""
+        """Return the canonical JSON form of this value."""
         if self.type is AttributeType.BOOLEAN:
             return self.text == "true"
         if self.type is AttributeType.INTEGER and self.number is not None and abs(self.number) <= MAX_SAFE_INTEGER:
@@ -88,12 +89,12 @@ class TypedValue:
 
     @property
     def octets(self) -> bytes:
-        """The message of the hashed slot. The first byte tells a value from a null, whatever its text is."""
+        """Return the message of the hashed slot. The first byte distinguishes every value from a null."""
         return b"\x01" + self.text.encode()
 
     @property
     def scalar(self) -> int:
-        """The message of the numeric slot."""
+        """Return the message of the numeric slot."""
         if self.number is None:
             raise ValueRefused(f"a {self.type.value} has no numeric slot")
         return self.number + OFFSET
@@ -105,8 +106,8 @@ class TypedValue:
 
 @value_class
 class Attribute:
-    """One attribute of a schema. ``low`` and ``high`` narrow the domain of an ordered type, in that type's unit; left out, they
-    become the type's own."""
+    """One attribute of a schema. ``low`` and ``high`` restrict the domain of an ordered type, in that type's unit; they default to
+    the domain of the type."""
 
     name: str
     type: AttributeType
@@ -133,13 +134,13 @@ class Attribute:
 
     @property
     def domain(self) -> tuple[int, int]:
-        """First and last admissible number of an ordered attribute."""
+        """Return the first and last permitted number of an ordered attribute."""
         if self.low is None or self.high is None:
             raise ValueRefused(f"a {self.type.value} has no domain")
         return self.low, self.high
 
     def read(self, value: JsonValue) -> TypedValue:
-        """The typed value of a JSON value. Raises ``ValueRefused``."""
+        """Return the typed value of a JSON value. Raises ``ValueRefused``."""
         try:
             typed = _READERS[self.type](value, self.scale)
         except JsonRefused as error:
@@ -149,7 +150,7 @@ class Attribute:
         return typed
 
     def accept(self, value: JsonValue) -> TypedValue:
-        """Read a value that is to be issued or asked about. Raises ``ValueRefused``, also for text that is not of Unicode 14.0."""
+        """Read a value for issuance or for a predicate. Raises ``ValueRefused``: also when its text is not of Unicode 14.0."""
         typed = self.read(value)
         if not is_assigned(typed.text):
             raise ValueRefused("the string has a character that Unicode 14.0 does not assign")
@@ -199,7 +200,7 @@ def _read_decimal(value: JsonValue, scale: int) -> TypedValue:
 
 
 def decimal_text(number: int, scale: int) -> str:
-    """``number`` / 10^scale with exactly ``scale`` fraction digits."""
+    """Return ``number`` / 10^scale with exactly ``scale`` fraction digits."""
     digits = str(abs(number)).rjust(scale + 1, "0")
     text = f"{digits[:-scale]}.{digits[-scale:]}" if scale else digits
     return f"-{text}" if number < 0 else text

@@ -1,13 +1,12 @@
-"""A credential as the service keeps it: everything but its secrets (openapi/DECISIONS.md §4.1).
+"""A stored credential without its secrets (openapi/DECISIONS.md §4.1).
 
-Attribute values and signature are sealed beside it and come out as a ``Witness`` (``domain/proofs/proof.py``) where a proof, a
-view of the holder or a verification needs them. Left out on purpose: credentials without a schema, several subjects.
+Attribute values and signature are sealed separately. They are opened as a ``Witness`` (``domain/proofs/proof.py``) for a proof, a read by
+the holder or a verification. Left out on purpose: credentials without a schema, several subjects.
 
-The issuer's BBS signature on a credential: what is signed, and the check before anything is stored or believed.
+The module also has the issuer's BBS signature on a credential: its input, and its verification before the credential is stored.
 
-Header and messages follow from the schema and the values alone (PROTOCOL.md §2), so anyone who imports a credential recomputes
-them: a signature on anything else is refused. The signature covers schema and values. Holder, validity and id are the
-record's, for which issuer and service vouch.
+Schema and values determine header and messages (PROTOCOL.md §2). So an importer recomputes them, and refuses a signature on anything
+else. The signature covers schema and values. Holder, validity and id are those of the record, for which issuer and service vouch.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from identity_core.errors import Conflict, CredentialExpired, CredentialRevoked,
 
 
 class CredentialStatus(StrEnum):
-    """Suspension can be lifted, revocation is final."""
+    """The status of a credential. A suspension can end; a revocation is final."""
 
     ACTIVE = "active"
     SUSPENDED = "suspended"
@@ -37,7 +36,7 @@ class CredentialStatus(StrEnum):
 
 
 NO_SECRET: Final = ""
-"""The name of a secret that no custodian keeps."""
+"""The name for a secret that no custodian keeps."""
 
 
 class StatusPurpose(StrEnum):
@@ -51,8 +50,8 @@ class StatusPurpose(StrEnum):
 class Binding:
     """The additional data of a credential of suite 2 (PROTOCOL-2.md §2, §3): the bytes of the signed header, the 48
     bytes K of the holder's commitment, the handle in the status list (0 without one), and the name of the holder's
-    secret at its custodian (``NO_SECRET`` where a wallet keeps it). ``secret_replaced``: the holder had another secret
-    at this issuer before, and the issuer accepted that."""
+    secret at its custodian (``NO_SECRET`` if a wallet keeps it). ``secret_replaced``: the holder had another secret
+    at this issuer before, and the issuer accepted the new one."""
 
     header: bytes
     commitment: bytes
@@ -63,10 +62,10 @@ class Binding:
 
 @value_class
 class Credential:
-    """One credential. ``issuer_public_key`` are the 96 bytes of the key that ``verification_method`` named when the
-    credential came in; ``status_index`` counts through all status lists of the issuer (``domain/credentials/status_list.py``);
-    ``created_by`` is ``Caller.author``. It is valid from ``valid_from`` until just before ``valid_until``. One of suite 1 has no
-    ``binding``. ``forgotten_at`` is when the holder had the former secret forgotten that it is bound to."""
+    """One credential. ``issuer_public_key`` are the 96 bytes of the key that ``verification_method`` named when the credential was
+    recorded. ``status_index`` counts through all status lists of the issuer (``domain/credentials/status_list.py``). ``created_by`` is
+    ``Caller.author``. It is valid from ``valid_from`` until just before ``valid_until``. One of suite 1 has no ``binding``.
+    ``forgotten_at`` is the time from which the service refuses to use the former secret of the binding, on the holder's request."""
 
     id: str
     issuer: Did
@@ -87,11 +86,12 @@ class Credential:
 
     @property
     def suite(self) -> int:
-        """The suite that signed it."""
+        """Return the number of the suite of its signature."""
         return 1 if self.binding is None else 2
 
     def check_usable(self, now: datetime) -> None:
-        """Raises ``CredentialRevoked`` (also for a suspended one; ``details.status`` says which) or ``CredentialExpired``."""
+        """Check that the credential is in force. Raises ``CredentialRevoked`` (also when it is suspended; see ``details.status``) or
+        ``CredentialExpired``."""
         if self.status is not CredentialStatus.ACTIVE:
             message = "The credential is suspended." if self.status is CredentialStatus.SUSPENDED else None
             raise CredentialRevoked(message, details={"status": self.status.value})
@@ -106,7 +106,7 @@ class Credential:
             raise CredentialExpired(details={"validUntil": printed(self.valid_until)})
 
     def event(self, kind: str, made: type[Event] = Event) -> Event:
-        """Return an event of it, of the type ``made``; ``kind`` is such as ``credential.issued``."""
+        """Return an event of the credential, of the type ``made``; ``kind`` is its name, such as ``credential.issued``."""
         holder, issuer = str(self.holder), str(self.issuer)
         details: dict[str, JsonValue] = {
             "credentialId": self.id,
@@ -117,7 +117,7 @@ class Credential:
         return made(kind, issuer, Parties(holder=holder, issuer=issuer, credential_id=self.id), details=details)
 
     def status_after(self, purpose: StatusPurpose, value: bool) -> CredentialStatus:
-        """The status that setting ``purpose`` to ``value`` leads to. Raises ``Conflict`` for what revocation forbids."""
+        """Return the status after ``purpose`` is set to ``value``. Raises ``Conflict``: when the credential is revoked."""
         revoked = self.status is CredentialStatus.REVOKED
         if purpose is StatusPurpose.REVOCATION:
             if revoked and not value:
@@ -134,13 +134,13 @@ SIGNATURE_OCTETS: Final = 80
 
 
 def canonical_values(schema: Schema, values: Mapping[str, Any]) -> dict[str, JsonValue]:
-    """The values in the order and the one form that the schema gives them, null for one without a value.
+    """Return the values in the order of the schema and in canonical form, null for one without a value.
 
     Raises ``InvalidCredential``, which names the attribute and never quotes a value.
     """
     names = [attribute.name for attribute in schema.attributes]
     if values.keys() - set(names):
-        # What is too much is not named: it is the caller's text, and may hold what belongs into a value.
+        # The error does not name additional members: they are the caller's text, and may contain a value.
         raise InvalidCredential(
             details={"reason": "the schema does not have all of these attributes", "attributes": [*names]}
         )
@@ -157,7 +157,7 @@ def canonical_values(schema: Schema, values: Mapping[str, Any]) -> dict[str, Jso
 
 
 def parse_signature(text: str) -> bytes:
-    """The 80 bytes of ``signature``: base64url, bare or as multibase ``u…``. Raises ``InvalidCredential``."""
+    """Return the 80 bytes of ``signature``: base64url, bare or as multibase ``u…``. Raises ``InvalidCredential``."""
     try:
         data = multibase.base64url_decode(text.removeprefix("u") if len(text) == 108 else text)
     except ValueError:
@@ -168,7 +168,7 @@ def parse_signature(text: str) -> bytes:
 
 
 def check_signature(public_key: bytes, signature: bytes, schema: Schema, canonical: Mapping[str, JsonValue]) -> None:
-    """Raises ``InvalidCredential`` unless this key (96 bytes) signed exactly this schema and these values."""
+    """Verify the signature. Raises ``InvalidCredential``: unless this key (96 bytes) signed exactly this schema and these values."""
     # The curve backends are slow to load, and most processes of the command line never need them.
     from identity_bbs import interface
     from identity_bbs.bls12381 import select

@@ -1,13 +1,12 @@
-"""A registered schema: what the issuer signs (``domain/credentials/schema.py``) and what the service asks beside it.
+"""A registered schema: the attributes that the issuer signs (``domain/credentials/schema.py``) and the policies of the service.
 
-The policies limit what can be proved of an attribute (openapi/DECISIONS.md §4.3): only at these thresholds, only by
-these predicates. They are rules of the service and stand in no signature. Immutable: a credential names its schema for
-good.
+The policies restrict proofs of an attribute (openapi/DECISIONS.md §4.3): only these thresholds, only these predicates. They are
+rules of the service and not part of a signature. A registered schema is immutable, because credentials refer to it permanently.
 
-The JSON form of a registered schema: that of requests and answers, and that of the store.
+The module also has the JSON form of a registered schema: that of requests and answers, and that of the store.
 
-A number of a domain (``minimum``, ``maximum``) is written like a value of its attribute: a date as a date, an integer past
-2^53 - 1 as a string. What is not narrower than the type is not written.
+A number of a domain (``minimum``, ``maximum``) has the form of a value of its attribute: a date as a date, an integer above
+2^53 - 1 as a string. A limit that does not restrict the type is omitted.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ MAX_UNIT: Final = 32
 
 @value_class
 class AttributePolicy:
-    """``allowed_values`` (``allowedThresholds`` on the wire) are the only values that a predicate may name, ``proof_types`` the
-    only predicates; None allows all. ``unit`` is for people."""
+    """The policy of an attribute. ``allowed_values`` (``allowedThresholds`` on the wire) are the only values that a predicate may name,
+    ``proof_types`` the only predicates; None allows all. ``unit`` is a text for people."""
 
     allowed_values: frozenset[TypedValue] | None = None
     proof_types: frozenset[str] | None = None
@@ -54,7 +53,7 @@ NO_POLICY: Final = AttributePolicy()
 
 @value_class
 class CredentialSchema:
-    """``policies`` by attribute name; an attribute that is not there has none."""
+    """A registered schema. ``policies`` are by attribute name; an attribute without an entry has no policy."""
 
     schema: Schema
     policies: Mapping[str, AttributePolicy] = field(default_factory=dict)
@@ -67,7 +66,7 @@ class CredentialSchema:
             _check(policy, attribute)
 
     def check_predicate(self, predicate: Asked) -> None:
-        """Raises ``PredicateUnsupported`` for a predicate that the attribute's policy does not allow."""
+        """Check a predicate. Raises ``PredicateUnsupported``: when the attribute's policy does not allow it."""
         policy = self.policies.get(predicate.attribute, NO_POLICY)
         if policy.proof_types is not None and predicate.type not in policy.proof_types:
             raise PredicateUnsupported(details={"reason": "the schema does not allow this predicate of the attribute"})
@@ -75,8 +74,10 @@ class CredentialSchema:
             raise PredicateUnsupported(details={"reason": "the schema does not allow this threshold of the attribute"})
 
     def check_same(self, name: str) -> None:
-        """Raises ``PredicateUnsupported`` for an attribute whose policy narrows what may be asked: to be equal to an attribute of a
-        credential that somebody else issued is to be equal to a value of his choice."""
+        """Require that the attribute may be compared with an attribute of another credential.
+
+        Raises ``PredicateUnsupported``: when the policy of the attribute restricts proof types or values. The issuer of the other
+        credential chooses its value, so a comparison would test a value of that issuer's choice."""
         policy = self.policies.get(name, NO_POLICY)
         if policy.proof_types is not None or policy.allowed_values is not None:
             raise PredicateUnsupported(details={"reason": "the schema does not allow to compare the attribute"})
@@ -92,7 +93,7 @@ def _check(policy: AttributePolicy, attribute: Attribute) -> None:
 
 
 def digest(definition: CredentialSchema) -> bytes:
-    """SHA-256 of the JCS of id and attributes as they are registered, policies included: which schema a credential of suite 2 is of."""
+    """Return SHA-256 of the JCS of id and registered attributes with policies. It identifies the schema of a credential of suite 2."""
     attributes: list[JsonValue] = [*attributes_json(definition)]
     return sha256(jcs.canonicalize({"attributes": attributes, "id": definition.schema.id})).digest()
 
@@ -102,18 +103,18 @@ _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 
 MAX_THRESHOLDS_IN_ALL: Final = 512
 
-# A subject's id is no claim about it, and JSON-LD keeps these names for itself.
+# A subject's id is not a claim about it, and JSON-LD reserves these names.
 RESERVED: Final = frozenset({"id", "type"})
 
 
 def attributes_json(definition: CredentialSchema) -> list[dict[str, JsonValue]]:
-    """The attributes that ``read`` reads."""
+    """Return the attributes as JSON, which ``read`` parses."""
     policies = definition.policies
     return [_attribute_json(one, policies.get(one.name, NO_POLICY)) for one in definition.schema.attributes]
 
 
 def read(schema_id: str, attributes: Sequence[Mapping[str, Any]]) -> CredentialSchema:
-    """The schema of its JSON form; the shape was checked before. Raises ``InvalidSchema``; ``details.attribute`` counts from 0."""
+    """Return the schema of its JSON form, whose shape was checked before. Raises ``InvalidSchema``; ``details.attribute`` counts from 0."""
     read_ones = []
     for place, member in enumerate(attributes):
         try:
@@ -123,7 +124,7 @@ def read(schema_id: str, attributes: Sequence[Mapping[str, Any]]) -> CredentialS
     policies = {attribute.name: policy for attribute, policy in read_ones if policy != NO_POLICY}
     try:
         schema = Schema(schema_id, tuple(attribute for attribute, _ in read_ones))
-        # A schema whose header is too long to be signed would be found out by the first issuer.
+        # Without this check, only the first issuance would report a header that is too long to be signed.
         schema.header  # noqa: B018
         return CredentialSchema(schema, policies)
     except ValueRefused as refused:
@@ -131,7 +132,7 @@ def read(schema_id: str, attributes: Sequence[Mapping[str, Any]]) -> CredentialS
 
 
 def check_size(attributes: Sequence[Mapping[str, Any]]) -> None:
-    """Raises ``InvalidSchema`` for more thresholds than a new schema may have. Older ones are read however many they have."""
+    """Check the size of a new schema; stored ones have no limit. Raises ``InvalidSchema``: when it has too many thresholds."""
     if sum(len(member.get("allowedThresholds", ())) for member in attributes) > MAX_THRESHOLDS_IN_ALL:
         raise InvalidSchema(details={"reason": f"a schema has at most {MAX_THRESHOLDS_IN_ALL} thresholds in all"})
 
@@ -194,7 +195,7 @@ def _types(names: Sequence[str] | None) -> frozenset[str] | None:
 
 
 def _written(attribute: Attribute, number: int) -> TypedValue:
-    """The value that an ordered attribute has at ``number``."""
+    """Return the value of an ordered attribute for ``number``."""
     match attribute.type:
         case AttributeType.DECIMAL:
             text = decimal_text(number, attribute.scale)

@@ -1,7 +1,7 @@
 """The schema of a credential: the header and the messages that the issuer signs (PROTOCOL.md §2).
 
-The header holds what every holder of the schema shares and nothing of any one of them. It begins with a tag that no other
-header of the same key can begin with, and has one form: anyone who reads it writes it anew and compares.
+The header has only data that all holders of the schema share. It begins with a tag that no other header of the same key can begin
+with. It has one canonical form: a reader serialises it again and compares.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ MAX_ATTRIBUTES = 64
 MAX_SCHEMA_ID = 512
 
 Message = bytes | int
-"""What is signed in a slot: bytes, which BBS maps to a scalar, or the scalar itself in a numeric slot."""
+"""The signed message of a slot: bytes, which BBS maps to a scalar, or the scalar itself in a numeric slot."""
 
 
 @value_class
 class Schema:
-    """Attributes in their order. Slots: the hashed ones first, in that order, then the numeric ones."""
+    """A schema: attributes in their order. Slots: the hashed ones first, in that order, then the numeric ones."""
 
     id: str
     attributes: tuple[Attribute, ...]
@@ -47,22 +47,22 @@ class Schema:
             raise ValueRefused("two attributes of the schema have one name")
 
     def attribute(self, name: str) -> Attribute | None:
-        """The attribute of this name, or None."""
+        """Return the attribute of this name, or None."""
         return next((attribute for attribute in self.attributes if attribute.name == name), None)
 
     def hashed_slot(self, name: str) -> int:
-        """The slot of the attribute's bytes. Raises ``KeyError``."""
+        """Return the slot of the attribute's bytes. Raises ``KeyError``: when the name is unknown."""
         return _slots(self)[name][0]
 
     def numeric_slot(self, name: str) -> int:
-        """The slot of the attribute's number. Raises ``KeyError`` for a name that is unknown or has no order."""
+        """Return the slot of the attribute's number. Raises ``KeyError``: when the name is unknown or the attribute is not ordered."""
         slot = _slots(self)[name][1]
         if slot is None:
             raise KeyError(name)
         return slot
 
     def read(self, name: str, values: Mapping[str, JsonValue]) -> TypedValue | None:
-        """The typed value of the attribute ``name`` among JSON ``values``, None for null. Raises ``KeyError``, ``ValueRefused``."""
+        """Return the typed value of the attribute ``name`` among JSON ``values``, None for null. Raises ``KeyError``, ``ValueRefused``."""
         attribute, value = self.attribute(name), values[name]
         if attribute is None:
             raise KeyError(name)
@@ -70,21 +70,21 @@ class Schema:
 
     @property
     def message_count(self) -> int:
-        """How many messages the signature covers."""
+        """Return the number of messages that the signature covers."""
         return len(self.attributes) + sum(attribute.type.ordered for attribute in self.attributes)
 
     @property
     def header(self) -> bytes:
-        """The canonical bytes of the signed header."""
+        """Return the canonical bytes of the signed header."""
         return _header(self)
 
     @classmethod
     def from_header(cls, data: bytes) -> Schema:
-        """The schema of a signed header. Raises ``ValueRefused`` for what no schema is written as."""
+        """Return the schema of a signed header. Raises ``ValueRefused``: when the bytes are not the canonical form of a schema."""
         return _from_header(data)
 
     def messages(self, values: Mapping[str, JsonValue]) -> tuple[Message, ...]:
-        """The messages of all slots, from JSON values; a missing name is refused, null must be said.
+        """Return the messages of all slots, from JSON values. Every name must be present; null must be explicit.
 
         Raises ``ValueRefused``.
         """
@@ -112,13 +112,13 @@ def _slots(schema: Schema) -> dict[str, tuple[int, int | None]]:
 
 
 def attribute_members(schema: Schema, first_slot: int = 0) -> list[dict[str, Any]]:
-    """The attributes as a signed header writes them, with their slots counted from ``first_slot``."""
+    """Return the attributes in the form of a signed header, with their slots counted from ``first_slot``."""
     attributes: list[dict[str, Any]] = []
     for attribute in schema.attributes:
         slot, numeric = _slots(schema)[attribute.name]
         member: dict[str, Any] = {"name": attribute.name, "slot": first_slot + slot, "type": attribute.type.value}
         if numeric is not None:
-            # Numbers of 64 bits travel as strings, because JSON readers round them.
+            # Numbers of 64 bits are strings, because JSON parsers round them.
             domain = [str(bound) for bound in attribute.domain]
             member |= {"numericSlot": first_slot + numeric, "domain": domain}
         if attribute.type is AttributeType.DECIMAL:
@@ -128,8 +128,8 @@ def attribute_members(schema: Schema, first_slot: int = 0) -> list[dict[str, Any
 
 
 def read_schema(value: Mapping[str, Any]) -> Schema:
-    """The schema of the members ``schema`` and ``attributes`` of a header; their slots are the reader's to compare. Raises ``KeyError``,
-    ``TypeError``, ``ValueError`` or ``AttributeError``."""
+    """Return the schema of the members ``schema`` and ``attributes`` of a header; the caller must compare their slots. Raises
+    ``KeyError``, ``TypeError``, ``ValueError`` or ``AttributeError``."""
     return Schema(value["schema"], tuple(_attribute(member) for member in value["attributes"]))
 
 

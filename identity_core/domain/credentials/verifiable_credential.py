@@ -1,8 +1,8 @@
-"""A credential as people pass it on: the W3C Verifiable Credentials Data Model 2.0 around typed, BBS-signed attributes.
+"""The exchange form of a credential: the W3C Verifiable Credentials Data Model 2.0 with typed, BBS-signed attributes.
 
-The proof is of a cryptosuite of our own, because bbs-2023 signs RDF statements and could prove nothing about their
-numbers. That of suite 1 covers schema and values; a stranger has id, holder and validity from the service's record. That of suite 2 covers
-those too. Left out on purpose: JSON-LD processing. The second context gives the attributes a meaning for those who do it.
+The proof is of a private cryptosuite, because bbs-2023 signs RDF statements and cannot prove predicates about their numbers. The
+signature of suite 1 covers schema and values; other services read id, holder and validity from the service's record. The signature of
+suite 2 covers these too. Left out on purpose: JSON-LD processing. The second context defines the attributes for JSON-LD processors.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OPTIONAL: Final = frozenset({"validUntil", "credentialStatus"})
 
 
 class PresentedBinding(Protocol):
-    """The additional claims of a credential that is bound to its holder. All of it is a claim."""
+    """The additional, unverified claims of a credential that is bound to its holder."""
 
     def signature_check(
         self, presented: PresentedCredential, public_key: bytes, definition: CredentialSchema, values: Mapping[str, Any]
@@ -43,24 +43,24 @@ class PresentedBinding(Protocol):
         """See ``PresentedCredential.signature_check``."""
 
     def is_of(self, binding: Binding | None) -> bool:
-        """Return whether it is the one that was recorded."""
+        """Return whether it equals the recorded binding."""
 
 
 class BoundFormat(Protocol):
-    """How credentials that are bound to their holder are signed, shown and read. No method keeps anything of a call."""
+    """The format of credentials that are bound to their holder: signature check, status entry and parser. Methods store nothing."""
 
     def signature_check(self, credential: Credential, binding: Binding, witness: Witness) -> tuple[Any, ...]:
         """Return the function that checks the issuer's signature on everything that it covers, with its arguments."""
 
     def status_entry(self, binding: Binding, base_url: str) -> dict[str, str] | None:
-        """Return its own entry of ``credentialStatus``."""
+        """Return the additional entry of ``credentialStatus``, or None."""
 
     def read(self, proof: Mapping[str, Any], value: Mapping[str, Any]) -> PresentedBinding:
-        """Read it from the proof of a credential. Raises ``InvalidCredential`` and ``ValueError``."""
+        """Parse the binding in the proof of a credential. Raises ``InvalidCredential`` and ``ValueError``."""
 
 
 def status_entries(credential: Credential, base_url: str, bound: BoundFormat | None) -> list[dict[str, str]]:
-    """The ``credentialStatus`` of a credential: its two bits, and what ``bound`` adds."""
+    """Return the ``credentialStatus`` of a credential: its two bits, and the entry that ``bound`` adds."""
     entries, binding = status_list.entries(credential.issuer, credential.status_index, base_url), credential.binding
     entry = None if binding is None or bound is None else bound.status_entry(binding, base_url)
     return entries if entry is None else [*entries, entry]
@@ -68,7 +68,7 @@ def status_entries(credential: Credential, base_url: str, bound: BoundFormat | N
 
 @value_class
 class PresentedCredential:
-    """An object that claims to be a credential. All of it is a claim; ``attributes`` are as they came."""
+    """An unverified object that claims to be a credential; ``attributes`` are as received."""
 
     id: str
     issuer: Did
@@ -88,17 +88,17 @@ class PresentedCredential:
     def signature_check(
         self, public_key: bytes, definition: CredentialSchema, values: Mapping[str, JsonValue]
     ) -> tuple[Any, ...]:
-        """The function that checks the signature on all that it covers, with its arguments; it raises ``InvalidCredential``. Raises that
-        itself where the signed header says something else than the credential and its registered schema."""
+        """Return the function that checks the signature, with its arguments; it raises ``InvalidCredential``. This method also raises
+        ``InvalidCredential``: when the signed header differs from the credential or its registered schema."""
         if self.bound is None:
             return check_signature, public_key, self.signature, definition.schema, values
         return self.bound.signature_check(self, public_key, definition, values)
 
     def agrees_with(self, credential: Credential, base_url: str, bound_format: BoundFormat | None) -> bool:
-        """Whether every part that the signature of suite 1 does not cover is as it was recorded, and that of suite 2 is the same one."""
+        """Return whether every part outside of the signature of suite 1 equals the record, and the binding of suite 2 is the same."""
         binding, bound = credential.binding, self.bound
         entries = status_entries(credential, base_url, bound_format)
-        # What an issuer signed at home names the list of signed gaps alone.
+        # A credential that its issuer signed elsewhere names only the list of signed gaps.
         return (
             self.status in (None, entries, entries[-1:] if binding else None)
             and (binding is None if bound is None else bound.is_of(binding))
@@ -117,10 +117,10 @@ class PresentedCredential:
 def parse(
     value: Mapping[str, Any], now: datetime | None = None, *, bound_format: BoundFormat | None = None
 ) -> PresentedCredential:
-    """Parse a credential as ``getCredential`` returns it; ``now`` None compares the times of its proof with no clock.
+    """Parse a credential as ``getCredential`` returns it. If ``now`` is None, the times of its proof are not compared with a clock.
 
-    Members that the answer does not have are refused, because no signature covers them. Raises ``InvalidCredential``, whose text
-    quotes nothing."""
+    Refuse members that the answer does not have, because no signature covers them. Raises ``InvalidCredential``, whose text quotes
+    nothing."""
     if not _MEMBERS <= value.keys() <= _MEMBERS | _OPTIONAL:
         raise invalid("the credential does not have exactly the members of one of ours")
     subject, schema, proof = (_object(value[name]) for name in ("credentialSubject", "credentialSchema", "proof"))

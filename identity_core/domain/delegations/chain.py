@@ -1,8 +1,8 @@
-"""A delegation with those that it descends from: what holds along the whole chain (README.md).
+"""A delegation with its ancestors, and the rules of the whole chain (README.md).
 
-A child is narrower than its parent when it is made, and again whenever it is used, because a row may have been written by other
-hands. Revocation, suspension and budgets are those of every record, so that what happens to a delegation happens at once to
-everything below it, without a write.
+A child must be narrower than its parent. This is checked when it is made and whenever it is used, because another program may have
+written a row. Revocation, suspension and budgets of every record apply, so that a change of a delegation affects all of its descendants
+at once, without a write.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from identity_core.errors import (
 
 MAX_CHAIN: Final = MAX_DEPTH + 1
 
-# The first of these that any record of a chain is in is the state of the chain.
+# The state of a chain is the first of these states that any of its records has.
 _ORDER: Final = (
     DelegationState.REVOKED,
     DelegationState.EXPIRED,
@@ -46,7 +46,7 @@ _ORDER: Final = (
 
 @value_class
 class DelegationChain:
-    """A delegation and those that it descends from, the leaf first. ``check_sound`` comes before everything else."""
+    """A delegation and its ancestors, the leaf first. Callers must call ``check_sound`` first."""
 
     records: tuple[Delegation, ...]
 
@@ -57,21 +57,22 @@ class DelegationChain:
 
     @property
     def root(self) -> Delegation:
-        """The one that the holder gave."""
+        """The delegation that the holder granted."""
         return self.records[-1]
 
     @property
     def effective_autonomy(self) -> int:
-        """The lowest level of the chain; ``AutonomyTable`` knows the installation's ceiling."""
+        """Return the lowest level of the chain; ``AutonomyTable`` has the installation's ceiling."""
         return min(record.autonomy_level for record in self.records)
 
     def state(self, now: datetime) -> DelegationState:
-        """The worst state of any record: a child is what its ancestors are."""
+        """Return the worst state of any record: a child has the state of its ancestors."""
         states = {record.state(now) for record in self.records}
         return next((state for state in _ORDER if state in states), DelegationState.ACTIVE)
 
     def check_sound(self, holder: Did, agent: Did) -> None:
-        """Raises ``DelegationInvalid`` unless the chain leads from ``holder`` to ``agent``, each record narrower than the next.
+        """Check the chain. Raises ``DelegationInvalid``: when it does not lead from ``holder`` to ``agent``, or a record is not narrower
+        than the next.
 
         The details are the same for every cause: a reference to a delegation of others reveals nothing, not even that it exists.
         """
@@ -83,8 +84,8 @@ class DelegationChain:
             raise no_delegation() from error
 
     def check_links(self) -> None:
-        """The part of ``check_sound`` that needs no parties; it says what is wrong. Raises ``DelegationInvalid`` or, for a child that
-        allows more than its parent, ``DelegationNotNarrower``."""
+        """Check the part of ``check_sound`` that needs no parties; the error states the cause. Raises ``DelegationInvalid``. Raises
+        ``DelegationNotNarrower``: when a child allows more than its parent."""
         root = self.root
         if len(self.records) > MAX_CHAIN or root.parent_id is not None or root.grantor != root.holder:
             raise broken("the chain does not end at a delegation of the holder")
@@ -98,9 +99,10 @@ class DelegationChain:
             child.check_narrower(parent)
 
     def check_state(self, now: datetime) -> None:
-        """Raises ``DelegationRevoked``, ``DelegationExpired`` or ``DelegationNotActive`` (not begun, suspended by hand).
+        """Check the state. Raises ``DelegationRevoked``, ``DelegationExpired`` or ``DelegationNotActive`` (not begun, or manually
+        suspended).
 
-        What a limit has suspended or exhausted passes here: that is decided in the transaction that spends.
+        A delegation that a limit has suspended or exhausted passes: the transaction that uses up the IBCT decides about limits.
         """
         if any(record.revoked_at is not None for record in self.records):
             raise DelegationRevoked
@@ -112,37 +114,38 @@ class DelegationChain:
             raise DelegationNotActive(details={"status": DelegationState.SCHEDULED.value})
 
     def check_covers(self, action: Action, value: JsonValue) -> None:
-        """Raises ``ScopeMismatch`` unless every record covers the action for this value."""
+        """Check the grants. Raises ``ScopeMismatch``: when a record does not cover the action for this value."""
         if not all(record.covers(action, value) for record in self.records):
             raise ScopeMismatch(details={"reason": "no grant of the delegation covers the action"})
 
     def check_credential(self, credential_id: str) -> None:
-        """Raises ``ScopeMismatch`` unless every record allows the credential. Its schema is for ``check_schema``, because a credential that
-        does not exist has none."""
+        """Check the credential id. Raises ``ScopeMismatch``: when a record does not allow it. ``check_schema`` checks the schema, because
+        a credential that does not exist has none."""
         if not all(_allows(record.credential_ids, credential_id) for record in self.records):
             raise ScopeMismatch(details={"reason": "the delegation does not allow this credential"})
 
     def check_schema(self, schema_id: str) -> None:
-        """Raises ``ScopeMismatch`` unless every record allows credentials of this schema."""
+        """Check the schema. Raises ``ScopeMismatch``: when a record does not allow credentials of this schema."""
         if not all(_allows(record.schema_ids, schema_id) for record in self.records):
             raise ScopeMismatch(details={"reason": "the delegation does not allow this credential"})
 
     def check_verifier(self, domain: str | None) -> None:
-        """Raises ``ScopeMismatch`` where the delegation lists verifiers and the request is for another one, or for none."""
+        """Check the verifier. Raises ``ScopeMismatch``: when the delegation lists verifiers and the request is for another one, or
+        none."""
         if not all(record.verifiers is None or domain in record.verifiers for record in self.records):
             raise ScopeMismatch(details={"reason": "the delegation does not allow this verifier"})
 
     def is_pinned(self, action: Action) -> bool:
-        """Whether the holder left exactly one value: by the pin of the IBCT, or because all grants of the root that are about this
-        attribute and type have the same pin. Of several values the agent chooses one. Pins that agents add further down
-        narrow what may be asked, but no one approved the value by them."""
+        """Return whether the holder left exactly one value: by the pin of the IBCT, or because all grants of the root for this
+        attribute and type have the same pin. If there are several values, the agent chooses one. Pins that agents add further
+        down restrict the predicate, but they are not the holder's approval of the value."""
         if action.pin is not None:
             return True
         pins = {grant.pin for grant in self.root.grants if grant.names(action)}
         return len(pins) == 1 and None not in pins
 
     def pins(self, action: Action) -> frozenset[str]:
-        """The pins that apply to the action: its own, or those of the grants that are about its attribute and type."""
+        """Return the pins that apply to the action: its own, or those of the grants for its attribute and type."""
         if action.pin is not None:
             return frozenset({action.pin})
         return frozenset(
@@ -153,7 +156,7 @@ class DelegationChain:
         )
 
     def only_value(self, action: Action) -> JsonValue:
-        """The value of a request that leaves it out. Raises ``InvalidRequest`` unless one pin applies and tells its value."""
+        """Return the value for a request that omits it. Raises ``InvalidRequest``: unless exactly one pin applies and has a value."""
         pins = self.pins(action)
         value = literal_of(next(iter(pins))) if len(pins) == 1 else None
         if value is None:

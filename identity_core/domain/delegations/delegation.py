@@ -1,16 +1,14 @@
-"""Delegations: what a holder allows an agent, what that agent may pass on, and when it holds (README.md).
+"""Delegations: the permissions that a holder grants an agent, further delegation, and validity (README.md).
 
-A delegation is a ceiling; what happens under it the holder signs in an IBCT, one a use. A child descends from the delegation of
-the agent that grants it and is narrower in every dimension. What holds along a chain of them stands in ``chain``.
+A delegation is an upper limit; the holder signs an IBCT for each use of it. A child descends from the delegation of the agent that grants
+it and is narrower in every dimension. ``chain`` has the rules of a chain of delegations.
 
-How much an agent may do by itself.
-
-Levels are integers from 0 to 5; a higher one means less involvement of people, as in SAE J3016. What a request needs is a table
-of the installation; what an agent has is the lowest level of its chain of delegations, under the installation's ceiling.
+Autonomy levels are integers from 0 to 5; a higher one means less involvement of people, as in SAE J3016. A table of the installation has
+the level that a request needs. The level of an agent is the lowest one of its chain of delegations, under the installation's ceiling.
 
 The holder may sign a delegation: ``eddsa-jcs-2022`` (VC Data Integrity EdDSA 1.0 §3.3), purpose ``capabilityDelegation``. A proof does not
-need it, because the holder signs every IBCT. It shows an auditor that the holder wanted the record as it is. The signed document is the
-request that made the record, without ``holderProof`` itself.
+need this signature, because the holder signs every IBCT. It shows an auditor that the holder requested the record. The signed document is
+the request that made the record, without ``holderProof`` itself.
 """
 
 from __future__ import annotations
@@ -49,21 +47,21 @@ class DelegationState(StrEnum):
 
 
 class Suspension(StrEnum):
-    """Why a delegation is suspended: by hand, or because as many questions were refused as its holder allows."""
+    """The cause of a suspension: manual, or the number of refused questions reached the holder's limit."""
 
     MANUAL = "manual"
     REFUSALS = "refusals"
 
 
 FINAL: Final = frozenset({DelegationState.REVOKED, DelegationState.EXPIRED, DelegationState.EXHAUSTED})
-"""The states out of which no delegation comes."""
+"""The states that no delegation leaves."""
 
 
 @value_class
 class Delegation:
-    """One record. None in a list or a limit means: any, without limit. ``grants`` holds the compiled ``predicates`` too.
+    """One record. None in a list or a limit means: any, without limit. ``grants`` contains the compiled ``predicates`` too.
 
-    ``uses``, ``refusals`` and ``thresholds`` count what happened under this record and everything below it: a use of a child is a
+    ``uses``, ``refusals`` and ``thresholds`` count for this record and all of its descendants: a use of a child is a
     use of every record of its chain. ``created_by`` and ``revoked_by`` are a DID, or ``apiKey:`` and a fingerprint.
     ``holder_proof`` is the holder's signature over ``signed_request``, the request that made the record.
     """
@@ -100,7 +98,7 @@ class Delegation:
     version: int = 1
 
     def state(self, now: datetime) -> DelegationState:
-        """The state of this record alone; a chain may be further."""
+        """Return the state of this record alone; that of its chain may be worse."""
         if self.revoked_at is not None:
             return DelegationState.REVOKED
         if now >= self.expires_at:
@@ -112,17 +110,18 @@ class Delegation:
         return DelegationState.SCHEDULED if now < self.not_before else DelegationState.ACTIVE
 
     def event(self, kind: str) -> Event:
-        """Return the name of the event, such as ``delegation.created``."""
+        """Return an event of the delegation; ``kind`` is its name, such as ``delegation.created``."""
         holder, agent = str(self.holder), str(self.agent)
         parties = Parties(holder=holder, agent=agent, delegation_id=self.id)
         return DelegationChanged(kind, holder, parties, details={"delegationId": self.id, "agent": agent})
 
     def covers(self, action: Action, value: JsonValue) -> bool:
-        """Whether a grant covers the action for this value."""
+        """Return whether a grant covers the action for this value."""
         return any(grant.covers(action, value) for grant in self.grants)
 
     def check_link(self, parent: Delegation) -> None:
-        """Raises ``DelegationInvalid`` unless this record can descend from ``parent``, whatever it allows."""
+        """Check the link to ``parent``, independent of the permissions. Raises ``DelegationInvalid``: when this record cannot descend
+        from it."""
         if self.parent_id != parent.id or self.holder != parent.holder:
             raise broken("the parent is another delegation, or another holder's")
         if self.grantor != parent.agent:
@@ -131,7 +130,8 @@ class Delegation:
             raise broken("the parent may not be passed on")
 
     def check_narrower(self, parent: Delegation) -> None:
-        """Raises ``DelegationNotNarrower``; ``details.member`` names the first dimension in which this record allows more."""
+        """Check that this record allows no more than ``parent``. Raises ``DelegationNotNarrower``; ``details.member`` names the first
+        dimension in which it allows more."""
         for member, narrower in (
             ("actions", all(any(own.within(other) for other in parent.grants) for own in self.grants)),
             ("credentialIds", _subset(self.credential_ids, parent.credential_ids)),
@@ -150,12 +150,12 @@ class Delegation:
 
 
 def no_delegation() -> DelegationInvalid:
-    """Return the refusal of a ``delegationRef``, which is the same for every cause: it reveals nothing of delegations of others."""
+    """Return the refusal of a ``delegationRef``. It is the same for every cause, so that it reveals nothing of others' delegations."""
     return DelegationInvalid(details={"remedies": ["createDelegation; its id is the delegationRef"]})
 
 
 def broken(reason: str) -> DelegationInvalid:
-    """The refusal of a chain that is none."""
+    """Return the refusal of an invalid chain."""
     return DelegationInvalid(details={"reason": reason})
 
 
@@ -172,9 +172,9 @@ HIGHEST: Final = 5
 
 @value_class
 class AutonomyTable:
-    """The levels that requests need. ``pinned``: a proof of a value that the holder fixed; ``chosen``: of one that the agent chose;
-    ``anchor`` is what ``anchor: true`` adds to either, because a ledger forgets nothing; ``delegate``: a delegation to another
-    agent; ``metadata``: reading a credential without its values. No agent has more than ``ceiling``."""
+    """The levels that requests need. ``pinned``: a proof of a value that the holder fixed. ``chosen``: a proof of a value that the agent
+    chose. ``anchor``: the addition to either for ``anchor: true``, because ledger entries are permanent. ``delegate``: a delegation to
+    another agent. ``metadata``: reading a credential without its values. ``ceiling``: the maximum level of every agent."""
 
     metadata: int = 1
     pinned: int = 2
@@ -188,7 +188,7 @@ class AutonomyTable:
         return (self.pinned if pinned else self.chosen) + (self.anchor if anchor else 0)
 
     def check_proof(self, level: int, *, pinned: bool, anchor: bool) -> None:
-        """Raises ``AutonomyTooLow``, whose ``details.remedies`` name every way out at once."""
+        """Check the level for a proof. Raises ``AutonomyTooLow``: when it is too low; ``details.remedies`` list all remedies."""
         required = self.required_autonomy(pinned=pinned, anchor=anchor)
         remedies = []
         if not pinned and level >= self.required_autonomy(pinned=True, anchor=anchor):
@@ -200,11 +200,11 @@ class AutonomyTable:
         self._check(level, required, remedies)
 
     def check_metadata(self, level: int) -> None:
-        """Raises ``AutonomyTooLow`` for an agent that may not read a credential's metadata."""
+        """Check the level for metadata. Raises ``AutonomyTooLow``: when the agent may not read a credential's metadata."""
         self._check(level, self.metadata, [])
 
     def check_delegate(self, level: int) -> None:
-        """Raises ``AutonomyTooLow`` for an agent that may not delegate further."""
+        """Check the level for a delegation. Raises ``AutonomyTooLow``: when the agent may not delegate further."""
         self._check(level, self.delegate, ["let the holder delegate to the other agent"])
 
     def _check(self, level: int, required: int, remedies: Sequence[str]) -> None:
@@ -220,7 +220,8 @@ class AutonomyTable:
 def check_holder_proof(
     proof: Mapping[str, JsonValue], request: Mapping[str, JsonValue], document: DidDocument, now: datetime
 ) -> None:
-    """Raises ``DelegationInvalid`` unless a key that the holder's ``document`` allows to delegate has signed ``request``."""
+    """Verify the holder's signature of ``request``. Raises ``DelegationInvalid``: when no key that the holder's ``document`` allows to
+    delegate has signed it."""
     if (proof.get("type"), proof.get("cryptosuite"), proof.get("proofPurpose")) != (
         PROOF_TYPE,
         CRYPTOSUITE,

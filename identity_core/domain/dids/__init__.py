@@ -1,1 +1,1 @@
-"""A DID: its identifier, keys, document, what may happen to it, and the log that anyone can verify."""
+"""A DID: its identifier, keys, document and changes, and its verifiable log."""

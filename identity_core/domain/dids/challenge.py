@@ -35,8 +35,8 @@ class SignedHeader:
 
 
 def strip_padding(text: str) -> str:
-    """Return base64 or base64url text without its padding, which may be left out (RFC 4648 §3.2). Raises ``ValueError`` when it
-    has another length than the text needs."""
+    """Return base64 or base64url text without its padding, which is optional (RFC 4648 §3.2). Raises ``ValueError``: when the padding
+    does not have the length that the text needs."""
     bare = text.rstrip("=")
     if text not in (bare, bare + "=" * (-len(bare) % 4)):
         raise ValueError("the padding has another length")
@@ -79,7 +79,7 @@ VERIFICATIONS: Final = 64
 or two where it repeats a change with its ``Idempotency-Key``."""
 
 SKEW: Final = timedelta(seconds=30)
-"""How far the clocks of two replicas may differ."""
+"""The maximum difference between the clocks of two replicas."""
 
 _LABEL: Final = b"identity: challenge, v1\n"
 _SCOPE_BYTES: Final = 16
@@ -87,7 +87,7 @@ _SCOPE_BYTES: Final = 16
 
 @value_class
 class ChallengeScope:
-    """All fields of a challenge but its nonce. ``purpose`` and ``body_hash`` are None where the challenge is not bound."""
+    """All fields of a challenge but its nonce. ``purpose`` and ``body_hash`` are None if the challenge is not bound."""
 
     origin: str
     did: str
@@ -102,12 +102,12 @@ class ChallengeScope:
 
     @property
     def digest(self) -> bytes:
-        """16 bytes that stand for the scope without its expiry."""
+        """Return 16 bytes that identify the scope without its expiry."""
         return hashlib.sha256(self.around[0].encode()).digest()[:_SCOPE_BYTES]
 
 
 def around(text: str) -> tuple[str, str]:
-    """Return what is before and after the nonce of a challenge."""
+    """Return the text before and after the nonce of a challenge."""
     before, _, after = text.rsplit(" ", 2)
     return f"{before} ", f" {after}"
 
@@ -123,7 +123,7 @@ class ChallengeKey:
         return multibase.base64url_encode(number + self._mac(around, number)).join(around)
 
     def is_ours(self, said: Challenge) -> bool:
-        """Return whether this key wrote it, in constant time."""
+        """Return whether this key made the MAC of the challenge, in constant time."""
         nonce = multibase.base64url_decode(said.nonce)
         return hmac.compare_digest(nonce[NUMBER_BYTES:], self._mac(around(said.text), nonce[:NUMBER_BYTES]))
 
@@ -133,11 +133,11 @@ class ChallengeKey:
 
 
 def expiry_for(moment: datetime, lifetime: timedelta) -> datetime:
-    """Return the end of a challenge that is handed out at ``moment``, in whole seconds."""
+    """Return the expiry of a challenge that is issued at ``moment``, in whole seconds."""
     return datetime.fromtimestamp(int((moment + lifetime).timestamp()), UTC)
 
 
 def is_current(expires_at: datetime, moment: datetime, lifetime: timedelta) -> bool:
-    """Return whether a challenge with this end may be used at ``moment``. If the clock was set back, an end beyond any that is handed
-    out now is refused."""
+    """Return whether a challenge with this expiry may be used at ``moment``. An expiry later than that of a challenge issued now is
+    refused, because the clock was set back."""
     return moment < expires_at <= moment + lifetime + SKEW

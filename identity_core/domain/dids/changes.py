@@ -1,4 +1,4 @@
-"""Changes of a DID: one frozen value a kind of change.
+"""Changes of a DID, with one frozen class for each kind of change.
 
 A change states what is requested; the DID method decides whether it is allowed and what the next state is. Keys are
 given by their multikey, without the DID, because a self-certifying DID is known only after its first entry is drafted.
@@ -16,7 +16,7 @@ from identity_core.domain.dids.keys import Key
 
 @value_class
 class NewService:
-    """A service to be added. ``fragment`` is given without ``#``; None means "derive it from the type"."""
+    """A service to add. ``fragment`` has no ``#``; None derives it from the type."""
 
     type: str
     endpoint: str
@@ -28,9 +28,9 @@ class Authorization:
     """Evidence that the controller wanted a change: the challenge text and the signature over its UTF-8 bytes.
 
     ``scheme`` is ``DIDAuth`` or ``RecoveryKey``; ``key`` the multikey that verifies ``signature`` (64 bytes). ``body`` is the request
-    that came with it, whose hash the challenge may name; None where there was none, and where a log does not keep it. ``body_hash`` is
-    that of ``body`` where whoever checked the signature had to make it; None elsewhere, and in what is read from a log. ``is_former``: the
-    key is not in force any more, and authorises only the repetition of the request that it signed while it was.
+    that came with it, whose hash the challenge may name; None if there was none, or if a log does not store it. ``body_hash`` is the
+    hash of ``body`` if the check of the signature computed it; else None, as in entries read from a log. ``is_former``: the key is not
+    in force any more. It authorises only the repetition of the request that it signed while it was in force.
     """
 
     scheme: str
@@ -51,14 +51,14 @@ class WitnessList:
     ids: tuple[str, ...]
 
     def parameter(self) -> dict[str, JsonValue]:
-        """As the entry says it (did:webvh 1.0, "DID Witnesses")."""
+        """Return the parameter of a log entry (did:webvh 1.0, "DID Witnesses")."""
         return {"threshold": self.threshold, "witnesses": [{"id": one} for one in self.ids]}
 
 
 @value_class
 class Create:
-    """The first entry. ``keys`` are in document order, the primary key first; ``update_keys`` may sign entries. None of
-    ``strict_evidence`` and ``recovery_window`` leaves it to the method's rules. ``witnesses`` is for methods whose logs are published."""
+    """The first entry. ``keys`` are in document order, the primary key first; ``update_keys`` may sign entries. If ``strict_evidence``
+    or ``recovery_window`` is None, the rules of the method decide. ``witnesses`` is for methods whose logs are published."""
 
     keys: tuple[Key, ...]
     update_keys: tuple[str, ...]
@@ -72,50 +72,50 @@ class Create:
 
 @value_class
 class AddService:
-    """A service whose fragment is new to the document."""
+    """The addition of a service, whose fragment must be new to the document."""
 
     service: NewService
 
 
 @value_class
 class UpdateService:
-    """Replaces type and endpoint of the service named by its fragment."""
+    """The replacement of type and endpoint of the service with this fragment."""
 
     service: NewService
 
 
 @value_class
 class RemoveService:
-    """The service goes."""
+    """The removal of a service."""
 
     fragment: str
 
 
 @value_class
 class AddVerificationMethod:
-    """A key that the DID has never had."""
+    """The addition of a key that the DID has never had."""
 
     key: Key
 
 
 @value_class
 class RemoveVerificationMethod:
-    """``key_id`` is the absolute DID URL of the key."""
+    """The removal of a key. ``key_id`` is the absolute DID URL of the key."""
 
     key_id: str
 
 
 @value_class
 class SetAlsoKnownAs:
-    """Replaces the whole list."""
+    """The replacement of the whole list ``alsoKnownAs``."""
 
     also_known_as: tuple[str, ...]
 
 
 @value_class
 class SetWitnesses:
-    """A change of the witnesses that must approve later entries; None for no witness. Those of before must still
-    approve of this one. For methods whose logs are published."""
+    """A change of the witnesses that must approve later entries; None for no witness. The previous witnesses must still
+    approve this entry. For methods whose logs are published."""
 
     witnesses: WitnessList | None
 
@@ -147,7 +147,7 @@ class Update:
 
 @value_class
 class Rotate:
-    """Replaces ``old_key_id`` (absolute). ``revoke_at`` is None for "at once", else the end of the grace period."""
+    """The replacement of the key ``old_key_id`` (absolute). ``revoke_at`` is the end of the grace period, None for none."""
 
     old_key_id: str
     new_key: Key
@@ -162,8 +162,8 @@ class Expire:
 
 @value_class
 class Recover:
-    """A new authentication key under the recovery key, which is spent; ``recovery_key`` is its successor. With ``restore_version`` the
-    document is first that of the version, so that what happened since is undone."""
+    """A new authentication key, authorised by the recovery key, which is used up; ``recovery_key`` is its successor. With
+    ``restore_version`` the document is first reset to that version, so that later changes are undone."""
 
     new_key: Key
     revoke_all: bool
@@ -174,20 +174,20 @@ class Recover:
 
 @value_class
 class Deactivate:
-    """The end of the DID, for good."""
+    """The permanent end of the DID."""
 
     authorization: Authorization
 
 
 @value_class
 class RotateLogKey:
-    """The log goes on under a key that it committed to, and the DID stays as it is. Needs no controller: no other key can take it over."""
+    """A change of the log key to the committed next key; the DID stays as it is. It needs no controller: no other key can take over."""
 
 
 @value_class
 class RetireLogKey:
-    """Said by a key that took over from ``multikey``: an entry that this has signed counts only with an index in the service's
-    transparency log below ``tree_size``. ``compromised``: somebody else may have the key."""
+    """The retirement of the log key ``multikey``, signed by the key that took over. An entry signed with ``multikey`` counts only if
+    its index in the service's transparency log is below ``tree_size``. ``compromised``: another person may have the key."""
 
     multikey: str
     tree_size: int
@@ -195,7 +195,7 @@ class RetireLogKey:
 
 
 OfLogKey = RotateLogKey | RetireLogKey
-"""The changes of the keys of a log, which leave the document alone."""
+"""The changes of the keys of a log, which do not change the document."""
 
 Change = Create | Update | Rotate | Expire | Recover | Deactivate | RotateLogKey | RetireLogKey
 

@@ -1,11 +1,11 @@
 """DID syntax (DID Core §3.1), in ASCII, full match, one form.
 
-DID URLs are read by ``did_url``.
+``did_url`` parses DID URLs.
 
-What a document may point to: service endpoints, service types and fragments, other names (RFC 3986, DID Core §5.4).
+The module also checks the references of a document: service endpoints, service types and fragments, other names (RFC 3986, DID Core §5.4).
 
-Nothing here is ever fetched, so addresses of private networks are allowed; what a careless client might run or what
-carries a password is not.
+The service never fetches them, so addresses of private networks are allowed. A URI that a careless client might execute, or that has a
+password, is not allowed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _REMEDY: Final = "A DID has this character percent-encoded; in a path its percen
 
 @value_class
 class Did:
-    """A parsed DID. Having one is the evidence that the text is well-formed."""
+    """A parsed DID. Its text is well-formed."""
 
     text: str
     method: str
@@ -46,7 +46,7 @@ class Did:
 
     @classmethod
     def parse(cls, text: str) -> Did:
-        """Raises ``InvalidDid``."""
+        """Parse a DID. Raises ``InvalidDid``: when the text is malformed."""
         return _parsed(text)
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class Did:
         return echoed(self.text, DID)
 
 
-# One request reads the same few again and again: from its body, its token, and each row that names them.
+# One request parses the same few DIDs repeatedly: from its body, its token, and each row that names them.
 @lru_cache(maxsize=1024)
 def _parsed(text: str) -> Did:
     try:
@@ -84,7 +84,7 @@ _AUTHORITY: Final = re.compile(
     re.ASCII,
 )
 _WITH_HOST: Final = frozenset({"http", "https", "ws", "wss", "ftp", "ftps"})
-# Schemes that a browser runs, or that mean the reader's own machine.
+# Schemes that a browser executes, or that refer to the reader's own machine.
 _REFUSED: Final = frozenset(
     {"javascript", "vbscript", "livescript", "data", "blob", "file", "filesystem", "jar", "about", "view-source"}
 )
@@ -93,8 +93,8 @@ _TYPE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~:/#?=&%+-]{0,255}", re.ASCII
 
 
 def check_uri(text: str, member: str) -> None:
-    """Raises ``InvalidDocument`` unless ``text`` is an absolute ASCII URI of at most 2,048 characters, without credentials and of no
-    scheme that runs code or reads local files."""
+    """Check a URI. Raises ``InvalidDocument``: unless ``text`` is an absolute ASCII URI of at most 2,048 characters, without credentials
+    and without a scheme that runs code or reads local files."""
     why = f"is longer than {MAX_URI} characters" if len(text) > MAX_URI else _fault(_URI.fullmatch(text))
     if why is not None:
         raise InvalidDocument(
@@ -129,19 +129,19 @@ def _is_host(host: str) -> bool:
 
 
 def check_fragment(fragment: str) -> None:
-    """Raises ``InvalidDocument`` unless ``fragment`` can name a service: 1 to 64 unreserved characters."""
+    """Check a service fragment. Raises ``InvalidDocument``: unless it has 1 to 64 unreserved characters."""
     if _FRAGMENT.fullmatch(fragment) is None:
         raise InvalidDocument("The service id is not a fragment.", details={"id": echoed(fragment, TERM)})
 
 
 def check_type(type_name: str) -> None:
-    """Raises ``InvalidDocument`` unless ``type_name`` is a term or a URI of at most 256 ASCII characters."""
+    """Check a service type. Raises ``InvalidDocument``: unless it is a term or a URI of at most 256 ASCII characters."""
     if _TYPE.fullmatch(type_name) is None:
         raise InvalidDocument("The service type is not a term.", details={"type": echoed(type_name, TERM)})
 
 
 def derive_fragment(type_name: str, taken: Collection[str]) -> str:
-    """``didcommmessaging-1`` for a first service of type DIDCommMessaging, ``-2`` for the second."""
+    """Return a free fragment: ``didcommmessaging-1`` for a first service of type DIDCommMessaging, ``-2`` for the second."""
     stem = re.sub(r"[^a-z0-9]+", "-", type_name.lower()).strip("-")[:56] or "service"
     ordinal = 1
     while f"{stem}-{ordinal}" in taken:
@@ -150,8 +150,8 @@ def derive_fragment(type_name: str, taken: Collection[str]) -> str:
 
 
 def contexts_of(types: Sequence[str], among: Collection[str]) -> tuple[str, ...]:
-    """Return the contexts that a document with services of these ``types`` lists: those it uses ``among`` some, and DIDComm's, which was
-    known before there were logs. JSON-LD in safe mode refuses a document that has a service of another type (``openapi/DECISIONS.md``)."""
+    """Return the contexts of a document with services of these ``types``: those of ``among`` that it uses, and DIDComm's, which existed
+    before there were logs. JSON-LD in safe mode refuses a document that has a service of another type (``openapi/DECISIONS.md``)."""
     if not types:
         return ()
     known = [context for name, context in _BY_TYPE.items() if name in types]

@@ -61,11 +61,11 @@ class ServiceEntry:
 @value_class
 class DidDocument:
     """A DID document. ``relationships`` maps a relationship to absolute key ids, in document order; empty ones are absent.
-    ``contexts`` are those of its services that it lists: of the ones that are given, what it uses.
+    ``contexts`` are the given contexts that the document uses for its services.
 
-    ``data`` are the document as JSON, members in the order in which people read them: what is stored and what is answered. They are
-    made of the fields, but where they are there already: ``written`` by a store of ours, or found as somebody else wrote them. A document
-    that is ``load``ed is read when one of its fields is asked for, because most answers need its bytes alone.
+    ``data`` is the document as JSON, with members in reading order; these bytes are stored and returned. They are computed from the
+    fields, unless they exist already: ``written`` by this store, or found as another service wrote them. A document that is
+    ``load``ed is parsed when a field is first used, because most answers need only its bytes.
     """
 
     did: str
@@ -82,7 +82,7 @@ class DidDocument:
         object.__setattr__(self, "octets", orjson.dumps(_members(self)) if written is None else written)
 
     def __getattr__(self, name: str) -> Any:
-        """Called for a slot that is empty: the fields of a document that was loaded."""
+        """Parse a loaded document when Python reads an empty slot."""
         if name not in _LOADED:
             raise AttributeError(name)
         for field_name, value in _fields(orjson.loads(self.octets)).items():
@@ -90,42 +90,42 @@ class DidDocument:
         return object.__getattribute__(self, name)
 
     def method(self, key_id: str) -> VerificationMethod | None:
-        """The verification method with this absolute id."""
+        """Return the verification method with this absolute id."""
         for method in self.methods:
             if method.id == key_id:
                 return method
         return None
 
     def service(self, fragment: str) -> ServiceEntry | None:
-        """The service with this fragment (without ``#``)."""
+        """Return the service with this fragment (without ``#``)."""
         service_id = f"{self.did}#{fragment}"
         return next((service for service in self.services if service.id == service_id), None)
 
     def related(self, relationship: str) -> tuple[str, ...]:
-        """The absolute ids of the keys in ``relationship``."""
+        """Return the absolute ids of the keys in ``relationship``."""
         for name, key_ids in self.relationships:
             if name == relationship:
                 return key_ids
         return ()
 
     def purposes(self, key_id: str) -> tuple[str, ...]:
-        """The relationships of the key, in document order."""
+        """Return the relationships of the key, in document order."""
         return tuple(name for name, key_ids in self.relationships if key_id in key_ids)
 
     def without(self, gone: Collection[str]) -> DidDocument:
-        """Return the document without the keys of these absolute ids; relationships that become empty are gone."""
+        """Return the document without the keys of these absolute ids, and without relationships that become empty."""
         left = ((name, tuple(one for one in key_ids if one not in gone)) for name, key_ids in self.relationships)
         methods = tuple(method for method in self.methods if method.id not in gone)
         related = tuple((name, key_ids) for name, key_ids in left if key_ids)
         return DidDocument(self.did, methods, related, self.services, self.also_known_as, self.contexts)
 
     def to_json(self) -> dict[str, Any]:
-        """The document as a JSON object."""
+        """Return the document as a JSON object."""
         value: dict[str, Any] = orjson.loads(self.octets)
         return value
 
     def named(self, old: str, new: str) -> DidDocument:
-        """With the text ``new`` wherever ``old`` stands, which must be one that nothing but DIDs can have in them."""
+        """Replace each occurrence of the text ``old`` with ``new``. Only DIDs may contain ``old``."""
         ids = {method.id: method.id.replace(old, new) for method in self.methods}
         return DidDocument(
             self.did.replace(old, new),
@@ -139,7 +139,7 @@ class DidDocument:
 
     @classmethod
     def read(cls, value: JsonValue) -> DidDocument:
-        """Return the document that a JSON value has the shape and types of; ``check`` checks the rules. Raises ``InvalidDocument``."""
+        """Return the document of a JSON value. Check shape and types only; ``check`` checks the rules. Raises ``InvalidDocument``."""
         members = _object(value, _MEMBERS)
         for method in _list(members.get("verificationMethod", [])):
             read = _object(method, _METHOD_MEMBERS | {"revoked"})
@@ -161,7 +161,7 @@ class DidDocument:
 
     @classmethod
     def parse(cls, value: JsonValue) -> DidDocument:
-        """The document that a JSON value says; what ``to_json`` would not have written is refused with ``InvalidDocument``."""
+        """Return the document of a JSON value. Raises ``InvalidDocument``: when ``to_json`` would not write the same value."""
         document = cls.read(value)
         check(document)
         if document.to_json() != value:
@@ -170,7 +170,7 @@ class DidDocument:
 
     @classmethod
     def load(cls, data: bytes) -> DidDocument:
-        """The document of which these are the ``data``. For those from a store of ours: nothing is checked again."""
+        """Return the document with these ``data``, which must come from this service's store: nothing is checked again."""
         document: Any = object.__new__(cls)
         document.octets = data
         loaded: DidDocument = document
@@ -178,7 +178,7 @@ class DidDocument:
 
 
 def _members(document: DidDocument) -> dict[str, Any]:
-    """The JSON object; ``@context`` is did/v1, then only what the document uses."""
+    """Return the JSON object; ``@context`` is did/v1, then only the contexts that the document uses."""
     types = {method.type for method in document.methods}
     suites = [kind.context for name, kind in keys.KEY_TYPES.items() if name in types]
     shown: dict[str, Any] = {
@@ -207,8 +207,8 @@ def _method_members(controller: str, method: VerificationMethod) -> dict[str, st
 
 
 def check(document: DidDocument) -> None:
-    """The invariants of a document: caps, unique ids, fragments that are the keys, references that resolve, types that may
-    serve their purposes, endpoints that are harmless. Raises ``InvalidDocument``."""
+    """Check the invariants of a document: maximum counts, unique ids, fragments that are the keys, references that resolve, types that
+    are permitted for their purposes, safe endpoints. Raises ``InvalidDocument``."""
     check_count("verificationMethod", len(document.methods), MAX_KEYS)
     check_count("service", len(document.services), MAX_SERVICES)
     check_count("alsoKnownAs", len(document.also_known_as), MAX_ALIASES)
@@ -240,7 +240,7 @@ def check(document: DidDocument) -> None:
 
 
 def check_count(member: str, count: int, most: int) -> None:
-    """Raises ``InvalidDocument`` when ``member`` has more than ``most`` entries."""
+    """Check a maximum. Raises ``InvalidDocument``: when ``member`` has more than ``most`` entries."""
     if count > most:
         raise InvalidDocument(
             f"{member} has too many entries.", details={"member": member, "count": count, "max": most}

@@ -1,8 +1,8 @@
 """Key types, public keys and verification relationships (DID Core §5.2, §5.3; the suites of 2020, and that of 2019 for P-256).
 
-A public key travels as its multikey (multibase base58btc of multicodec prefix and raw bytes); its type follows from the
-prefix. Which purposes a type may serve is decided here, and weak keys are refused here, for every way in: creation,
-update, rotation, recovery, import.
+A public key is exchanged as its multikey (multibase base58btc of multicodec prefix and raw bytes); the prefix determines its
+type. This module checks the purposes of types and refuses weak keys, for every operation: creation, update, rotation, recovery,
+import.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ RELATIONSHIPS: Final = (AUTHENTICATION, ASSERTION_METHOD, KEY_AGREEMENT, CAPABIL
 """The verification relationships in the order in which a document lists them."""
 
 RECOVERY: Final = "recovery"
-"""What a key is for that is in no document, and whose one signature gives the DID new keys."""
+"""The purpose of a recovery key: it is in no document, and one signature of it gives the DID new keys."""
 
 
 @value_class
 class KeyType:
-    """A verification method type. ``secondary`` are the purposes of a key for which no one named any and which is not the first of
-    its document."""
+    """A verification method type. ``secondary`` are the default purposes of a key that is not the first of its document. They
+    apply if the request names no purposes."""
 
     name: str
     context: str
@@ -73,7 +73,7 @@ P256: Final = KeyType(
     secondary=(ASSERTION_METHOD,),
 )
 KEY_TYPES: Final = {kind.name: kind for kind in (ED25519, X25519, BLS12381G2, P256)}
-"""By name, in the order in which a document lists their contexts."""
+"""The key types by name, in the order in which a document lists their contexts."""
 
 MULTIKEY: Final = "Multikey"
 MULTIKEY_CONTEXT: Final = "https://w3id.org/security/multikey/v1"
@@ -82,8 +82,8 @@ _ALIASES: Final = {"Ed25519": ED25519.name}
 
 
 def key_type(name: str) -> KeyType:
-    """The row of the table; ``Ed25519`` is short for ``Ed25519VerificationKey2020``. Raises ``InvalidDocument`` for a type that this
-    installation does not know."""
+    """Return the key type of this name; ``Ed25519`` is short for ``Ed25519VerificationKey2020``. Raises ``InvalidDocument``: when this
+    installation does not support the type."""
     kind = KEY_TYPES.get(_ALIASES.get(name, name))
     if kind is None:
         raise InvalidDocument(
@@ -93,20 +93,21 @@ def key_type(name: str) -> KeyType:
 
 
 def default_purposes(name: str, *, primary: bool) -> tuple[str, ...]:
-    """Return the purposes of a key without explicit purposes: a primary Ed25519 key everything but key agreement, a
-    later one authentication."""
+    """Return the purposes of a key without explicit purposes: for a primary Ed25519 key all but key agreement, for a later one
+    authentication."""
     kind = key_type(name)
     return kind.primary if primary else kind.secondary
 
 
 @lru_cache(maxsize=1024)
 def _may_serve(name: str, purposes: tuple[str, ...]) -> bool:
-    # The same few combinations come again for every key of every document.
+    # The same few combinations occur for every key of every document.
     return bool(purposes) and set(purposes) <= set(key_type(name).allowed) and len(set(purposes)) == len(purposes)
 
 
 def check_purposes(name: str, purposes: Collection[str]) -> None:
-    """Raises ``InvalidDocument`` unless there is a purpose, each is a relationship, each once, and the type may serve it."""
+    """Check purposes. Raises ``InvalidDocument``: when there is none, one is repeated or not a relationship, or the type does not permit
+    it."""
     if not _may_serve(name, tuple(purposes)):
         kind = key_type(name)
         raise InvalidDocument(
@@ -129,7 +130,8 @@ class PublicKey:
 
     @classmethod
     def parse(cls, type_name: str, multibase: str) -> PublicKey:
-        """Raises ``InvalidDocument`` for an unknown type, text that is no multikey of that type, and for weak keys."""
+        """Parse a public key. Raises ``InvalidDocument``: when the type is unknown, the text is not a multikey of that type, or the key
+        is weak."""
         name = key_type(type_name).name
         known = _checked.get(multibase)
         if known is None:
@@ -152,11 +154,11 @@ class PublicKey:
 
 @value_class
 class Key:
-    """A key that a DID is to have. ``type`` is a verification method type, ``public`` and ``secret`` are multikeys (CID 1.0 §2.2.2);
+    """A key for a DID. ``type`` is a verification method type, ``public`` and ``secret`` are multikeys (CID 1.0 §2.2.2);
     ``purposes`` are verification relationships, or ``RECOVERY`` alone.
 
-    ``secret`` is there where the key was made here, ``possession`` (80 bytes) where somebody else proves to have that of a BBS key.
-    Neither is part of what is changed: an entry has the proofs beside the change.
+    ``secret`` is set if this service made the key. ``possession`` (80 bytes) is set if the client proves that it holds the secret of
+    a BBS key. Neither is part of the change: an entry has the proofs separately from the change.
     """
 
     type: str
@@ -167,12 +169,12 @@ class Key:
 
     @property
     def secret_raw(self) -> bytes:
-        """The 32 bytes within ``secret``. Raises ``ValueError`` where there is none."""
+        """Return the 32 bytes of ``secret``. Raises ``ValueError``: when there is none."""
         return multikey.decode_secret(self.secret or "")[1]
 
 
 def generate(type_name: str, random: Callable[[int], bytes], purposes: tuple[str, ...] = ()) -> Key:
-    """A new key from 32 bytes of ``random``. Raises ``InvalidDocument`` for an unknown type."""
+    """Return a new key from 32 bytes of ``random``. Raises ``InvalidDocument``: when the type is unknown."""
     name = key_type(type_name).name
     material = random(32)
     if name == ED25519.name:
@@ -192,7 +194,7 @@ def generate(type_name: str, random: Callable[[int], bytes], purposes: tuple[str
     return Key(name, text, purposes, secret=multikey.encode_secret(name, secret))
 
 
-# Point checks cost more than everything else about a document. A key is checked when it first comes in; the fold that follows
+# Point checks take most of the time for a document. A key is checked when it is first received; the fold that follows
 # in the same process, and each later version that still lists the key, need not do it again.
 _checked: BoundedCache[str, PublicKey] = BoundedCache(8192)
 
@@ -220,7 +222,7 @@ def _check(multibase: str) -> PublicKey:
 
 
 def _refuse_secret(multibase: str) -> None:
-    """Raises ``InvalidDocument`` without showing the text when somebody has mixed up the two halves of a key."""
+    """Refuse a secret key where a public key belongs. Raises ``InvalidDocument``: when the text is one. It does not show the text."""
     try:
         multikey.decode_secret(multibase)
     except ValueError:
@@ -229,8 +231,8 @@ def _refuse_secret(multibase: str) -> None:
 
 
 def with_multikeys(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document with each key of a type that is known here as a ``Multikey`` (CID 1.0), which has the same members, and with its
-    context in the place of those of the types. A key that is written in another way stays as it is."""
+    """Return the document with each key of a known type as a ``Multikey`` (CID 1.0), which has the same members. The context of
+    ``Multikey`` replaces the contexts of these types. A key in another form stays as it is."""
 
     def converted(method: Any) -> Any:
         kind = method.get("type") if isinstance(method, dict) and "publicKeyMultibase" in method else None

@@ -1,4 +1,4 @@
-"""Logs of DIDs as far as the kernel reads them: the keys that an entry states, its signer, the fold of a method, and what changed.
+"""Logs of DIDs, as far as the kernel reads them: the keys in an entry, its signer, the fold of a method, and the differences.
 
 The form of entries and the rules of changes belong to the methods. A log pre-rotates
 once an entry has ``nextKeyHashes`` (did:webvh 1.0, "Pre-Rotation Key Hash Generation and Verification").
@@ -27,31 +27,31 @@ _SHA256: Final = b"\x12\x20"
 
 @value_class
 class LogKeys:
-    """The log keys that an entry states: ``update_keys`` are Ed25519 multikeys, ``next_key_hashes`` the ``key_hash`` of
-    those that the next entry may name."""
+    """The log keys of an entry. ``update_keys`` are Ed25519 multikeys. ``next_key_hashes`` are the ``key_hash`` values of the keys that
+    the next entry may name."""
 
     update_keys: tuple[str, ...]
     next_key_hashes: tuple[str, ...] = ()
 
     def parameters(self) -> dict[str, Any]:
-        """As members of an entry's ``parameters``."""
+        """Return the members for an entry's ``parameters``."""
         return {UPDATE_KEYS: [*self.update_keys], NEXT_KEY_HASHES: [*self.next_key_hashes]}
 
 
 def multihash(data: bytes) -> str:
-    """Base58btc of the multihash of the SHA-256 of ``data``: 46 characters."""
+    """Return base58btc of the multihash of the SHA-256 of ``data``: 46 characters."""
     return multibase.base58_encode(_SHA256 + hashlib.sha256(data).digest())
 
 
-# Of the few keys of the service, for every entry again.
+# Cached, because every entry has the same few keys of the service.
 @lru_cache(maxsize=256)
 def key_hash(multikey: str) -> str:
-    """Base58btc of the multihash of the SHA-256 of the multikey's text."""
+    """Return base58btc of the multihash of the SHA-256 of the multikey's text."""
     return multihash(multikey.encode())
 
 
 def signer_of(data: bytes) -> str | None:
-    """The multikey that the proof of an entry names, checked or not; None where the bytes are no entry of a log."""
+    """Return the multikey that the proof of an entry names, without verification; None if the bytes are not an entry of a log."""
     try:
         value: Any = orjson.loads(data)
         return signer_of_proof(value["proof"][0])
@@ -60,7 +60,7 @@ def signer_of(data: bytes) -> str | None:
 
 
 def fold(apply: Apply, lines: Iterable[bytes]) -> Iterator[DidState]:
-    """The states after each line, by a method's ``apply``. Raises ``LogInvalid`` with the ``line`` in its details."""
+    """Yield the state after each line, by a method's ``apply``. Raises ``LogInvalid``, with the ``line`` in its details."""
     state: DidState | None = None
     for place, line in enumerate(lines, start=1):
         try:
@@ -72,8 +72,8 @@ def fold(apply: Apply, lines: Iterable[bytes]) -> Iterator[DidState]:
 
 
 def check_not_retired(retired: Mapping[str, int], entry: bytes, index: int) -> None:
-    """Raise ``LogInvalid`` for an ``entry`` of any log that a retired key has signed and that stands at ``index`` (from 0) of the
-    transparency log, where that is at or past the tree size of the retirement. ``retired`` are tree sizes by multikey."""
+    """Check that no retired key signed ``entry``, which is at ``index`` (from 0) of the transparency log. ``retired`` are the tree sizes
+    of retirements by multikey. Raises ``LogInvalid``: when the key is retired and ``index`` is not below its tree size."""
     if not retired:
         return
     size = retired.get(signer_of(entry) or "")
@@ -120,7 +120,7 @@ def changes(before: DidState | None, after: DidState) -> tuple[str, ...]:
 
 
 def _beginning(first: DidState) -> tuple[str, ...]:
-    """The same for a first version, which has all that there is, and nothing else."""
+    """Return the differences of a first version: all of its content."""
     document = first.document
     found = [f"keyAdded {_name(method.id)}" for method in document.methods]
     found += [f"serviceAdded {_name(service.id)}" for service in document.services]

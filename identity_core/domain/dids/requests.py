@@ -1,8 +1,8 @@
 """The body of a request: from the JSON that a controller signs to the change that an entry records.
 
-The use cases make changes of bodies with it, and every reader of a log with ``strictEvidence`` runs it again on the body that the entry
-carries. So whoever holds the log key cannot put one request's signature under another change. Bodies are those of updateDid,
-rotateDidKey and recoverDid in the OpenAPI document, of the types that it gives.
+The use cases convert bodies to changes with it. Every reader of a log with ``strictEvidence`` converts the body of the entry again.
+So the holder of the log key cannot attach the signature of one request to another change. Bodies are those of updateDid,
+rotateDidKey and recoverDid in the OpenAPI document, with its types.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _MEMBERS: Final = {
 
 
 def operations(body: Body, did: str) -> tuple[Operation, ...]:
-    """Return the changes that an updateDid body requests. Members that belong to another operation are refused, not
-    ignored. Raises ``InvalidRequest``, ``InvalidDocument``."""
+    """Return the changes that an updateDid body requests. Refuse members of another operation instead of ignoring them. Raises
+    ``InvalidRequest``, ``InvalidDocument``."""
     if "operations" not in body:
         return (_operation(body, did),)
     if len(body) > 1:
@@ -54,12 +54,12 @@ def operations(body: Body, did: str) -> tuple[Operation, ...]:
 
 
 def absolute_key_id(text: str, did: str) -> str:
-    """A key id as the document has it: a bare fragment is taken to be one of this DID."""
+    """Return the absolute key id; a bare fragment belongs to this DID."""
     return f"{did}{text}" if text.startswith("#") else text
 
 
 def possession(text: str | None) -> bytes | None:
-    """The proof of possession beside a key. What is no signature is refused where it is checked. Raises ``InvalidDocument``."""
+    """Return the bytes of a key's proof of possession; a later check verifies the signature. Raises ``InvalidDocument``."""
     if text is None:
         return None
     try:
@@ -117,7 +117,7 @@ def _service(service: Body, did: str) -> NewService:
 
 
 def _fragment(text: str, did: str) -> str:
-    """The fragment of a service id, given bare, with ``#``, or as an absolute DID URL of this DID."""
+    """Return the fragment of a service id, which may be bare, with ``#``, or an absolute DID URL of this DID."""
     absolute, separator, fragment = text.rpartition("#")
     if absolute not in ("", did) or (not separator and text.startswith("did:")):
         raise InvalidDocument("The service id belongs to another DID.", details={"id": echoed(text, DID)})

@@ -1,8 +1,8 @@
-"""The state of a DID, and the versions that follow from it by themselves.
+"""The state of a DID, and the versions that follow from it without a request.
 
-The DID method decides which state a change leads to; ``logs.fold`` folds the entries of a log into states. A key in grace
-stays in the document with ``revoked``; at that time the version without it exists by definition, whether or not anybody
-has written it, so ``due`` and ``expired`` are computed alike by every reader (openapi/DECISIONS.md §2.10).
+The DID method determines the state after a change; ``logs.fold`` folds the entries of a log into states. A key in its grace period
+stays in the document with ``revoked``. At that time the version without it exists by definition, even if it is not written yet. So
+every reader computes ``due`` and ``expired`` in the same way (openapi/DECISIONS.md §2.10).
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ LOG_KEY_ROTATED: Final = "logKeyRotated"
 LOG_KEY_RETIRED: Final = "logKeyRetired"
 
 RECOVERY_WINDOW: Final = timedelta(hours=72)
-"""How far back a recovery may reach where the first entry does not say."""
+"""The recovery window of a log whose first entry does not state one."""
 MAX_RECOVERY_WINDOW: Final = timedelta(days=30)
 
 
 class LogInvalid(IdentityError):
-    """A log entry does not follow from the entries before it."""
+    """Error: a log entry does not follow from the entries before it."""
 
     code = "LOG_INVALID"
     message = "The log of the DID is not valid."
 
 
 class UnknownLogMethod(LogInvalid):
-    """The entries are of a method whose logs the verifier does not check: nothing is known of them."""
+    """Error: the verifier does not support the logs of the method, so the entries are neither valid nor invalid."""
 
 
 class HistoryNeeded(LogInvalid):
-    """An entry restores an earlier version, and the state is not ``remembering``: the whole log has to be folded."""
+    """Error: an entry restores an earlier version, and the state is not ``remembering``; the whole log must be folded."""
 
     message = "The entry restores a version that only the whole log tells."
 
 
 @value_class
 class PastVersion:
-    """A version that a recovery may restore: until when it was in force, its document, and which of its BBS keys were proven."""
+    """A version that a recovery may restore: the end of its validity, its document, and its BBS keys with a proof of possession."""
 
     version_id: int
     until: datetime
@@ -65,7 +65,7 @@ class PastVersion:
 
 @value_class
 class SpentChallenge:
-    """A challenge that an entry carries, kept until its expiry so that the fold can refuse it a second time."""
+    """The challenge of an entry, stored until its expiry so that the fold can refuse a second use."""
 
     digest: str
     expires_at: datetime
@@ -78,20 +78,20 @@ class DidState:
     Times are aware UTC with microseconds. ``entry_hash`` is the hash part of the entry's webvh versionId, empty while no entry was
     written; ``operation`` the kind of the last change (create, update, keyRotated, keyExpired, recovered, deactivated,
     logKeyRotated, logKeyRetired).
-    ``recovery_key`` is a multikey or None, ``update_keys`` are the multikeys that may sign entries;
+    ``recovery_key`` is a multikey or None, ``update_keys`` are the multikeys that may sign entries.
     ``key_id`` is the absolute id of the key that authorised the last change (None for create and expiry; the recovery key's for recover).
-    ``retired_keys`` are digests of the keys that were removed, rotated or spent: none of them may come back. ``strict_grace`` keeps
-    keys in grace from changing keys; a DID is born with it or without, so that its log means the same under every setting.
-    ``strict_evidence``, from birth or a later entry on, asks of every change that the challenge names its purpose and body, and of its
-    entry that body. ``unbound_changes`` is how many changes were recorded without it, None where the log
-    holds no evidence, or where an index row of before does not tell.
-    ``recovery_window``, from birth too, is how long ago a version may have been replaced that a recovery restores. ``past`` are these
-    versions, oldest first; None where they were not kept, as in a state that an index gives. ``restored`` is the version that the last
-    change brought back. Neither belongs to what a state says of its DID, so they are not compared.
-    ``proven_keys`` are the multikeys of the BBS keys that came with a proof of possession, None while the log does not ask for it.
-    ``next_key_hashes`` are those of ``logs.key_hash`` to which the newest entry commits, none while the log does not pre-rotate.
-    ``witness_version`` is the version that last said anew who must approve of the log, None where no version after the first has.
-    ``unread`` (the text of the DID, and the metadata) is where a state that an index gives reads the fields that no answer shows.
+    ``retired_keys`` are digests of the keys that were removed, rotated or used up: none of them may be added again. ``strict_grace``
+    forbids key changes by keys in their grace period. It is fixed at creation, so that the log has one meaning under every setting.
+    ``strict_evidence``, from creation or a later entry on, requires that the challenge of every change names its purpose and body, and
+    that the entry has that body. ``unbound_changes`` is the number of changes that were recorded without it. It is None if the log has
+    no evidence, or an older index row does not state it.
+    ``recovery_window``, fixed at creation: a recovery may restore versions that were replaced within this time. ``past`` are these
+    versions, oldest first; None if they are not loaded, as in a state from an index. ``restored`` is the version that the last change
+    restored. Both are not part of the DID's state, so they are not compared.
+    ``proven_keys`` are the multikeys of the BBS keys with a proof of possession, None while the log does not require it.
+    ``next_key_hashes`` are the values of ``logs.key_hash`` to which the newest entry commits, none while the log does not pre-rotate.
+    ``witness_version`` is the last version that changed the witnesses of the log, None if no version after the first did.
+    ``unread`` (the text of the DID, and the metadata): the source of fields that a state from an index parses only when they are read.
     """
 
     did: Did
@@ -120,7 +120,7 @@ class DidState:
     unread: tuple[str, bytes] = field(init=False, compare=False, repr=False)
 
     def __getattr__(self, name: str) -> Any:
-        """Called for a slot that is empty."""
+        """Parse the unread fields when Python reads an empty slot."""
         if name == "unread" or name not in DidState.__slots__:  # type: ignore[attr-defined]
             raise AttributeError(name)
         for field_name, value in _rest(*self.unread).items():
@@ -129,21 +129,21 @@ class DidState:
 
 
 def digest(text: str) -> str:
-    """Eleven characters for a key or a challenge that must not come again. 64 bits: a collision could only ever refuse
-    somebody's own fresh random value."""
+    """Return eleven characters that identify a key or a challenge that must not be used again. They have 64 bits: a collision
+    could only refuse a client's own fresh random value."""
     return multibase.base64url_encode(hashlib.sha256(text.encode()).digest()[:8])
 
 
 def due(state: DidState) -> datetime | None:
-    """When the next grace period ends, or None."""
-    # Most documents have no key in grace, and their bytes, which are of our making, tell it without being read.
+    """Return the end of the next grace period, or None."""
+    # Most documents have no key in a grace period. Their bytes, which this service wrote, show it without parsing.
     if b'"revoked"' not in state.document.octets:
         return None
     return min([method.revoked for method in state.document.methods if method.revoked is not None], default=None)
 
 
 def expire(state: DidState, at: datetime) -> DidState:
-    """The version without the keys whose grace ends at ``at``; its entry is not written yet."""
+    """Return the version without the keys whose grace period ends at ``at``; its entry is not written yet."""
     gone = [method for method in state.document.methods if method.revoked == at]
     return replace(
         state,
@@ -163,12 +163,12 @@ def expire(state: DidState, at: datetime) -> DidState:
 
 
 def remembering(first: DidState) -> DidState:
-    """A first state whose successors know their past."""
+    """Return a first state whose successors have their past."""
     return replace(first, past=())
 
 
 def followed(state: DidState, at: datetime) -> tuple[PastVersion, ...] | None:
-    """The past of the state that replaces ``state`` at ``at``: ``state`` itself, and what is not out of reach by then."""
+    """Return the past of the state that replaces ``state`` at ``at``: ``state``, and past versions within the recovery window."""
     if state.past is None:
         return None
     now = PastVersion(state.version_id, at, state.document, state.proven_keys)
@@ -181,7 +181,7 @@ def _without(proven: tuple[str, ...] | None, gone: Sequence[VerificationMethod])
 
 
 def expired(state: DidState, now: datetime) -> tuple[DidState, ...]:
-    """The versions that exist by definition at ``now`` and follow ``state``, oldest first."""
+    """Return the versions that exist by definition at ``now`` and follow ``state``, oldest first."""
     states = []
     while (at := due(state)) is not None and at <= now:
         state = expire(state, at)
@@ -195,23 +195,23 @@ def unexpired(spent: tuple[SpentChallenge, ...], at: datetime) -> tuple[SpentCha
 
 
 def authentication_keys(state: DidState, at: datetime) -> tuple[str, ...]:
-    """The multikeys that may sign a DIDAuth challenge at ``at``: those in ``authentication``, in grace or not."""
+    """Return the multikeys that may sign a DIDAuth challenge at ``at``: those in ``authentication``, also in their grace period."""
     related = state.document.related(keys.AUTHENTICATION)
     methods = [method for method in state.document.methods if method.id in related]
     return tuple([each.multibase for each in methods if each.revoked is None or at < each.revoked])
 
 
 FORM: Final = 2
-"""The number of the form that ``state_to_json`` writes. Raise it when a member is added or gets another meaning, and name an added one in
-``_ADDED``. Form 1, and the forms before it, carry no number."""
+"""The number of the form that ``state_to_json`` writes. Increase it when a member is added or changes its meaning, and list an added one
+in ``_ADDED``. Form 1, and earlier forms, have no number."""
 EARLIER_FORM: Final = "a row of the index is of an earlier form"
 _MARK: Final = b'"form":%d,' % FORM
 _ADDED: Final = {"proven", "next", "evidence", "window", "witness", "form", "unbound"}
 
 
 def state_to_json(state: DidState) -> bytes:
-    """Everything but the document, for an index that keeps the document's own ``data`` beside it."""
-    # Left out for logs that hold no evidence, and for those in which every change must be bound and so far was.
+    """Return the state without the document as JSON, for an index that stores the document's ``data`` separately."""
+    # Omitted for logs without evidence, and for logs in which every change must be bound and all are.
     count = state.unbound_changes
     unbound = {} if count is None or (count == 0 and state.strict_evidence) else {"unbound": count}
     return orjson.dumps(
@@ -241,7 +241,7 @@ def state_to_json(state: DidState) -> bytes:
 
 
 def counted(metadata: dict[str, Any]) -> int | None:
-    """``DidState.unbound_changes`` of the JSON of ``state_to_json``."""
+    """Return ``DidState.unbound_changes`` from the JSON of ``state_to_json``."""
     found: int | None = metadata.get("unbound", 0 if metadata.get("evidence") else None)
     return found
 
@@ -252,8 +252,8 @@ def has_present_form(metadata: bytes) -> bool:
 
 
 def is_earlier_form(metadata: bytes, present: bytes) -> bool:
-    """Return whether the bytes, which are ours, are what an earlier version made of the entries of which this one makes ``present``: no
-    member says anything else, and none is missing but those that were added later."""
+    """Return whether the bytes, which are ours, are the form that an earlier release made of the entries of ``present``: no member
+    differs, and only members that were added later are missing."""
     earlier: dict[str, Any] = orjson.loads(metadata)
     whole: dict[str, Any] = orjson.loads(present)
     earlier.pop("form", None)
@@ -262,9 +262,10 @@ def is_earlier_form(metadata: bytes, present: bytes) -> bool:
 
 
 def state_from_json(did: str, metadata: bytes, document: bytes) -> DidState:
-    """The state of ``did`` that ``state_to_json`` and ``DidDocument.octets`` say. For bytes from a store of ours: nothing is checked."""
+    """Return the state of ``did`` from the bytes of ``state_to_json`` and ``DidDocument.octets``. They must come from this service's
+    store: nothing is checked."""
     read = orjson.loads(metadata)
-    # Any, because this is where a value is made, and the one place that may assign its fields.
+    # Any, because this function creates the value and is the only one that may assign its fields.
     state: Any = object.__new__(DidState)
     state.version_id, state.operation, state.deactivated = read["v"], read["operation"], read["deactivated"]
     state.created_at, state.updated_at = times.moment(read["created"]), times.moment(read["updated"])
@@ -275,10 +276,10 @@ def state_from_json(did: str, metadata: bytes, document: bytes) -> DidState:
 
 
 def _rest(did: str, metadata: bytes) -> dict[str, Any]:
-    """The other fields."""
+    """Return the fields that are parsed on first use."""
     read = orjson.loads(metadata)
     _, method, identifier = did.split(":", 2)
-    # Rows of before proofs of possession, pre-rotation, bound evidence, recovery windows and other witnesses have no such members.
+    # Rows from before proofs of possession, pre-rotation, bound evidence, recovery windows and witnesses have no such members.
     proven = read.get("proven")
     return {
         "did": Did(did, method, identifier),

@@ -1,1 +1,1 @@
-"""Zero-knowledge proofs of a predicate: what is asked, proved, verified and kept."""
+"""Zero-knowledge proofs of predicates: questions, proofs, verification and records."""

@@ -1,4 +1,4 @@
-"""Predicates as they are asked: those that every prover has, and ``neq``, which suite 2 alone proves (PROTOCOL-2.md §4.1)."""
+"""Predicates of requests: those that every prover supports, and ``neq``, which only suite 2 proves (PROTOCOL-2.md §4.1)."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from identity_core.domain.proofs.predicate import Predicate, unsupported
 
 @value_class
 class NotEqual:
-    """The attribute has a value, and another one than this."""
+    """The predicate that the attribute has a value, which differs from this one."""
 
     attribute: str
     operand: TypedValue
 
     @property
     def type(self) -> str:
-        """As ``Predicate.type``."""
+        """See ``Predicate.type``."""
         return NOT_EQUAL
 
     @property
     def operands(self) -> tuple[TypedValue, ...]:
-        """As ``Predicate.operands``."""
+        """See ``Predicate.operands``."""
         return (self.operand,)
 
     def holds(self, value: TypedValue | None) -> bool:
-        """As ``Predicate.holds``: for null (None) it does not."""
+        """See ``Predicate.holds``; return False for null (None)."""
         if self.operand.number is None:
             data = NULL_OCTETS if value is None else value.octets
             return not (compare_digest(data, self.operand.octets) | compare_digest(data, NULL_OCTETS))
@@ -41,7 +41,7 @@ class NotEqual:
 
     @property
     def json(self) -> dict[str, JsonValue]:
-        """As it stands in a question."""
+        """Return the JSON form of a question."""
         return {"attributeName": self.attribute, "type": NOT_EQUAL, "value": self.operand.json}
 
 

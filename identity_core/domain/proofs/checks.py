@@ -1,7 +1,7 @@
 """The checks of a verification and its verdict.
 
-A proof is verified only when every check is right. It is valid only when it was also compared with a predicate, a challenge, a domain and
-an issuer; otherwise it is genuine, but unbound: it could be a replay, or the answer to another question.
+A proof is verified only if every check is right. It is valid only if it was also compared with a predicate, a challenge, a domain and
+an issuer. Otherwise it is genuine, but unbound: it could be a replay, or the answer to another question.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from identity_codec.values import value_class
 
 
 class CheckCode(StrEnum):
-    """Why a check is wrong or could not be made, and what a warning warns of. The document describes each."""
+    """The cause of a failed or undecided check, or of a warning. The OpenAPI document describes each code."""
 
     PROOF_INVALID = "PROOF_INVALID"
     PUBLIC_SIGNALS_MISMATCH = "PUBLIC_SIGNALS_MISMATCH"
@@ -57,13 +57,13 @@ BOUND: Final[tuple[BoundPart, ...]] = ("predicate", "challenge", "domain", "issu
 """Parts that a verifier must compare. Without one of them a genuine proof may be a replay, or answer another question."""
 
 MAX_SHOWN: Final = 120
-"""Characters of what a check expected or found."""
+"""The maximum number of characters of the expected and found texts of a check."""
 
 
 @value_class
 class Check:
-    """One check by name. ``ok`` None: it could not be made. ``code`` stands unless it is right; ``expected`` and ``found`` are short texts
-    where it is wrong, without the values of predicates."""
+    """One check by name. ``ok`` None: it could not be made. ``code`` is set unless it is right. ``expected`` and ``found`` are short
+    texts of a failed check, without the values of predicates."""
 
     name: str
     ok: bool | None
@@ -73,17 +73,17 @@ class Check:
 
 
 def right(name: str) -> Check:
-    """A check that came out well."""
+    """Return a successful check."""
     return Check(name, True)
 
 
 def wrong(name: str, code: CheckCode, expected: object = None, found: object = None) -> Check:
-    """Return a check that came out badly, with what was expected and found as texts."""
+    """Return a failed check, with the expected and the found part as texts."""
     return Check(name, False, code, _shown(expected), _shown(found))
 
 
 def _shown(part: object) -> str | None:
-    """Return a short text of a part that is compared; of predicates the attributes and types alone."""
+    """Return a short text of a compared part; for predicates only the attributes and types."""
     if isinstance(part, list):
         part = ", ".join(f"{one['attributeName']} {one['type']}" for one in map(json.loads, part))
     if isinstance(part, bytes):
@@ -93,7 +93,7 @@ def _shown(part: object) -> str | None:
 
 
 def undecided(name: str, code: CheckCode) -> Check:
-    """A check that could not be made."""
+    """Return a check that could not be made."""
     return Check(name, None, code)
 
 

@@ -1,7 +1,7 @@
 """The joint content of a proof about several credentials, and the verifier's expectations, part by part.
 
-A proof of suite 1 is about predicates of one credential (``PresentedProof``). What a proof of another suite may say besides is a
-``PresentedQuestion``.
+A proof of suite 1 is about predicates of one credential (``PresentedProof``). A proof of another suite may have the additional content
+of a ``PresentedQuestion``.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from identity_core.errors import PredicateUnsupported, ProofInvalid
 AttributeOf = tuple[int, str]
 """The number of a credential in the question, and the name of one of its attributes."""
 Parts = dict[str, tuple[object, object]]
-"""What is expected, and what the proof says, by the name of the part."""
+"""The expected content and the content of the proof, by the name of the part."""
 
 
 @value_class
 class KeptCredential:
-    """One of several that a proof is about; ``predicates`` are canonical ``ZKPredicate``, or ``neq``. ``credential_id`` is empty where the
-    proof is all that is known of it."""
+    """One of several credentials of a proof. ``predicates`` are canonical ``ZKPredicate``, or ``neq``. ``credential_id`` is empty if
+    only the proof is known."""
 
     credential_id: str
     issuer: str
@@ -39,8 +39,8 @@ class KeptCredential:
 @value_class
 class KeptQuestion:
     """The stored question about several credentials together. ``same`` are classes of attributes that are equal and not
-    null; ``either`` groups of predicates, counted through all credentials, of which one holds at least; ``pseudonym``
-    the verifier's context."""
+    null. ``either`` are groups of predicates, numbered through all credentials, of which at least one is satisfied. ``pseudonym``
+    is the verifier's context."""
 
     credentials: tuple[KeptCredential, ...]
     same: tuple[tuple[AttributeOf, ...], ...]
@@ -50,7 +50,7 @@ class KeptQuestion:
 
 @value_class
 class ExpectedCredential:
-    """``predicates`` are JSON ``ZKPredicate`` (or ``neq``), all that are shown of it."""
+    """The verifier's expectation of one credential. ``predicates`` are JSON ``ZKPredicate`` (or ``neq``), all of its predicates."""
 
     issuer: str
     schema_id: str
@@ -60,7 +60,7 @@ class ExpectedCredential:
 @value_class
 class ExpectedQuestion:
     """The verifier's expectation of a proof about several credentials together: exactly its own question, part by part.
-    ``same``, ``either`` and ``pseudonym`` are as ``KeptQuestion`` has them."""
+    ``same``, ``either`` and ``pseudonym`` are as in ``KeptQuestion``."""
 
     credentials: tuple[ExpectedCredential, ...]
     same: tuple[tuple[AttributeOf, ...], ...] = ()
@@ -70,9 +70,9 @@ class ExpectedQuestion:
     def parts(
         self, issuers: Sequence[str] = (), schemas: Sequence[Schema] = (), found: KeptQuestion | None = None
     ) -> Parts:
-        """Compare with what a proof asks, None for one of suite 1, which asks no question.
+        """Compare with the question of a proof, which is None for a proof of suite 1.
 
-        ``issuers`` and ``schemas``: of its credentials, in order. Raises ``ProofInvalid``: for a predicate that no such proof can have."""
+        ``issuers`` and ``schemas``: of its credentials, in order. Raises ``ProofInvalid``: when no such proof can have a predicate."""
         return {
             "issuer": (tuple(one.issuer for one in self.credentials), tuple(issuers)),
             "schema": (tuple(one.schema_id for one in self.credentials), tuple(schema.id for schema in schemas)),
@@ -90,7 +90,7 @@ class ExpectedQuestion:
 
 
 def canonical(schema: Schema, asked: Mapping[str, JsonValue]) -> bytes:
-    """Return an expected predicate as this schema writes it: 1.5 at scale 2 is 1.50. Raises ``ProofInvalid``."""
+    """Return an expected predicate in the canonical form of this schema: 1.5 at scale 2 is 1.50. Raises ``ProofInvalid``."""
     if asked.keys() != {"attributeName", "type", "value"}:
         raise ProofInvalid(details={"reason": "an expected predicate has attributeName, type and value"})
     try:
@@ -101,12 +101,12 @@ def canonical(schema: Schema, asked: Mapping[str, JsonValue]) -> bytes:
 
 
 class PresentedQuestion(Protocol):
-    """Claims of a proof that its holder stands behind, without the keys: unverified until its suite has accepted it.
+    """The claims of a proof with its holder's authorisation, without the keys. They are unverified until its suite has accepted the proof.
 
-    The members that ``PresentedProof`` has too are those of the first credential. ``joint`` is what it says of several credentials, or of
-    alternatives, equal attributes or a pseudonym, else None. ``pseudonym`` is the holder's for the verifier's context. ``agent_key`` is
-    the raw Ed25519 key of the agent who hands the proof over. ``cover`` are the fields that the holder consents to, None without a
-    consent, and ``consent_ends`` is when that ends.
+    The members that ``PresentedProof`` also has are those of the first credential. ``joint`` is the part about several credentials, or
+    about alternatives, equal attributes or a pseudonym, else None. ``pseudonym`` is the holder's for the verifier's context.
+    ``agent_key`` is the raw Ed25519 key of the agent that presents the proof. ``cover`` are the fields of the holder's consent, None
+    without a consent; ``consent_ends`` is its end.
     """
 
     @property
@@ -135,16 +135,16 @@ class PresentedQuestion(Protocol):
     def schema_ids(self) -> tuple[str, ...]: ...
 
     def is_of(self, definitions: Sequence[CredentialSchema]) -> bool:
-        """Return whether its signed headers are of the registered schemas, which are in the order of ``schema_ids``."""
+        """Return whether its signed headers match the registered schemas, which are in the order of ``schema_ids``."""
 
     def is_status_recent(self, now: datetime, max_age: timedelta) -> bool | None:
-        """Return whether the epochs of its status lists ended at most ``max_age`` ago; None if it says nothing of a status."""
+        """Return whether the epochs of its status lists ended at most ``max_age`` ago; None if it contains no status."""
 
     def parts(self, expected: ExpectedQuestion) -> Parts:
-        """Compare its whole question. Raises ``ProofInvalid``."""
+        """Compare the whole question. Raises ``ProofInvalid``."""
 
     def as_made(self, text: str) -> str:
-        """Return the proof ``text`` without the signature of the agent who handed it over."""
+        """Return the proof ``text`` without the signature of the presenting agent."""
 
 
 AnyPresented: TypeAlias = PresentedProof | PresentedQuestion

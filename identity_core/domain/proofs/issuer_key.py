@@ -20,7 +20,7 @@ __all__ = [
 
 
 def controller_of(method_id: str) -> Did:
-    """The DID whose document holds the verification method. Raises ``InvalidDid`` for what is no DID URL with a fragment."""
+    """Return the DID whose document has the verification method. Raises ``InvalidDid``: when the id is not a DID URL with a fragment."""
     text, _, fragment = method_id.partition("#")
     if not fragment:
         raise InvalidDid(details={"did": Did.parse(text).shown})

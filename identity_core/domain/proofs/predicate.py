@@ -1,8 +1,8 @@
-"""Predicates as they are asked, and the at most one thing a slot that is proved about them (PROTOCOL.md §3).
+"""Predicates of requests, and the goals that a proof proves, at most one for each slot (PROTOCOL.md §3).
 
-``normalise`` is public arithmetic that prover and verifier do alike, the normal form of several predicates: bounds of one attribute
-intersect to one exact interval, a set is filtered by bounds and other sets, an interval of one value and a set of one element become an
-equality, an equality decides everything else of its attribute. What is empty, trivial or of the wrong type is refused.
+``normalise`` computes the normal form of several predicates from public data; prover and verifier compute the same. Bounds of one
+attribute intersect to one exact interval. Bounds and other sets filter a set. An interval of one value and a set of one element become an
+equality. An equality decides all other predicates of its attribute. A predicate that is empty, trivial or of the wrong type is refused.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ _COMPARISONS: Mapping[PredicateType, Callable[[int, int], bool]] = {
 
 
 def supported_by(kind: AttributeType) -> frozenset[PredicateType]:
-    """The predicates that apply to attributes of this type."""
+    """Return the predicates that apply to attributes of this type."""
     return _SUPPORTED[kind]
 
 
 @value_class
 class Predicate:
-    """One predicate in its canonical form; make it with ``Predicate.parse``.
+    """One predicate in its canonical form; create it with ``Predicate.parse``.
 
-    ``operands`` holds the one value, or the set without duplicates in ascending order (of numbers, or of texts).
+    ``operands`` has the one value, or the set without duplicates in ascending order (of numbers, or of texts).
     """
 
     attribute: str
@@ -70,7 +70,7 @@ class Predicate:
 
     @classmethod
     def parse(cls, schema: Schema, attribute: str, type_: str, value: JsonValue) -> Predicate:
-        """The predicate of a request. Raises ``PredicateUnsupported``; ``details.reason`` says why."""
+        """Parse the predicate of a request. Raises ``PredicateUnsupported``; ``details.reason`` states the cause."""
         found = schema.attribute(attribute)
         if found is None:
             raise unsupported("the schema has no such attribute")
@@ -90,8 +90,8 @@ class Predicate:
             raise unsupported(str(refused)) from None
 
     def holds(self, value: TypedValue | None) -> bool:
-        """Whether it holds for a value of its attribute; for null (None) it never does. Every operand is looked at, and texts to their
-        end: where a value stands among them is a secret."""
+        """Return whether a value of its attribute satisfies it; null (None) never does. Compare every operand, and texts to their end,
+        because the position of a value among them is a secret."""
         if self.operands[0].number is None:
             data = NULL_OCTETS if value is None else value.octets
             return sum([compare_digest(data, each.octets) for each in self.operands]) > 0
@@ -100,53 +100,53 @@ class Predicate:
 
     @property
     def value(self) -> JsonValue:
-        """The canonical JSON form of the value."""
+        """Return the canonical JSON form of the value."""
         if self.type.takes_array:
             return [operand.json for operand in self.operands]
         return self.operands[0].json
 
     @property
     def json(self) -> dict[str, JsonValue]:
-        """The ``ZKPredicate`` of the document."""
+        """Return the ``ZKPredicate`` of the OpenAPI document."""
         return {"attributeName": self.attribute, "type": self.type.value, "value": self.value}
 
 
 @value_class
 class InRange:
-    """The slot's scalar lies in [low, high] as an integer; 0 <= low < high < 2^64."""
+    """The goal that the slot's scalar is in [low, high] as an integer; 0 <= low < high < 2^64."""
 
     slot: int
     low: int
     high: int
 
     def admits(self, message: Message) -> bool:
-        """Whether a message of this slot satisfies the goal."""
-        # Both bounds are looked at, whatever the first says.
+        """Return whether a message of this slot satisfies the goal."""
+        # Both bounds are always compared.
         return isinstance(message, int) and (self.low <= message) & (message <= self.high)
 
 
 @value_class
 class Equals:
-    """The slot holds this message: a scalar in a numeric slot, bytes (which are then disclosed) in a hashed one."""
+    """The goal that the slot has this message: a scalar in a numeric slot, bytes (which are then disclosed) in a hashed one."""
 
     slot: int
     message: Message
 
     def admits(self, message: Message) -> bool:
-        """Whether a message of this slot satisfies the goal."""
+        """Return whether a message of this slot satisfies the goal."""
         return type(message) is type(self.message) and message == self.message
 
 
 @value_class
 class MemberOf:
-    """The slot holds one of these messages; at least two, all scalars or all bytes, in ascending order."""
+    """The goal that the slot has one of these messages; at least two, all scalars or all bytes, in ascending order."""
 
     slot: int
     messages: tuple[Message, ...]
 
     def admits(self, message: Message) -> bool:
-        """Whether a message of this slot satisfies the goal."""
-        # The whole set is gone through, and texts compared to their end: where the message stands in it is a secret.
+        """Return whether a message of this slot satisfies the goal."""
+        # The whole set is compared, and texts to their end, because the position of the message is a secret.
         if isinstance(message, bytes):
             found = [isinstance(each, bytes) and compare_digest(message, each) for each in self.messages]
         else:
@@ -158,7 +158,7 @@ Goal = InRange | Equals | MemberOf
 
 
 def normalise(schema: Schema, predicates: Sequence[Predicate]) -> tuple[Goal, ...]:
-    """One goal for each attribute that is asked about, in the order of slots. Raises ``PredicateUnsupported``."""
+    """Return one goal for each attribute of the predicates, in the order of slots. Raises ``PredicateUnsupported``."""
     if not 1 <= len(predicates) <= MAX_PREDICATES:
         raise unsupported(f"a statement has 1 to {MAX_PREDICATES} predicates")
     sets = [predicate.operands for predicate in predicates if predicate.type is PredicateType.SET_MEMBER]
@@ -176,27 +176,27 @@ def normalise(schema: Schema, predicates: Sequence[Predicate]) -> tuple[Goal, ..
 
 
 def check_elements(count: int) -> None:
-    """Refuses a statement whose sets have more elements in all than are allowed. Raises ``PredicateUnsupported``."""
+    """Check the size of a statement. Raises ``PredicateUnsupported``: when its sets together have too many elements."""
     if count > MAX_SET_SIZE:
         raise unsupported(f"the sets of a statement have more than {MAX_SET_SIZE} elements in all")
 
 
 def check_satisfied(goals: Sequence[Goal], messages: Sequence[Message]) -> None:
-    """Raises ``PredicateNotSatisfied``, which tells neither the value nor which goal failed."""
+    """Check the goals. Raises ``PredicateNotSatisfied``, which contains neither the value nor the failed goal."""
     satisfied = [goal.admits(messages[goal.slot]) for goal in goals]
     if not all(satisfied):
         raise PredicateNotSatisfied()
 
 
 def unsupported(reason: str) -> PredicateUnsupported:
-    """Return the refusal of what cannot be asked, with its reason."""
+    """Return the refusal of an unsupported predicate, with its reason."""
     return PredicateUnsupported(details={"reason": reason})
 
 
 def _set(attribute: Attribute, value: JsonValue) -> tuple[TypedValue, ...]:
     if not isinstance(value, list) or not 1 <= len(value) <= MAX_SET_SIZE:
         raise ValueRefused(f"a set is an array of 1 to {MAX_SET_SIZE} values")
-    # Texts may become equal only after normalisation, so duplicates are dropped here and not before.
+    # Texts may become equal only after normalisation, so duplicates are removed here and not earlier.
     elements = {_order(element): element for element in map(attribute.accept, value)}
     return tuple(elements[key] for key in sorted(elements))
 
@@ -221,7 +221,7 @@ def _goal(schema: Schema, attribute: Attribute, group: Sequence[Predicate]) -> G
 
 
 def _interval(attribute: Attribute, bounds: Sequence[Predicate]) -> tuple[int, int]:
-    """The numbers that satisfy every bound: one exact interval, whatever the operators are."""
+    """Return the numbers that satisfy every bound: one exact interval, for all operators."""
     low, high = attribute.domain
     for predicate in bounds:
         number = predicate.operands[0].number
@@ -239,7 +239,7 @@ def _interval(attribute: Attribute, bounds: Sequence[Predicate]) -> tuple[int, i
 
 
 def _common(sets: Sequence[Sequence[TypedValue]]) -> list[TypedValue]:
-    """The elements that all sets share, in their ascending order."""
+    """Return the elements that all sets share, in ascending order."""
     if len(sets) == 1:
         return list(sets[0])
     shared = set(sets[0]).intersection(*sets[1:])

@@ -1,8 +1,7 @@
 """Statements, witnesses, contexts and proofs.
 
-A ``Statement`` is the verifier's question, a ``Witness`` the holder's secret, a ``Context`` binds a proof to one verifier, nonce
-and time. All of it is under the proof's challenge (PROTOCOL.md §6). ``ReceivedProof`` is the one reader of a ``ZKProof`` that
-somebody sent.
+A ``Statement`` is the verifier's question, a ``Witness`` the holder's secret. A ``Context`` binds a proof to one verifier, nonce
+and time. The proof's challenge covers all of them (PROTOCOL.md §6). ``ReceivedProof`` is the only reader of a received ``ZKProof``.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ MAX_NONCE_OCTETS = 256
 MAX_TEXT = 512
 MAX_METHOD = 1024
 MAX_ENVELOPE_CHARACTERS = 131_072
-"""``ZkProof.proof``: no prover makes a longer one, and no verifier reads it, over HTTP or otherwise."""
+"""The maximum length of ``ZkProof.proof`` for provers and verifiers, over HTTP and otherwise."""
 CLOCK_SKEW = timedelta(seconds=60)
-"""How far ahead of the verifier's clock a proof's ``issued_at`` may be. Expiry is strict."""
+"""The time by which a proof's ``issued_at`` may be ahead of the verifier's clock. Expiry has no tolerance."""
 _TIMES = {"issuedAt", "expiresAt"}
 _REQUIRED = {"audience", "nonce", "proofId"} | _TIMES
 _OPTIONAL = {"agent", "capability"}
@@ -36,13 +35,13 @@ _CAPABILITY_TAG = b"IDENTITY-SERVICE-CAPABILITY-V1:"
 
 
 class WitnessInvalid(InternalError):
-    """The credential's signature is not one of the statement's issuer on these values. Credentials are checked when they come
-    in, so this is a fault of ours and not of the caller."""
+    """Error: the credential's signature is not that of the statement's issuer on these values. Credentials are verified when they are
+    recorded, so this is a fault of the service and not of the caller."""
 
 
 @value_class
 class IssuerKey:
-    """The key of an assertion method, resolved by the verifier: never taken from a proof. ``public_key`` has 96 bytes."""
+    """The key of an assertion method, which the verifier resolves and never reads from a proof. ``public_key`` has 96 bytes."""
 
     verification_method: str
     public_key: bytes
@@ -54,7 +53,7 @@ class IssuerKey:
 
 @value_class
 class Statement:
-    """A credential of this schema, signed by this issuer, satisfies all predicates."""
+    """The statement that a credential of this schema, signed by this issuer, satisfies all predicates."""
 
     issuer: IssuerKey
     schema: Schema
@@ -70,14 +69,13 @@ class Witness(Hidden):
 
 
 def capability_digest(nonce: bytes, token: bytes) -> bytes:
-    """Return the digest that binds a proof to the capability token of its request: salted with the verifier's nonce, so
-    that anyone who holds the token recognises it and no one else can link two proofs by it."""
+    """Return the digest that binds a proof to the capability token of its request. It is salted with the verifier's nonce: a
+    holder of the token recognises it, and others cannot link two proofs by it."""
     return hashlib.sha256(_CAPABILITY_TAG + len(nonce).to_bytes(8, "big") + nonce + token).digest()
 
 
 def nonce_of(challenge: str) -> bytes:
-    """Return the nonce that binds a proof to a challenge. Raises ``InvalidRequest`` for one that no proof can be bound
-    to."""
+    """Return the nonce that binds a proof to a challenge. Raises ``InvalidRequest``: when no proof can be bound to the challenge."""
     nonce = challenge.encode()
     if not MIN_NONCE_OCTETS <= len(nonce) <= MAX_NONCE_OCTETS:
         raise InvalidRequest(
@@ -89,10 +87,10 @@ def nonce_of(challenge: str) -> bytes:
 
 @value_class
 class Context:
-    """For whom and when a proof is made. Every field is said explicitly; None means that there is none.
+    """The verifier and the time for which a proof is made. Every field is explicit; None means that there is none.
 
-    ``nonce`` is the verifier's, 16 to 256 bytes; ``capability`` is ``capability_digest`` or None; ``agent`` is a DID, only there
-    when the verifier asks for it, because it links all proofs of one agent. Times are whole seconds, aware UTC.
+    ``nonce`` is the verifier's, 16 to 256 bytes; ``capability`` is ``capability_digest`` or None. ``agent`` is a DID, only set
+    if the verifier requests it, because it links all proofs of one agent. Times are whole seconds, aware UTC.
     """
 
     audience: str
@@ -119,7 +117,7 @@ class Context:
 
     @property
     def json(self) -> dict[str, JsonValue]:
-        """Its one JSON form; times are seconds since 1970, bytes base64url, what is None is left out."""
+        """Return the canonical JSON form: times are seconds since 1970, bytes are base64url, fields that are None are omitted."""
         value: dict[str, JsonValue] = {
             "audience": self.audience,
             "expiresAt": int(self.expires_at.timestamp()),
@@ -135,7 +133,7 @@ class Context:
 
     @classmethod
     def from_json(cls, value: Mapping[str, JsonValue]) -> Context:
-        """The context of its JSON form, members and types checked. Raises ``ValueError``."""
+        """Return the context of its JSON form; check members and types. Raises ``ValueError``."""
         if not _REQUIRED <= value.keys() <= _REQUIRED | _OPTIONAL:
             raise ValueError("a context has five members, and perhaps agent and capability")
         texts = {name: text for name, text in value.items() if isinstance(text, str)}
@@ -153,7 +151,7 @@ class Context:
         )
 
     def check_time(self, now: datetime) -> None:
-        """Raises ``ProofInvalid`` outside the proof's time. There is no grace at the end."""
+        """Check the validity. Raises ``ProofInvalid``: when ``now`` is outside of it. The end has no tolerance."""
         if now >= self.expires_at:
             raise ProofInvalid(details={"reason": "the proof has expired"})
         if self.issued_at > now + CLOCK_SKEW:
@@ -168,7 +166,7 @@ def _time(seconds: JsonValue) -> datetime:
 
 @value_class
 class ZkProof:
-    """The ``ZKProof`` of the document. ``proof`` is base64url of the canonical envelope."""
+    """The ``ZKProof`` of the OpenAPI document. ``proof`` is base64url of the canonical envelope."""
 
     proof: str
     public_signals: tuple[str, ...]
@@ -178,7 +176,7 @@ class ZkProof:
 
 @value_class
 class ReceivedProof:
-    """A ``ZKProof`` as it arrived: all but ``proof`` may be missing, and is checked when it is there."""
+    """A received ``ZKProof``: all members but ``proof`` are optional, and checked if present."""
 
     proof: str
     public_signals: tuple[str, ...] | None = None
@@ -187,7 +185,7 @@ class ReceivedProof:
 
     @classmethod
     def parse(cls, value: JsonValue) -> ReceivedProof:
-        """From a ``ZKProof``, a ``DelegatedProofResult`` or ``ProofRecord`` that holds one, or the bare text. Raises ``ProofInvalid``."""
+        """Parse a ``ZKProof``, a ``DelegatedProofResult`` or ``ProofRecord`` with one, or the bare text. Raises ``ProofInvalid``."""
         if isinstance(value, str):
             return cls(value)
         if isinstance(value, dict) and isinstance(value.get("proof"), dict):
@@ -207,11 +205,11 @@ class ReceivedProof:
 
     @classmethod
     def of(cls, proof: ZkProof) -> ReceivedProof:
-        """A proof with all of its members."""
+        """Return a proof with all of its members."""
         return cls(proof.proof, proof.public_signals, proof.predicate_type, proof.proof_id)
 
     def completed(self, own: ZkProof) -> ZkProof:
-        """The proof with the members of ``own`` where they are missing."""
+        """Return the proof, with missing members from ``own``."""
         return ZkProof(
             self.proof,
             own.public_signals if self.public_signals is None else self.public_signals,
@@ -222,8 +220,8 @@ class ReceivedProof:
 
 @value_class
 class PresentedProof:
-    """The content of a proof. It is a claim until ``Prover.verify`` has accepted exactly this, with a key that the
-    verifier got elsewhere."""
+    """The content of a proof. It is unverified until ``Prover.verify`` has accepted exactly this content, with a key from another
+    source."""
 
     verification_method: str
     schema: Schema
@@ -232,32 +230,33 @@ class PresentedProof:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The DID URLs of all keys that are needed: the issuer's."""
+        """Return the DID URLs of all required keys: that of the issuer."""
         return (self.verification_method,)
 
     @property
     def proven(self) -> frozenset[str]:
-        """Which of ``NEVER_PROVEN`` it says itself: none."""
+        """Return the facts of ``NEVER_PROVEN`` that the proof itself contains: none."""
         return frozenset()
 
     def statement(self, public_key: bytes) -> Statement:
-        """The statement to verify, under a key that the verifier resolved."""
+        """Return the statement to verify, under a key that the verifier resolved."""
         return Statement(IssuerKey(self.verification_method, public_key), self.schema, self.predicates)
 
 
 NEVER_PROVEN: Final = ("holder", "credentialValidity", "credentialStatus", "revocation")
-"""What no proof of suite 1 says, and one of suite 2 may, but for the last: that its holder stands behind it, that its credential is in
-force by its times and not revoked or suspended, and that the proof itself was not taken back. Else only a record says so, or no one."""
+"""Facts that a proof of suite 1 never contains: that its holder authorised it, that its credential is in force by its times and is not
+revoked or suspended, and that the proof itself is not revoked. A proof of suite 2 may contain all but the last; else only a record has
+them."""
 
 
 def moment_within(context: Context, now: datetime) -> datetime:
-    """The moment of the proof's time that is nearest to ``now``, so that its mathematics can be checked apart from its time."""
+    """Return the time within the proof's validity that is nearest to ``now``, so that the proof can be verified apart from its time."""
     return max(context.issued_at, min(now, context.expires_at - timedelta(seconds=1)))
 
 
 def public_signals(suite: str, statement: Statement, context: Context) -> tuple[str, ...]:
-    """Suite, verification method, schema id, then attribute name, type and JCS of the value of each predicate, then base64url
-    SHA-256 of the JCS of the context and of the signed header."""
+    """Return the public signals: suite, verification method, schema id, then attribute name, type and JCS of the value of each
+    predicate, then base64url SHA-256 of the JCS of the context and of the signed header."""
     signals = [suite, statement.issuer.verification_method, statement.schema.id]
     for predicate in statement.predicates:
         signals += [predicate.attribute, predicate.type.value, jcs.canonicalize(predicate.value).decode()]

@@ -2,7 +2,7 @@
 
 ``read_value`` checks a predicate's value before its type is known.
 
-A proof as it is kept: the ``ProofRecord`` that ``getProof`` answers.
+A stored proof is the ``ProofRecord`` that ``getProof`` returns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from identity_core.errors import InvalidRequest
 
 MAX_SYNC_WAIT_MS = 30_000
 SALT_OCTETS: Final = 32
-"""Of the salt that hides a proof in its anchor's commitment."""
+"""The length of the salt that hides a proof in its anchor's commitment."""
 
 
 @value_class
@@ -64,13 +64,13 @@ class ProofRevocation:
 
 @value_class
 class StoredProof:
-    """A proof and what it is about. DIDs and identifiers are text, because they are compared and shown, never resolved anew.
+    """A proof and its record. DIDs and identifiers are text, because they are compared and shown, never resolved again.
 
-    ``predicate`` is the canonical ``ZKPredicate``, of several the first; ``question`` what was asked with ``credentials``, as
-    ``ProofRecord`` has it, where ``predicate`` is empty and ``credential_id``, ``issuer`` and ``schema_id`` are those of the first;
-    ``salt`` (32 bytes) hides the proof in its anchor's commitment and is shown to those alone who may see the proof; ``caller`` is
-    ``Caller.identity``; ``challenge`` and ``domain`` are the verifier's, None where the request had none (the proof is then bound to
-    ``nonce``, the IBCT's). ``anchor`` is None for a proof that was never to be anchored; ``anchor_details`` is the JSON of its
+    ``predicate`` is the canonical ``ZKPredicate``, the first of several. ``question`` is the question of a request with ``credentials``,
+    as in ``ProofRecord``; ``predicate`` is then empty, and ``credential_id``, ``issuer`` and ``schema_id`` are those of the first one.
+    ``salt`` (32 bytes) hides the proof in its anchor's commitment; only callers that may read the proof see it. ``caller`` is
+    ``Caller.identity``. ``challenge`` and ``domain`` are the verifier's, None if the request had none; the proof is then bound to
+    ``nonce``, the IBCT's. ``anchor`` is None for a proof without a request for an anchor. ``anchor_details`` is the JSON of its
     ``AnchorPath`` (identity_tlog), None while it is in no batch.
     """
 
@@ -97,24 +97,24 @@ class StoredProof:
 
     @property
     def credential_ids(self) -> tuple[str, ...]:
-        """All credentials that it is about."""
+        """Return the ids of all credentials of the proof."""
         if self.question is None:
             return (self.credential_id,)
         return tuple(one.credential_id for one in self.question.credentials)
 
     @property
     def id(self) -> str:
-        """The proof's id, a uuid."""
+        """Return the proof's id, a UUID."""
         return self.proof.proof_id
 
     @property
     def predicates(self) -> tuple[Mapping[str, JsonValue], ...]:
-        """All canonical predicates in the order of the request: several stand in the public signals, by name, type and JCS of the value.
-        None where ``question`` says what is shown."""
+        """Return all canonical predicates in the order of the request. Several are read from the public signals: name, type and JCS of
+        the value. There are none if ``question`` has them."""
         if self.question is not None:
             return ()
         if "," not in self.proof.predicate_type or self.caller == IMPORTED:
-            # The signals of another service's proof may be of any form.
+            # The signals of another service's proof may have any form.
             return (self.predicate,)
         signals = self.proof.public_signals[3:-2]
         return tuple(

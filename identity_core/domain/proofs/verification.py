@@ -1,9 +1,8 @@
-"""The result of a verification: one check after the other, each with its outcome, and what follows from them.
+"""The result of a verification: the checks with their outcomes, and the verdict.
 
-A check is right, wrong, or could not be made (``ok`` None): a verifier may come back for the last, and must not for the second.
-Only when every check is right is a proof verified. Warnings are about what stands around the proof; they do not touch it.
-``Expectation`` is how a verifier says what a proof must be bound to; what it does not say is reported as unchecked, never taken for
-granted.
+A check is right, wrong, or could not be made (``ok`` None). A verifier may retry one that could not be made, but not a wrong one.
+A proof is verified only if every check is right. Warnings concern the surroundings of the proof and do not change the verdict.
+``Expectation`` states the values to which a proof must be bound. Parts without an expectation are reported as unchecked.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _LABEL: Final = b"identity-anchor-proof v1\0"
 
 
 class AnchorStatus(StrEnum):
-    """``pre-phase7`` is the status of imported proofs that are older than anchoring; no proof that is made here has it."""
+    """The status of an anchor. ``pre-phase7`` is that of imported proofs that are older than anchoring; proofs made here never have it."""
 
     PENDING = "pending"
     CONFIRMED = "confirmed"
@@ -41,7 +40,7 @@ class AnchorStatus(StrEnum):
 
 @value_class
 class Anchor:
-    """The ``Anchor`` of the document."""
+    """The ``Anchor`` of the OpenAPI document."""
 
     status: AnchorStatus
     tx_hash: str | None = None
@@ -50,9 +49,9 @@ class Anchor:
 
 
 def proof_commitment(proof: ZkProof, salt: bytes) -> bytes:
-    """Return the 32 bytes that stand for a proof: ``SHA-256("identity-anchor-proof v1" 00 salt SHA-256(JCS of the ZKProof))``.
+    """Return the 32-byte commitment to a proof: ``SHA-256("identity-anchor-proof v1" 00 salt SHA-256(JCS of the ZKProof))``.
 
-    Anyone who has the proof and its salt can make it. Without the salt it identifies no proof.
+    Any holder of the proof and its salt can compute it. Without the salt it does not identify a proof.
     """
     members: dict[str, JsonValue] = {
         "proof": proof.proof,
@@ -76,13 +75,13 @@ _CHECKS: Final = {
 
 @value_class
 class Expectation:
-    """The verifier's expectation. None: it has no expectation there, and is told so. ``predicates`` are JSON
-    ``ZKPredicate``; ``header_digest`` is the SHA-256 of the schema's header; ``issuer`` the DID of the verification
-    method; ``max_age`` how long ago the proof may have been made, by its own word; ``status_max_age`` how long ago the
-    epoch of its status list may have ended. ``requires`` names what of ``NEVER_PROVEN`` the proof must itself say.
-    ``question`` stands instead of predicates, issuer and schema, for a proof about several credentials, or of
-    alternatives, equal attributes or a pseudonym. ``agent_key``, 32 bytes of Ed25519, is whose signature hands the
-    proof over; ``consent_cover`` what the holder's consent must be about at least, without it audience, challenge and
+    """The verifier's expectation. None: no expectation, and the part is reported as unchecked. ``predicates`` are JSON
+    ``ZKPredicate``; ``header_digest`` is the SHA-256 of the schema's header; ``issuer`` is the DID of the verification
+    method. ``max_age`` is the maximum age by the proof's own time; ``status_max_age`` the maximum time since the end of the
+    epoch of its status list. ``requires`` names the facts of ``NEVER_PROVEN`` that the proof must contain.
+    ``question`` replaces predicates, issuer and schema, for a proof about several credentials, or of alternatives, equal
+    attributes or a pseudonym. ``agent_key`` is the Ed25519 key, 32 bytes, of the agent that must have signed the
+    presentation. ``consent_cover`` are the minimum fields of the holder's consent, by default audience, challenge and
     question."""
 
     verification_method: str | None = None
@@ -102,7 +101,8 @@ class Expectation:
     consent_cover: int | None = None
 
     def compare(self, presented: AnyPresented, now: datetime) -> tuple[str, ...]:
-        """The names of the parts that were not compared, at ``now`` (aware UTC). Raises ``ProofInvalid`` when one differs."""
+        """Compare all parts at ``now`` (aware UTC). Return the names of those that were not compared. Raises ``ProofInvalid``: when one
+        differs."""
         parts = self._parts(presented)
         for name, (expected, found) in parts.items():
             if expected is not None and expected != found:
@@ -115,7 +115,7 @@ class Expectation:
             raise ProofInvalid(details={"reason": "the holder's consent does not cover what it must"})
         if silent := sorted(self.requires - presented.proven):
             raise ProofInvalid(details={"reason": f"the proof does not say what was required: {', '.join(silent)}"})
-        # Issuer and schema are said more exactly by the verification method and the header; few proofs name an agent's key.
+        # The verification method and the header identify issuer and schema more exactly; few proofs name an agent's key.
         said = ("issuer", "schema", "agentKey")
         unchecked = [name for name, part in parts.items() if part[0] is None and name not in said]
         unchecked += self.unchecked_of(presented)
@@ -123,7 +123,7 @@ class Expectation:
         return (*unchecked, *(("maxAge",) if self.max_age is None else ()), *never)
 
     def checks(self, presented: AnyPresented, now: datetime) -> Iterator[Check]:
-        """A check for each expectation that there is, at ``now`` (aware UTC)."""
+        """Yield a check for each expectation, at ``now`` (aware UTC)."""
         try:
             parts = self._parts(presented)
         except ProofInvalid:
@@ -145,7 +145,8 @@ class Expectation:
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """The names of what the verify operations have no check for, where a proof for somebody else passes; and of what none says."""
+        """The names of parts without an expectation to check, and of facts that proofs do not contain. If ``challenge`` or ``domain``
+        is among them, a proof for another verifier passes."""
         asked = {
             "predicate": self.predicates or self.question,
             "challenge": self.nonce,
@@ -158,18 +159,17 @@ class Expectation:
         return (*unasked, *filterfalse(self.requires.__contains__, NEVER_PROVEN))
 
     def unchecked_of(self, presented: AnyPresented) -> tuple[str, ...]:
-        """Return the parts of this proof that the expectation does not cover, beside ``unchecked``: the key of an agent
-        that it names."""
+        """Return the additional parts of this proof without an expectation, besides ``unchecked``: the key of an agent in it."""
         return ("agentKey",) if self.agent_key is None and _agent_key(presented) else ()
 
     def _covers(self, presented: AnyPresented) -> bool:
-        """Whether the holder consents, to all that must be covered."""
+        """Return whether the holder's consent covers all required fields."""
         cover = None if isinstance(presented, PresentedProof) else presented.cover
         return self.consent_cover is None or (cover is not None and self.consent_cover & cover == self.consent_cover)
 
     def _parts(self, presented: AnyPresented) -> Parts:
-        """Return the expected and the actual value of each part, by name. Raises ``ProofInvalid`` for a predicate that
-        no such proof can have."""
+        """Return the expected and the actual value of each part, by name. Raises ``ProofInvalid``: when no such proof can have a
+        predicate."""
         schema, context = presented.schema, presented.context
         predicates = None if self.predicates is None else [canonical(schema, asked) for asked in self.predicates]
         return {
@@ -191,12 +191,12 @@ class Expectation:
         return self.question.parts() if isinstance(presented, PresentedProof) else presented.parts(self.question)
 
     def takes(self, presented: AnyPresented) -> bool:
-        """Whether the verifier can know what the proof says: alternatives, or several credentials, are asked for, or they would pass for
-        something else."""
+        """Return whether the verifier expects this kind of proof. A proof with alternatives or several credentials needs a ``question``,
+        because the verifier could otherwise take it for a different statement."""
         return self.question is not None or isinstance(presented, PresentedProof) or presented.joint is None
 
     def _status_fault(self, presented: AnyPresented, now: datetime) -> CheckCode | None:
-        """Why the status list is not one that the verifier takes; None where nothing is expected of it, too."""
+        """Return the cause why the verifier does not accept the status list, or None; also None if there is no expectation."""
         if self.status_max_age is None:
             return None
         if isinstance(presented, PresentedProof) or "credentialStatus" not in presented.proven:
@@ -213,7 +213,7 @@ def _agent_key(presented: AnyPresented) -> bytes | None:
 
 
 def issuer_of(presented: AnyPresented) -> str | None:
-    """The DID of the verification method that a proof names, or None when that is no DID URL."""
+    """Return the DID of the verification method that a proof names, or None if that is not a DID URL."""
     try:
         return str(controller_of(presented.verification_method))
     except InvalidDid:
@@ -221,7 +221,7 @@ def issuer_of(presented: AnyPresented) -> str | None:
 
 
 def check_time(context: Context, now: datetime) -> Check:
-    """Whether ``now`` (aware UTC) lies in the proof's time; expiry is strict."""
+    """Return the check whether ``now`` (aware UTC) is within the proof's validity; expiry has no tolerance."""
     if now >= context.expires_at:
         return wrong("time", CheckCode.PROOF_EXPIRED, found=f"expired {printed(context.expires_at)}")
     if context.issued_at > now + CLOCK_SKEW:
@@ -231,8 +231,8 @@ def check_time(context: Context, now: datetime) -> Check:
 
 @value_class
 class ProofVerification:
-    """The whole outcome. ``presented`` is what the proof says of itself, None when it cannot be read; it is a claim unless
-    ``verified``. ``anchor`` is that of a proof that is kept here, for those whom it concerns."""
+    """The result of a verification. ``presented`` is the content of the proof, None if it is malformed; it is unverified unless
+    ``verified``. ``anchor`` is that of a proof that is stored here, for its participants."""
 
     checks: tuple[Check, ...]
     presented: AnyPresented | None
@@ -242,20 +242,20 @@ class ProofVerification:
 
     @property
     def verified(self) -> bool:
-        """Whether every check was made and is right."""
+        """Return whether every check was made and is right."""
         return bool(self.checks) and all(check.ok for check in self.checks)
 
     @property
     def missing(self) -> tuple[BoundPart, ...]:
-        """The parts of ``BOUND`` that the verifier did not name."""
+        """Return the parts of ``BOUND`` that the verifier did not name."""
         return tuple(name for name in BOUND if name in self.unchecked)
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict: ``unbound`` for a proof that is genuine, but was not compared with all of ``BOUND``."""
+        """Return the verdict: ``unbound`` for a proof that is genuine, but was not compared with all of ``BOUND``."""
         return verdict_of(self.verified, self.missing)
 
     @property
     def errors(self) -> tuple[CheckCode, ...]:
-        """The codes of the checks that are not right, each once."""
+        """Return the codes of the checks that are not right, each once."""
         return tuple(dict.fromkeys(check.code for check in self.checks if check.code is not None))

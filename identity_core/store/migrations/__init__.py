@@ -1,7 +1,6 @@
-"""Brings the store's tables to the state that this version needs, at every start: by the numbered SQL files of this folder.
+"""Migration of the store's tables to the state that this release needs, at every startup: by the numbered SQL files of this folder.
 
-Databases of before those files were migrated by Alembic, whose thirteen revisions are the first thirteen steps. Such a database is
-adopted as far as its revision says.
+Alembic migrated older databases; its thirteen revisions are the first thirteen steps. Such a database is adopted up to its revision.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Final
 from identity_core.database import Database, Dialect, MigrationFailed, MigrationPending, Transaction, migrate
 
 ADOPTED: Final = 13
-"""The newest revision of Alembic's."""
+"""The newest revision of Alembic."""
 
 _ALEMBIC: Final = {
     "sqlite": "SELECT 1 FROM pragma_table_info('store_migrations') WHERE name = 'version_num'",
@@ -23,7 +22,7 @@ WHERE table_schema = current_schema() AND table_name = 'store_migrations' AND co
 
 
 def bring_up(database: Database) -> None:
-    """Runs the migrations that are missing. Raises ``MigrationFailed``, ``DatabaseUnavailable``; of a database that is only looked at
+    """Run the missing migrations. Raises ``MigrationFailed``, ``DatabaseUnavailable``; for a database that is opened read-only also
     ``DatabaseAbsent`` and ``MigrationPending``."""
     if database.read_only and (revision := database.read_now(lambda reading: _revision(reading, database.dialect))):
         raise MigrationPending(f"store: the tables are those of revision {revision:04}")
@@ -36,7 +35,7 @@ def bring_up(database: Database) -> None:
 
 
 def _revision(transaction: Transaction, dialect: Dialect) -> int:
-    """The revision that Alembic remembers, 0 where it remembers none."""
+    """Return the revision that Alembic has recorded, or 0."""
     if transaction.execute(_ALEMBIC[dialect]).fetchone() is None:
         return 0
     (revision,) = transaction.execute("SELECT version_num FROM store_migrations").fetchone() or ("0000",)

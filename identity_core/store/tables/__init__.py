@@ -1,7 +1,7 @@
-"""The tables of the store, as SQLModel classes: what the steps of ``migrations/`` are written from and checked against.
+"""The tables of the store, as SQLModel classes. The steps of ``migrations/`` are generated from them and checked against them.
 
-Statements are written by hand beside this, or made by ``records.py``; nothing imports the package but the author of a step,
-``identity doctor`` and tests. Times are microseconds since 1970 (UTC) unless a name says seconds; hashes and documents are raw bytes.
+Statements are written by hand elsewhere, or made by ``records.py``. Only the generator of a step, ``identity doctor`` and tests import
+the package. Times are microseconds since 1970 (UTC) unless a name contains seconds; hashes and documents are raw bytes.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ NAMING = {
 
 metadata_of_store = MetaData(naming_convention=NAMING)
 
-# Compared byte by byte everywhere, whatever the server's locale.
+# Compared byte by byte everywhere, independent of the server's locale.
 Name = Text().with_variant(Text(collation="C"), "postgresql")
 # In SQLite only a key of exactly this type is the row's own number.
 RowNumber = BigInteger().with_variant(Integer(), "sqlite")
 
 
 class StoreModel(SQLModel):
-    """A table of the store. It has its own metadata, so that no other SQLModel table gets in."""
+    """A table of the store. It has separate metadata, without other SQLModel tables."""
 
     metadata: ClassVar[MetaData] = metadata_of_store
 

@@ -9,7 +9,7 @@ from identity_core.store.tables import Name, StoreModel
 
 
 class CredentialSchemaRow(StoreModel, table=True):
-    """A schema, for good. ``attributes`` is the JSON array of ``domain/credentials/credential_schema.py``."""
+    """An immutable schema. ``attributes`` is the JSON array of ``domain/credentials/credential_schema.py``."""
 
     __tablename__ = "credential_schemas"
 
@@ -20,24 +20,24 @@ class CredentialSchemaRow(StoreModel, table=True):
 
 
 class CredentialRow(StoreModel, table=True):
-    """A credential; see ``domain/credentials/credential.py``. ``sealed`` is the box with its values and signature, and nothing else in
-    the row is secret. The place in the status lists is one of the issuer's alone. The four columns behind it are those of suite 2.
-    ``disclosures_reset_at`` is when the holder last began the count of questions anew (``store/spending.py``), ``forgotten_at`` when
-    the former secret was forgotten that it is bound to. ``secret_replaced`` is 1 where the issuer accepted another secret of the holder."""
+    """A credential; see ``domain/credentials/credential.py``. ``sealed`` is the box with its values and signature; nothing else in the
+    row is secret. The place in the status lists is unique for the issuer. The four columns after it are those of suite 2.
+    ``disclosures_reset_at`` is the time of the holder's last reset of the count of questions (``store/spending.py``). From
+    ``forgotten_at`` on, the former secret of the binding is not used any more. ``secret_replaced`` is 1 if the issuer accepted another."""
 
     __tablename__ = "credentials"
     __table_args__ = (
         UniqueConstraint("issuer", "status_index"),
         Index(None, "holder", "created_at", "id"),
         Index(None, "issuer", "created_at", "id"),
-        # What retention looks along; ``ports/retention.py`` has the name of nobody.
+        # The index that retention scans; ``ports/retention.py`` has the name of the erased holder.
         Index(
             "ix_credentials_that_expire",
             "valid_until",
             sqlite_where=text("holder <> 'did:erased:holder'"),
             postgresql_where=text("holder <> 'did:erased:holder'"),
         ),
-        # What a status list is made from.
+        # The rows from which a status list is computed.
         Index(
             "ix_credentials_not_active",
             "issuer",
@@ -86,7 +86,7 @@ class HolderTagRow(StoreModel, table=True):
 
 
 class StatusListRow(StoreModel, table=True):
-    """An issuer's list: how many credentials have a place in it, and how often its bits have changed."""
+    """An issuer's list: the number of its credentials, and the number of changes of its bits."""
 
     __tablename__ = "status_lists"
     __table_args__ = (UniqueConstraint("issuer", "number"),)
@@ -112,13 +112,13 @@ class GapListRow(StoreModel, table=True):
 
 
 class GapHandleRow(StoreModel, table=True):
-    """The handle of a credential. The row stays when the credential has long expired, so that the handle is not given again."""
+    """The handle of a credential. The row stays after the credential has expired, so that the handle is not assigned again."""
 
     __tablename__ = "gap_handles"
     __table_args__ = (
         PrimaryKeyConstraint("list_id", "handle"),
         UniqueConstraint("credential_id"),
-        # What an epoch's list is made from.
+        # The rows from which the list of an epoch is computed.
         Index(
             "ix_gap_handles_listed",
             "list_id",
@@ -136,7 +136,7 @@ class GapHandleRow(StoreModel, table=True):
 
 
 class DelegationRow(StoreModel, table=True):
-    """One delegation. ``record`` is the JSON of what never changes and is not searched; counters and state have columns, so
+    """One delegation. ``record`` is the JSON of the immutable fields that are not searched. Counters and state have columns, so
     that guarded statements can change them."""
 
     __tablename__ = "delegations"
@@ -179,7 +179,7 @@ class DelegationThreshold(StoreModel, table=True):
 
 
 class IbctRevocationRow(StoreModel, table=True):
-    """An IBCT that its invoker called back, by the SHA-256 of its id or of its nonce (``kind``)."""
+    """An IBCT that its invoker revoked, by the SHA-256 of its id or of its nonce (``kind``)."""
 
     __tablename__ = "ibct_revocations"
     __table_args__ = (PrimaryKeyConstraint("invoker", "kind", "digest"), Index(None, "keep_until"))

@@ -9,10 +9,10 @@ from identity_core.store.tables import Name, RowNumber, StoreModel
 
 
 class DidVersion(StoreModel, table=True):
-    """One version of a DID: a projection of one ledger entry, by whose place it is keyed, so that a new row comes behind all others.
+    """One version of a DID: a projection of one ledger entry. Its key is the place of the entry, so that new rows come last.
 
-    ``state`` is the JSON of everything in the DID's state but the document, ``changes`` a JSON array of strings. ``owner`` stands in the
-    first version only. ``mac`` is the tag over all other columns (``store/row_mac.py``); None in rows of before there were tags.
+    ``state`` is the JSON of the DID's state without the document, ``changes`` a JSON array of strings. Only the first version has
+    ``owner``. ``mac`` is the tag over all other columns (``store/row_mac.py``); None in rows from before tags existed.
     """
 
     __tablename__ = "did_versions"
@@ -41,7 +41,7 @@ class DidVersion(StoreModel, table=True):
 
 
 class Projection(StoreModel, table=True):
-    """How far a projection of the ledger has been seen to be without a gap; ``mac`` is the tag of that number."""
+    """The sequence up to which a projection of the ledger is known to be complete; ``mac`` is the tag of that number."""
 
     __tablename__ = "projections"
 
@@ -51,7 +51,7 @@ class Projection(StoreModel, table=True):
 
 
 class QuarantinedDid(StoreModel, table=True):
-    """A DID whose index and ledger did not agree, until an operator repairs it; ``since``: microseconds since 1970, UTC."""
+    """A DID whose index and ledger differ, until an operator repairs it; ``since``: microseconds since 1970, UTC."""
 
     __tablename__ = "quarantined_dids"
 
@@ -61,7 +61,7 @@ class QuarantinedDid(StoreModel, table=True):
 
 
 class StoreLock(StoreModel, table=True):
-    """The one row that each transaction of a writer on PostgreSQL locks first."""
+    """The single row that each transaction of a writer on PostgreSQL locks first."""
 
     __tablename__ = "store_lock"
 
@@ -69,7 +69,7 @@ class StoreLock(StoreModel, table=True):
 
 
 class KeptExtension(StoreModel, table=True):
-    """An extension that was on before the settings could turn it off, and that an upgrade keeps on."""
+    """An extension that was enabled before the settings could disable it. An upgrade keeps it enabled."""
 
     __tablename__ = "kept_extensions"
 
@@ -90,7 +90,7 @@ class VerifierChallengeRow(StoreModel, table=True):
 
 
 class SpentChallengeRow(StoreModel, table=True):
-    """A used challenge or token by the SHA-256 of its text; or ``number`` 0 of a ``saying``, which states that something was withdrawn."""
+    """A used challenge or token by the SHA-256 of its text. ``number`` 0 of a ``saying`` states that its subject was withdrawn."""
 
     __tablename__ = "spent_challenges"
     __table_args__ = (Index(None, "saying", "number"), Index(None, "expires_at"))
@@ -102,7 +102,7 @@ class SpentChallengeRow(StoreModel, table=True):
 
 
 class OfferedChallengeRow(StoreModel, table=True):
-    """A challenge that was handed out to a client address, and whether it was used; see ``identity_client.challenge``."""
+    """A challenge that was issued to a client address, and whether it was used; see ``identity_client.challenge``."""
 
     __tablename__ = "offered_challenges"
     __table_args__ = (
@@ -121,8 +121,8 @@ class OfferedChallengeRow(StoreModel, table=True):
 
 
 class UsageRow(StoreModel, table=True):
-    """The amount of data that an owner has written: on one UTC day (days since 1970), or with day 0 what of it is kept
-    for good."""
+    """The amount of data that an owner has written: on one UTC day (days since 1970), or with day 0 the amount that is kept
+    permanently."""
 
     __tablename__ = "usage"
     __table_args__ = (Index(None, "day"),)
@@ -148,7 +148,7 @@ class IdempotencyKeyRow(StoreModel, table=True):
 
 
 class ApiKeyTag(StoreModel, table=True):
-    """The tag of one state of a key (``store/row_mac.py``). ``number`` tells two writers apart who write the same;
+    """The tag of one state of a key (``store/row_mac.py``). ``number`` distinguishes two writers of the same state.
     ``pending_since`` is set until the key store has the key in this state."""
 
     __tablename__ = "api_key_tags"

@@ -1,4 +1,4 @@
-"""Uses of IBCTs, the questions that were asked about credentials, and the proofs that came of it."""
+"""Uses of IBCTs, questions about credentials, and the resulting proofs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _ANCHOR_REVOKED = text("anchor_revoked_block IS NOT NULL")
 
 
 class InvocationRow(StoreModel, table=True):
-    """One use of an IBCT; see ``ports/proofs.py``. Nonce and id are there as their SHA-256.
+    """One use of an IBCT; see ``ports/proofs.py``. Nonce and id are stored as their SHA-256.
 
-    ``outcome`` is NULL while the proof is being made, under a ``lease`` (16 random bytes) that ends at ``lease_until``; then ``proved``
-    with ``proof_id``, ``refused`` where the predicate does not hold, or the code of another refusal. ``details`` is the JSON of the anchor,
-    of the details of a refused predicate, or of message and details of another refusal, as they were answered.
+    ``outcome`` is NULL while the proof is being made, under a ``lease`` (16 random bytes) that ends at ``lease_until``. Then it is
+    ``proved`` with ``proof_id``, ``refused`` if the predicate is not satisfied, or the code of another refusal. ``details`` is the JSON
+    of the anchor, of the details of a refused predicate, or of message and details of another refusal, as in the answer.
     """
 
     __tablename__ = "invocations"
@@ -38,7 +38,7 @@ class InvocationRow(StoreModel, table=True):
 
 
 class DisclosureRow(StoreModel, table=True):
-    """A question that the asking agent chose, by the digest of type and value: what all agents together may learn is limited."""
+    """A question that an agent chose, by the digest of type and value. The number for all agents together is limited."""
 
     __tablename__ = "disclosures"
     __table_args__ = (PrimaryKeyConstraint("credential_id", "attribute", "digest"),)
@@ -50,13 +50,13 @@ class DisclosureRow(StoreModel, table=True):
 
 
 class ProofRow(StoreModel, table=True):
-    """One proof; see ``ports/proofs.py``. ``predicate``, ``proof`` and ``question`` are JSON; ``salt`` goes into its anchor's commitment.
-    ``question`` is what was asked of several credentials together, or NULL."""
+    """One proof; see ``ports/proofs.py``. ``predicate``, ``proof`` and ``question`` are JSON; ``salt`` is part of its anchor's
+    commitment. ``question`` is the question about several credentials together, or NULL."""
 
     __tablename__ = "proofs"
     __table_args__ = (
         Index(None, "holder", "created_at", "id"),
-        # What retention looks along.
+        # The index that retention scans.
         Index(None, "expires_at"),
         Index(
             "ix_proofs_anchor_revoked",

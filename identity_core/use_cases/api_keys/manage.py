@@ -1,7 +1,8 @@
 """Create, read, update, rotate and revoke API keys. Every change leaves an audit line, for an admin key over HTTP and for the command line.
 
-The text of a new key is shown once and stored nowhere. A key and its successor are one caller: they share what the old one created, its
-bucket and its audit trail (``ApiKey.lineage``). A revoked key stops working at once in this process, and within two seconds in the others.
+The text of a new key is shown once and never stored. A key and its successor are one caller: they share the records that the old one
+created, its rate limit and its audit trail (``ApiKey.lineage``). A revoked key stops working at once in this process, and within two
+seconds in the others.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ _ID_BYTES = 12
 
 @value_class
 class MintedKey:
-    """A key and its text, on the one context on which there is one."""
+    """A new key and its text, which is only available here."""
 
     key: ApiKey
     text: str
@@ -89,7 +90,7 @@ class MintedKey:
 
 @value_class
 class CreateApiKey:
-    """``random`` gives bytes of the operating system's random source."""
+    """Use case createApiKey. ``random`` returns bytes of the operating system's random source."""
 
     store: WritableKeyStore
     record: RecordKeyChange
@@ -99,8 +100,8 @@ class CreateApiKey:
     async def __call__(self, wanted: CreateApiKeyRequest, context: RequestContext) -> MintedKey:
         """Return the new key.
 
-        Raises ``InvalidRequest``: as ``scopes_from_request``; when a scope to act for DIDs comes without a word for which; when the
-        expiry has passed."""
+        Raises ``InvalidRequest``: as ``scopes_from_request``; when a scope to act for DIDs has no ``allowedTargets``; when the expiry
+        has passed."""
         now, scopes = self.clock.now(), scopes_from_request(wanted)
         require_targets(scopes, said=wanted.allowed_targets is not UNSET)
         random = self.random if context.attempt is None else context.attempt.random
@@ -122,7 +123,7 @@ class CreateApiKey:
 
 
 async def _created(store: WritableKeyStore, key: ApiKey, context: RequestContext) -> ApiKey:
-    """The key as it is stored: as an earlier run of the same request has made it, where one has."""
+    """Store the key and return it. If an earlier run of the same request has created it, return that one."""
     if context.attempt is not None:
         if context.intent is not None and (made := await store.get(key.id)) is not None:
             return made
@@ -137,15 +138,15 @@ def _new_id(random: Callable[[int], bytes]) -> str:
 
 @value_class
 class UpdateApiKey:
-    """Changes what is named and keeps the rest: text, id and whether it is revoked do not change. Null clears a limit, an allowlist or an
-    expiry."""
+    """Use case updateApiKey: change the members of the request and keep the others. Text, id and revocation do not change. Null clears a
+    limit, an allowlist or an expiry."""
 
     change: ChangeStored
     record: RecordKeyChange
     clock: Clock
 
     async def __call__(self, key_id: str, said: UpdateApiKeyRequest, context: RequestContext) -> ApiKey:
-        """The changed key. Raises ``ApiKeyNotFound``, and ``InvalidRequest`` as ``CreateApiKey`` does."""
+        """Return the changed key. Raises ``ApiKeyNotFound``, and ``InvalidRequest`` as ``CreateApiKey`` does."""
         says_rights = said.admin is not UNSET or said.scopes is not UNSET
         scopes = scopes_from_request(said) if says_rights else UNSET
         targets, expires_at = (
@@ -167,7 +168,7 @@ class UpdateApiKey:
             )
 
         def decide_again(key: ApiKey) -> ApiKey:
-            # What the earlier run has done already is no change any more.
+            # A change that the earlier run has already made is not counted again.
             changed = decide(key)
             if context.intent is not None and changed != key and state_of(key) != context.intent["before"]:
                 raise InvalidRequest(
@@ -186,7 +187,7 @@ MAX_GRACE = timedelta(days=90)
 
 @value_class
 class RotatedKey:
-    """The successor with its text, and the old key with the end of its life in ``revoked_at``."""
+    """The successor with its text, and the old key with its end in ``revoked_at``."""
 
     successor: MintedKey
     predecessor: ApiKey
@@ -194,8 +195,8 @@ class RotatedKey:
 
 @value_class
 class RotateApiKey:
-    """Makes a successor with the same rights and limits; the old key works until the end of the grace period. ``random`` gives bytes
-    of the operating system's random source."""
+    """Use case rotateApiKey: create a successor with the same rights and limits. The old key works until the end of the grace period.
+    ``random`` returns bytes of the operating system's random source."""
 
     change: ChangeStored
     record: RecordKeyChange
@@ -203,8 +204,8 @@ class RotateApiKey:
     random: Callable[[int], bytes]
 
     async def __call__(self, key_id: str, wanted: RotateApiKeyRequest, context: RequestContext) -> RotatedKey:
-        """The two keys. Raises ``ApiKeyNotFound``, and ``InvalidRequest`` for a key that is revoked or expired already,
-        or a grace period longer than 90 days."""
+        """Return the two keys. Raises ``ApiKeyNotFound``. Raises ``InvalidRequest``: when the key is revoked or expired, or the grace
+        period is longer than 90 days."""
         grace = timedelta(seconds=given(wanted.grace_seconds, 0))
         if not timedelta(0) <= grace <= MAX_GRACE:
             raise InvalidRequest("A grace period lasts from 0 seconds to 90 days.", details={"field": "graceSeconds"})
@@ -221,14 +222,14 @@ class RotateApiKey:
                 key_id, lambda key: retire(require_usable(key, now) if made is None else key, now + grace)
             )
         except (ApiKeyNotFound, InvalidRequest, Overloaded):
-            # Only what is known to have changed nothing: the old key may be gone after any other failure.
+            # Only failures that certainly changed nothing: after any other failure the old key may be revoked.
             await self.change(successor.id, lambda key: retire(key, now))
             raise
         await self.record(context, predecessor, successor=successor.id)
         return RotatedKey(MintedKey(successor, text), predecessor)
 
     async def _succeed(self, key_id: str, new_id: str, text: str, now: datetime, context: RequestContext) -> ApiKey:
-        """Makes the successor, first: a crash in between leaves a key that no one holds, not a caller without a key."""
+        """Create the successor first: a crash in between leaves an unused key, not a caller without a key."""
         old = await self.change(key_id, lambda key: require_usable(key, now))
         successor = replace(
             old,
@@ -246,14 +247,14 @@ class RotateApiKey:
 
 @value_class
 class RevokeApiKey:
-    """Final."""
+    """Use case revokeApiKey; a revocation is final."""
 
     change: ChangeStored
     record: RecordKeyChange
     clock: Clock
 
     async def __call__(self, key_id: str, context: RequestContext) -> ApiKey:
-        """The key, revoked now or earlier. Raises ``ApiKeyNotFound``."""
+        """Return the key, revoked now or earlier. Raises ``ApiKeyNotFound``."""
         now = self.clock.now()
         key = await self.change(
             key_id,
@@ -265,12 +266,12 @@ class RevokeApiKey:
 
 @value_class
 class GetApiKey:
-    """One look-up."""
+    """Use case getApiKey."""
 
     store: WritableKeyStore
 
     async def __call__(self, key_id: str) -> ApiKey:
-        """The key. Raises ``ApiKeyNotFound``."""
+        """Return the key. Raises ``ApiKeyNotFound``."""
         key = await self.store.get(key_id)
         if key is None:
             raise ApiKeyNotFound(details={"id": key_id})
@@ -279,10 +280,10 @@ class GetApiKey:
 
 @value_class
 class ListApiKeys:
-    """One page."""
+    """Use case listApiKeys: one page of keys."""
 
     store: WritableKeyStore
 
     async def __call__(self, query: ListApiKeysQuery, *, after: str | None) -> Sequence[ApiKey]:
-        """Keys in order of id, those after ``after`` first; one more than the limit where there is one."""
+        """Return the keys after ``after`` in order of id; one more than the limit if there is one."""
         return await self.store.list(after=after, limit=query.limit + 1)

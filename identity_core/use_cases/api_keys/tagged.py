@@ -1,8 +1,8 @@
-"""The key store that is not trusted: a key counts only in the state in which this service left it.
+"""An untrusted key store with tags: a key is valid only in the state that this service wrote.
 
-Anyone who edits or adds rows of the key store, or puts an older one in its place, gets keys that are none: not found, told in the log and
-by ``/ready``. Nothing makes such a key good but an operator's ``identity keys accept``: a service that took keys over by itself where
-it finds no tags would take over those of anyone who takes the tags away.
+If an attacker edits or adds rows of the key store, or restores older ones, these keys are invalid: they are not found, and the log and
+``/ready`` report them. Only an operator's ``identity keys accept`` makes such a key valid. The service never accepts keys without tags
+automatically, because an attacker could delete the tags.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PAGE: Final = 500
 FOREIGN: Final = "was not written by this service as it is"
 MISSING: Final = "is missing from the key store"
 UNFINISHED: Final = timedelta(minutes=5)
-"""After that a change that was announced is either in the key store or will never be."""
+"""The time after which an announced change is either in the key store or will never be."""
 
 log = logging.getLogger("identity")
 
@@ -74,8 +74,8 @@ class TaggedKeys:
         await self.tags.settle(pending, expected)
 
     async def accept(self, record: Record) -> None:
-        """Takes the key store as it is now, because an operator wants that."""
-        # The line comes first: what ends the process in between leaves keys that are none, and they can be accepted.
+        """Accept the present state of the key store, on an operator's command."""
+        # The audit line comes first: a crash in between leaves keys that are invalid, and an operator can accept them again.
         await record(RequestContext("acceptApiKeys", OPERATOR), Event(), self.clock.now(), durable=True)
         await self.tags.accept([key async for key in _all(self.store)])
 
@@ -96,14 +96,14 @@ class TaggedKeys:
         return found + [f"{missing} {MISSING}" for missing in sorted(known - seen)], min(ends, default=None)
 
     async def tidy(self) -> None:
-        """Takes away what changes that never ended have left: a key holds in its present state alone."""
+        """Delete the tags of unfinished changes, so that a key is valid only in its present state."""
         before = self.clock.now() - UNFINISHED
         async for key in _all(self.store):
             if await self.tags.holds(key):
                 await self.tags.keep_only(key, before)
 
     async def _genuine(self, key: ApiKey | None) -> ApiKey | None:
-        """The key, or what it has become since it was read; None for one that is not as this service left it."""
+        """Return the key, or its newer state if it changed after the read; None if its state is not one that this service wrote."""
         if key is None or await self.tags.holds(key):
             return key
         newest = await self.store.get(key.id)
@@ -115,8 +115,8 @@ class TaggedKeys:
 
 @dataclass(slots=True)
 class KeyStoreWatch(Repeating):
-    """Looks through the key store again and again, the first time to tidy up as well. ``faults`` is what it found last, ``next_expiry``
-    when the first usable key expires."""
+    """A background task that checks the key store repeatedly; the first step also calls ``tidy``. ``faults`` are the last findings,
+    ``next_expiry`` is the earliest expiry of a usable key."""
 
     complaint = "the key store cannot be looked through"
     interval_seconds = 30.0
@@ -147,14 +147,14 @@ async def _all(store: WritableKeyStore) -> AsyncIterator[ApiKey]:
 
 @value_class
 class RecordKeyChange:
-    """``fingerprint`` makes that of the digest of a key."""
+    """The audit line of a change. ``fingerprint`` returns the fingerprint for the digest of a key."""
 
     record: Record
     fingerprint: Callable[[str], str]
     clock: Clock
 
     async def __call__(self, context: RequestContext, key: ApiKey, **more: JsonValue) -> None:
-        """The audit line of a change that left ``key``."""
+        """Write the audit line of a change after which the key is ``key``."""
         details: dict[str, JsonValue] = {
             "name": key.name,
             "fingerprint": self.fingerprint(key.digest),
@@ -170,8 +170,8 @@ ATTEMPTS = 16
 
 @value_class
 class ChangeStored:
-    """Reads, decides, and writes if nothing changed in between, else begins again. So an update never undoes a revocation that it did
-    not see."""
+    """A change of a stored key: read, decide, and write if the key did not change in between, else repeat. So an update never undoes a
+    revocation that it did not read."""
 
     store: WritableKeyStore
     known: ApiKeyCache
@@ -179,8 +179,8 @@ class ChangeStored:
     async def __call__(
         self, key_id: str, decide: Callable[[ApiKey], ApiKey], attempt: RequestAttempt | None = None
     ) -> ApiKey:
-        """The key as ``decide`` changed it; ``attempt`` is told of both states before. Raises ``ApiKeyNotFound``, ``Overloaded`` after
-        16 lost races, and what ``decide`` raises."""
+        """Return the key as ``decide`` changed it; ``attempt`` stores both states before. Raises ``ApiKeyNotFound``. Raises
+        ``Overloaded``: after 16 lost races. Raises the errors of ``decide``."""
         for _ in range(ATTEMPTS):
             key = await self.store.get(key_id)
             if key is None:
@@ -195,13 +195,13 @@ class ChangeStored:
             except VersionConflict:
                 continue
             finally:
-                # Also after a failure, whose outcome may be unknown: the next look-up asks the store.
+                # Also after a failure, whose outcome may be unknown: the next look-up reads the store.
                 self.known.forget(key.digest)
             return changed
         raise Overloaded
 
 
 def state_of(key: ApiKey) -> str:
-    """Tells states of a stored key apart."""
+    """Return a text that identifies the state of a stored key."""
     sets = [None if each is None else sorted(each) for each in (key.scopes, key.allowed_targets)]
     return repr([*sets, key.name, key.requests_per_second, key.burst, key.expires_at, key.revoked_at])

@@ -1,1 +1,1 @@
-"""How a caller proves who it is: challenges, signatures and access tokens."""
+"""Authentication of callers: challenges, signatures and access tokens."""

@@ -1,7 +1,7 @@
 """The authentication of API keys and bearer tokens (openapi/DECISIONS.md §3.3).
 
-The text of an API key is hashed at once. The answer of the stores is remembered for two seconds, so that a busy key costs no look-up. A
-write of this process forgets it at once; another process sees a revocation after two seconds at the latest. Unknown, expired and revoked
+The text of an API key is hashed at once. The answer of the stores is cached for two seconds, so that a busy key needs no look-up. A
+write of this process removes it at once; another process sees a revocation after two seconds at the latest. Unknown, expired and revoked
 keys take the same time and get the same answer. Bearer tokens: those of the service first, then those of other issuers, by plugins.
 """
 
@@ -27,9 +27,9 @@ CAPACITY = 10_000
 
 
 class ApiKeyCache:
-    """The answers of the key stores about digests, cached for ``LIFETIME_SECONDS``; a full cache drops the oldest.
+    """A cache of the key stores' answers about digests, for ``LIFETIME_SECONDS``; a full cache evicts the oldest.
 
-    Negative answers are kept apart, so that a flood of guesses does not push out the keys that are in use.
+    Negative answers have a separate cache, so that a flood of guesses does not evict the keys that are in use.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -39,7 +39,7 @@ class ApiKeyCache:
         self._missing: BoundedCache[str, float] = BoundedCache(CAPACITY)
 
     def recall(self, digest: str) -> tuple[bool, ApiKey | None]:
-        """Whether the answer is known, and the answer."""
+        """Return whether the answer is cached, and the answer."""
         now = self._clock.monotonic()
         found = self._found.get(digest)
         if found is not None and now < found[0]:
@@ -48,12 +48,12 @@ class ApiKeyCache:
         return until is not None and now < until, None
 
     def has_been_good(self, digest: str) -> bool:
-        """Whether the stores knew this digest when they were asked last, however long ago."""
+        """Return whether the stores had this digest at their last query, at any time."""
         return digest in self._found
 
     def learn(self, digest: str, key: ApiKey | None, *, writes: int) -> None:
-        """Remembers what the stores said. ``writes`` is the counter as it stood when they were asked: an answer that a
-        write of ours has overtaken is not worth remembering."""
+        """Cache the answer of the stores. ``writes`` is the counter at the time of the query: an answer is not cached if this process
+        has written since."""
         if writes != self.writes:
             return
         until = self._clock.monotonic() + LIFETIME_SECONDS
@@ -64,7 +64,7 @@ class ApiKeyCache:
             self._found.put(digest, (until, key))
 
     def forget(self, digest: str) -> None:
-        """The next question about ``digest`` goes to the stores: it has just been written."""
+        """Remove the answer about ``digest``, which has just been written, so that the next query reads the stores."""
         self.writes += 1
         self._drop(digest)
 
@@ -75,7 +75,8 @@ class ApiKeyCache:
 
 @value_class
 class AuthenticateApiKey:
-    """Asks ``stores`` in their order; the first that knows the key decides. ``fingerprint`` makes that of a digest."""
+    """The authentication by an API key. It queries ``stores`` in their order; the first one with the key decides. ``fingerprint`` returns
+    the fingerprint of a digest."""
 
     stores: Sequence[KeyStore]
     known: ApiKeyCache
@@ -83,14 +84,14 @@ class AuthenticateApiKey:
     fingerprint: Callable[[str], str]
 
     async def __call__(self, text: str) -> ApiKey:
-        """The key. Raises ``AuthFailed`` for one that is unknown, expired or revoked. A store that fails raises what it
-        raises: an outage is no refusal, and a later store cannot speak for an earlier one."""
+        """Return the key. Raises ``AuthFailed``: when it is unknown, expired or revoked. Raises the error of a failed store: an outage
+        is not a refusal, and a later store cannot answer for an earlier one."""
         if len(text) > key_text.MAX_LENGTH:
             raise AuthFailed
         return await self.by_digest(key_text.digest_of(text))
 
     async def by_digest(self, digest: str) -> ApiKey:
-        """The same for a key that was known before by its SHA-256, 64 hex digits: that of an access token."""
+        """Return the key of an earlier known SHA-256, 64 hex digits, such as that of an access token. Raises as ``__call__``."""
         is_known, key = self.known.recall(digest)
         if not is_known:
             key = await self._ask(digest)
@@ -99,8 +100,8 @@ class AuthenticateApiKey:
         return key
 
     def has_been_good(self, text: str) -> bool:
-        """Whether this process knows the key as one that was good when it was last looked up: no store is asked. For an edge that
-        has a stranger's address pay before a guess reaches the stores."""
+        """Return whether the key was valid at its last look-up in this process; query no store. The HTTP server uses it to charge the
+        rate limit of an unknown address before a guess reaches the stores."""
         return len(text) <= key_text.MAX_LENGTH and self.known.has_been_good(key_text.digest_of(text))
 
     async def _ask(self, digest: str) -> ApiKey | None:
@@ -117,7 +118,7 @@ class AuthenticateApiKey:
 
 
 class OwnTokens(Protocol):
-    """The access tokens that the service issues. An extension provides it as a service.
+    """The access tokens that the service issues, provided by an extension.
 
     ``resource_metadata``: the URL of the metadata of the interface as a resource (RFC 9728).
     """
@@ -128,10 +129,10 @@ class OwnTokens(Protocol):
         """Return whether the text is a token that names the service as its issuer; nothing is verified."""
 
     def has_been_good(self, text: str) -> bool:
-        """Return whether this process has found the signature of this token good before; nothing else is checked."""
+        """Return whether this process has verified the signature of this token before; nothing else is checked."""
 
     async def __call__(self, text: str, resource: str) -> Caller | None:
-        """Return the caller, alive; None for a token of another issuer. Raises ``AuthFailed``.
+        """Return the caller, whose DID is active; None for a token of another issuer. Raises ``AuthFailed``.
 
         ``resource``: the path of the one resource that the token must be for, empty for the interface.
         """
@@ -139,8 +140,8 @@ class OwnTokens(Protocol):
 
 @value_class
 class AuthenticateBearer:
-    """``own`` returns the tokens of the service, None if it issues none. ``plugins`` verifies those of other issuers, None for one that
-    no plugin knows."""
+    """The authentication by a bearer token. ``own`` returns the tokens of the service, None if it issues none. ``plugins`` verifies those
+    of other issuers; it returns None if no plugin accepts the token."""
 
     reader: DidReader
     clock: Clock
@@ -148,7 +149,7 @@ class AuthenticateBearer:
     plugins: Callable[[str, datetime], Caller | None]
 
     async def __call__(self, text: str, resource: str = "") -> Caller:
-        """Return the caller, alive. Where a ``resource`` is named, only tokens of the service are good.
+        """Return the caller, whose DID is active. With a ``resource``, only tokens of the service are valid.
 
         Raises ``AuthFailed``. Raises ``PluginUnavailable``: when a plugin that may know the token fails.
         """

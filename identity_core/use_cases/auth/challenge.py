@@ -1,16 +1,16 @@
-"""DIDAuth and RecoveryKey challenges: handing out, verifying, using up; and the deletion of expired records.
+"""DIDAuth and RecoveryKey challenges: issue, verify, use up; and the deletion of expired records.
 
 getDidAuthChallenge returns the text that a controller signs (openapi/DECISIONS.md §3.1).
 
-A header that names its challenge costs one verification for each key. A header that does not names neither key nor challenge. The store
-remembers which challenges were handed out and to which client address, so the service tries those of the same address first. What other
-addresses fetch cannot push them out. The challenge is used up durably before anything is appended, whatever the operation does then.
+A header that names its challenge needs one verification for each key. Other headers name neither key nor challenge. The store has the
+issued challenges with their client addresses, so the service tries those of the same address first. Requests of other addresses
+cannot displace them. The challenge is used up durably before anything is appended, independent of the outcome of the operation.
 
-Forgets what has expired, whether or not anybody asks for anything: spent challenges, stored answers, counters of past days.
+A background task deletes expired records: used challenges, stored answers, counters of past days.
 
-A spent challenge is kept for an hour beyond its end, so that a clock that is set back does not make it fresh again; a change of a
-DID is refused a second time by its log anyway. A verifier's challenge that was spent says who may ask for the status of a proof, so it
-is kept for the life of a proof that was made at its end. Left out: what has retention rules of its own.
+A used challenge is stored for an hour after its expiry, so that a clock that is set back does not make it valid again; the log of a
+DID refuses a repeated change anyway. A verifier's used challenge determines who may read the status of a proof. So it is stored for the
+lifetime of a proof that was made at its expiry. Left out: records with their own retention rules.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ _SEARCH: Final = (
     (True, True, 8),
     (False, False, challenge_mac.VERIFICATIONS),
 )
-"""The order of the search: whether the challenge was handed out to the same address, whether it was used, and how many are tried. Used ones
-are tried so that the refusal can state it."""
+"""The order of the search: whether the challenge was issued to the same address, whether it was used, and the number of tried ones. Used
+ones are tried so that the refusal can state it."""
 FREE_VERIFICATIONS: Final = 8
-"""Verifications that the request's own token pays for; each further token of the address pays for as many."""
+"""The number of verifications for the request's own rate limit token, and for each further token of the address."""
 
 
 @value_class
 class Payer:
     """The client address of a request. ``name`` is that of its bucket: an IPv4 address, or the /64 of an IPv6 address.
 
-    ``require``: raises ``RateLimited`` when the bucket holds fewer tokens, and spends none. ``pay``: spends them."""
+    ``require``: raises ``RateLimited`` if the bucket has fewer tokens; it takes none. ``pay``: takes them."""
 
     name: str
     require: Callable[[int], Awaitable[None]]
@@ -84,7 +84,7 @@ class ChallengeBook:
     cap: int = challenge_mac.VERIFICATIONS
 
     async def offer(self, asked: ChallengeRequest, address: str, *, named: bool) -> Challenge:
-        """Return a challenge that no other request gets. Unless it will be ``named``, the store remembers that ``address`` has it."""
+        """Return a challenge that no other request gets. Unless it will be ``named``, store it with ``address``."""
         end = challenge_mac.expiry_for(asked.moment, self.lifetime)
         scope = ChallengeScope(origin_field(self.origin, asked.target), asked.did, asked.purpose, asked.body_hash, end)
         number = self.random(challenge_mac.NUMBER_BYTES)
@@ -106,7 +106,7 @@ class ChallengeBook:
     async def candidates(
         self, asked: ChallengeRequest, address: str, *, own: bool, used: bool, limit: int
     ) -> Sequence[str]:
-        """Return the newest ``limit`` challenges that a signature may be over: handed out to ``address`` or to others, used or open."""
+        """Return the newest ``limit`` candidates for a signature: issued to ``address`` or to others, used or open."""
         scopes = {
             scope.digest: scope
             for purpose in dict.fromkeys((asked.purpose, None))
@@ -121,15 +121,16 @@ class ChallengeBook:
         ]
 
     async def spend(self, text: str) -> bool:
-        """Use it up, durably. Return False when it was used before."""
+        """Use up the challenge, durably. Return False if it was used before."""
         digest = hashlib.sha256(text.encode()).digest()
         return await self.spent.spend(ChallengeUseRow(digest, digest[:16], None, Challenge.parse(text).expires_at))
 
 
 @value_class
 class GetDidAuthChallenge:
-    """Raises ``DidNotFound``, also for a DID that may not sign in here, ``DidDeactivated``, ``InvalidRequest`` for an unknown purpose,
-    for a body hash that is not a SHA-256, and for a target without ``named``: a search would have to try each pair of targets."""
+    """Use case getDidAuthChallenge. Raises ``DidNotFound``: also when the DID may not sign in here. Raises ``DidDeactivated``. Raises
+    ``InvalidRequest``: when the purpose is unknown, the body hash is not a SHA-256, or a target comes without ``named``, because a
+    search would have to try each pair of targets."""
 
     reader: DidReader
     challenges: ChallengeBook
@@ -161,12 +162,12 @@ def _read_hash(text: str) -> str:
 
 
 FormerSigner = Callable[[], Awaitable[tuple[str, str] | None]]
-"""Returns the scheme and key that signed the earlier attempt of a request; None where no such attempt is recorded."""
+"""A function that returns the scheme and key that signed the earlier attempt of a request; None if no such attempt is recorded."""
 
 
 @value_class
 class AuthenticateDid:
-    """Turns a signature into an ``Authorization``. Raises ``DidNotFound``, ``DidDeactivated``, ``AuthFailed``, ``RateLimited``."""
+    """The authentication by a signature. Raises ``DidNotFound``, ``DidDeactivated``, ``AuthFailed``, ``RateLimited``."""
 
     reader: DidReader
     challenges: ChallengeBook
@@ -184,9 +185,9 @@ class AuthenticateDid:
         payer: Payer | None = None,
         former: FormerSigner | None = None,
     ) -> Authorization:
-        """``target`` is the canonical one of the request. ``body`` is what ``body_hash`` is of, where a change is authorised that may have
-        to keep it. Without a ``payer`` the header must name its challenge. If no key in force signed, that of ``former`` may have: the
-        authorization ``is_former`` then."""
+        """Verify a signature and return the ``Authorization``. ``target`` is the canonical one of the request. ``body`` is the source of
+        ``body_hash``, for a change that may have to store it. Without a ``payer`` the header must name its challenge. If no key in force
+        signed, the key of ``former`` is tried; the authorization then ``is_former``."""
         state = (await self.reader.caller(signed.did)).head.state
         now = self.clock.now()
         keys = history.authentication_keys(state, now)
@@ -201,7 +202,8 @@ class AuthenticateDid:
             tried = earlier[1:] if earlier is not None and is_known else keys[:1]
             again = await self._found(signed, asked, _decoded(tried), payer)
             found = again if is_known else None
-        # What the signature should have been over is public, and the usual mistake of a client. Whether the key was wrong is not told.
+        # The expected content of the signature is public, and a wrong one is the usual error of clients. The answer does not disclose
+        # whether the key was wrong.
         bound = {"bodyHash": body_hash} if body_hash else {}
         details: dict[str, JsonValue] = {"purpose": purpose, **bound, "target": target}
         if found is None:
@@ -214,7 +216,8 @@ class AuthenticateDid:
     async def _found(
         self, signed: SignedHeader, asked: ChallengeRequest, keys: Sequence[tuple[str, bytes]], payer: Payer | None
     ) -> tuple[str, str] | None:
-        """Return the key and the challenge of the signature. A search that finds none is paid by the address, for each verification."""
+        """Return the key and the challenge of the signature. An unsuccessful search takes rate limit tokens of the address for each
+        verification."""
         if signed.named is not None:
             is_ours = self.challenges.takes(signed.named, asked)
             return _signer(keys, signed.named.text, signed.signature) if is_ours else None
@@ -260,7 +263,7 @@ DAY: Final = timedelta(days=1)
 
 @dataclass(slots=True)
 class ForgetExpired(Repeating):
-    """One step deletes some rows of each kind. ``monotonic`` is in seconds."""
+    """A background task whose step deletes some expired rows of each kind. ``monotonic`` is in seconds."""
 
     complaint = "what has expired cannot be deleted"
     interval_seconds = 30.0
@@ -278,7 +281,7 @@ class ForgetExpired(Repeating):
         self.sizes = [StepSize(self.monotonic) for _ in range(5)]
 
     async def step(self) -> float:
-        """Comes back soon while there is more."""
+        """Delete some rows. Return the pause, which is short while there are more."""
         now = erasing_time(self.clock)
         today = timedelta(seconds=now.timestamp()) // DAY
         asked_until = now - max(self.proof_lifetime, CLOCK_SET_BACK)

@@ -1,16 +1,16 @@
-"""The one way in for a credential: who asks, who is meant, what it says, whose signature it is; then it is sealed and stored.
+"""Issuance and import of credentials: check caller, holder, values and signature, then seal and store.
 
-Issuing and importing differ in who made the signature, and in nothing else. Issuer and holder are DIDs that this service
-knows; DIDs that only the network knows are left out, because no one could sign for them here.
+Issuing and importing differ only in the signer. Issuer and holder are DIDs that this service has recorded. DIDs that only the
+network knows are refused, because they cannot sign here.
 
 issueCredential: signed with an assertion key of the issuer that the custodian holds.
 
 importCredential: signed by its issuer elsewhere, with a key that the issuer's DID document lists.
 
-The signature of suite 1 covers schema and values. That this holder is meant, and for how long, the issuer says by making the
-request, or an operator who may act for the issuer; a holder cannot import. That of suite 2 covers all of it, and a secret of the
-holder's. Where the custodian keeps that, its commitment needs no signature of the holder's: keeper and issuer are this service, which names
-the secret after the holder's DID. Where a wallet keeps it, the issuer has checked the commitment at home, and imports.
+The signature of suite 1 covers schema and values. The request of the issuer, or of an operator who may act for the issuer, states
+holder and validity; a holder cannot import. The signature of suite 2 covers all of it, and a secret of the holder. If the custodian
+keeps that secret, its commitment needs no signature of the holder: this service is custodian and issuer, and names the secret after
+the holder's DID. If a wallet keeps it, the issuer has checked the commitment outside of this service, and imports.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ from identity_core.wire import ImportCredentialRequest, IssueCredentialRequest
 async def newest_held_key(
     custodian: Custodian, document: DidDocument, wanted: str | None = None, *, kind: str = multikey.BLS12381G2
 ) -> tuple[str, PublicKey]:
-    """The newest of the issuer's assertion keys of this type that the custodian has, under the key's own id (``CreateDid`` put it there),
-    or the one that is asked for. Raises ``InvalidCredential``."""
+    """Return the newest of the issuer's assertion keys of this type that the custodian holds under the key's id (``CreateDid`` imports it),
+    or the ``wanted`` one. Raises ``InvalidCredential``."""
     for key_id in reversed(assertion_keys(document, kind)):
         if wanted not in (None, key_id):
             continue
@@ -72,8 +72,8 @@ async def newest_held_key(
 
 
 def assertion_keys(document: DidDocument, kind: str = multikey.BLS12381G2) -> list[str]:
-    """The ids of the keys of this type that sign credentials, in the order of the document. A key in its grace period is none: the issuer
-    who rotated it wants new credentials to be signed by its successor."""
+    """Return the ids of the keys of this type that sign credentials, in the order of the document. A key in its grace period is omitted,
+    because its successor must sign new credentials."""
     found = []
     for key_id in document.related(keys.ASSERTION_METHOD):
         method = document.method(key_id)
@@ -84,7 +84,7 @@ def assertion_keys(document: DidDocument, kind: str = multikey.BLS12381G2) -> li
 
 @value_class
 class CredentialIntake:
-    """Checks and stores. ``random`` is the operating system's random source."""
+    """The common checks and storage of new credentials. ``random`` is the operating system's random source."""
 
     reader: DidReader
     schemas: CredentialSchemas
@@ -97,8 +97,8 @@ class CredentialIntake:
     random: Callable[[int], bytes]
 
     async def prepare(self, new: IssueCredentialRequest | ImportCredentialRequest, context: RequestContext) -> Prepared:
-        """Raises ``InvalidDid``, ``InvalidRequest``, ``Forbidden``, ``DidNotFound``, ``DidDeactivated``, ``SchemaNotFound``,
-        ``InvalidCredential``."""
+        """Check a request. Raises ``InvalidDid``, ``InvalidRequest``, ``Forbidden``, ``DidNotFound``, ``DidDeactivated``,
+        ``SchemaNotFound``, ``InvalidCredential``."""
         issuer_did, holder = self.reader.parse(new.issuer_did), self.reader.parse(new.holder_did)
         begins, ends = optional_time(new.valid_from, "validFrom"), optional_time(new.valid_until, "validUntil")
         context.caller.require_acting_for(issuer_did, WRITE)
@@ -122,12 +122,11 @@ class CredentialIntake:
         )
 
     async def admit(self, prepared: Prepared, signed: Signed, context: RequestContext) -> ShownCredential:
-        """Checks the signature against the issuer's key, stores the credential and returns it. Raises ``InvalidCredential``,
-        ``Conflict``."""
+        """Verify the signature with the issuer's key, store the credential and return it. Raises ``InvalidCredential``, ``Conflict``."""
         return await self.keep(await self.checked(prepared, signed, context), prepared, signed, context)
 
     async def checked(self, prepared: Prepared, signed: Signed, context: RequestContext) -> Credential:
-        """The credential, not stored, with a right signature. Raises ``InvalidCredential``."""
+        """Verify the signature and return the credential, which is not stored yet. Raises ``InvalidCredential``."""
         credential = Credential(
             id=prepared.id,
             issuer=prepared.issuer,
@@ -149,7 +148,7 @@ class CredentialIntake:
         return credential
 
     def _signature_check(self, credential: Credential, witness: Witness) -> tuple[Any, ...]:
-        """The function that checks the issuer's signature on everything that it covers, with its arguments; it raises
+        """Return the function that verifies the issuer's signature on everything that it covers, with its arguments; it raises
         ``InvalidCredential``."""
         key, binding, bound_format = credential.issuer_public_key, credential.binding, self.suites[2].format
         if binding is None or bound_format is None:
@@ -159,8 +158,8 @@ class CredentialIntake:
     async def keep(
         self, credential: Credential, prepared: Prepared, signed: Signed, context: RequestContext
     ) -> ShownCredential:
-        """Stores what ``checked`` gave. Raises ``Conflict`` where another credential has the id, which one of ours never meets, and for
-        another secret of the holder's than before, unless the request accepts it."""
+        """Store the result of ``checked``. Raises ``Conflict``: when another credential has the id, which only happens to imports, or when
+        the holder's secret differs from the previous one and the request does not accept it."""
         witness = Witness(signed.signature, prepared.values)
         box = self.seal.close(credential, witness)
         to_holder = context.caller.person == credential.holder
@@ -174,10 +173,10 @@ class CredentialIntake:
 
 @value_class
 class IssueCredential:
-    """Raises what the intake raises, and ``InvalidCredential`` when the service holds no key of the issuer to sign with.
+    """Use case issueCredential. Raises the errors of the intake. Raises ``InvalidCredential``: when the service holds no signing key of
+    the issuer.
 
-    Where the issuer names no suite it is 2, if all that suite 2 needs is there. Else it is 1, which asks for none of that. ``custodian``
-    holds the issuers' keys.
+    If the request names no suite, it is 2 if the requirements of suite 2 are met, else 1. ``custodian`` holds the issuers' keys.
     """
 
     intake: CredentialIntake
@@ -198,10 +197,11 @@ class IssueCredential:
 
 @value_class
 class ImportCredential:
-    """Raises what the intake raises; ``InvalidCredential`` also for a verification method that is no assertion key of the issuer.
+    """Use case importCredential. Raises the errors of the intake. Raises ``InvalidCredential``: also when the verification method is not
+    an assertion key of the issuer.
 
-    A wallet keeps the secret of one of suite 2, which names the list of signed gaps that this service publishes for the issuer: the handle
-    that the issuer chose is the credential's alone from then on, and is revoked with it. ``Conflict`` where it is another's.
+    A wallet keeps the secret of a credential of suite 2. The credential names the list of signed gaps that this service publishes for the
+    issuer. From then on the handle belongs to this credential and is revoked with it. Raises ``Conflict``: when another one has it.
     """
 
     intake: CredentialIntake

@@ -1,10 +1,10 @@
 """Read access to credentials and their values, and the right to act for an issuer.
 
-Holder and issuer see everything. An API key whose allowlist names one of them does so too, because somebody decided that for
-this DID; a key that may act for anybody sees no values, so that a leaked admin key does not open every credential. An
-agent with a live delegation sees that the credential is there, not what it says. For all others it does not exist.
+Holder and issuer see everything. An API key whose allowlist names one of them does too, because an administrator named that DID.
+A key that may act for every DID sees no values, so that a leaked admin key does not open every credential. An agent with a live
+delegation sees that the credential exists, but not its values. For all others it does not exist.
 
-getCredential: the record, and what it says for those who may see that.
+getCredential: the record, and the values for callers that may see them.
 
 listCredentials: a DID's own, or those of a DID for which an operator may act. Metadata only: values are read one at a time.
 """
@@ -39,7 +39,7 @@ _CHAINS_LOOKED_AT: Final = 200
 
 @value_class
 class Seen:
-    """A credential that the caller may know of. ``with_values``: also what it says."""
+    """A credential that the caller may read. ``with_values``: also its values."""
 
     credential: Credential
     with_values: bool
@@ -47,7 +47,7 @@ class Seen:
 
 @value_class
 class CredentialAccess:
-    """Finds a credential for a caller."""
+    """Lookup of a credential for a caller."""
 
     credentials: Credentials
     delegations: Delegations
@@ -55,8 +55,8 @@ class CredentialAccess:
     clock: Clock
 
     async def find(self, credential_id: str, caller: Caller, scope: str) -> Seen:
-        """Raises ``Forbidden`` without the scope; ``CredentialNotFound`` for an unknown id and for a credential in which the caller
-        has no part."""
+        """Return the credential. Raises ``Forbidden``: when the caller does not have the scope. Raises ``CredentialNotFound``: when the
+        id is unknown or the caller is not a party."""
         caller.require_scope(scope)
         credential = await self.credentials.get(credential_id)
         if credential is None:
@@ -88,7 +88,7 @@ class CredentialAccess:
         return any(self._shows(chain, credential, agent) for chain in chains)
 
     def _shows(self, chain: DelegationChain, credential: Credential, agent: Did) -> bool:
-        """Whether the delegation is live, is about this credential and of a level that lets the agent know of it."""
+        """Return whether the delegation is active, covers this credential, and has a level that lets the agent read its metadata."""
         if chain.leaf.agent != agent or chain.state(self.clock.now()) is not DelegationState.ACTIVE:
             return False
         try:
@@ -101,7 +101,7 @@ class CredentialAccess:
 
 @value_class
 class GetCredential:
-    """Raises ``Forbidden``, ``CredentialNotFound``. That an operator looked is written down, whatever was shown."""
+    """Use case getCredential. Raises ``Forbidden``, ``CredentialNotFound``. Every read by an operator is audited."""
 
     access: CredentialAccess
     sealed_credentials: SealedCredentials
@@ -120,7 +120,7 @@ class GetCredential:
 
 @value_class
 class ListCredentials:
-    """Raises ``Forbidden``; ``InvalidRequest`` for an operator who does not say whose credentials are meant."""
+    """Use case listCredentials. Raises ``Forbidden``. Raises ``InvalidRequest``: when an operator names neither holder nor issuer."""
 
     reader: DidReader
     credentials: Credentials
@@ -130,7 +130,7 @@ class ListCredentials:
     async def __call__(
         self, query: ListCredentialsQuery, context: RequestContext, *, after: RowPosition | None
     ) -> Sequence[Credential]:
-        """One row more than a page has, where there is one."""
+        """Return the rows of a page, and one more if there is one."""
         holder, issuer = query.holder_did, query.issuer_did
         for text in (holder, issuer):
             if text is not None:
@@ -146,7 +146,7 @@ class ListCredentials:
 
 
 def _target(wanted: CredentialFilter, caller: Caller) -> str:
-    """The DID for which the operator acts."""
+    """Return the DID for which the operator acts."""
     if caller.api_key is None:
         return str(caller.subject)
     named = [did for did in (wanted.holder, wanted.issuer) if did is not None]

@@ -1,8 +1,8 @@
-"""createCredentialSchema: an ordered list of typed attributes, for good.
+"""createCredentialSchema: an ordered, immutable list of typed attributes.
 
-getCredentialSchema: what the issuers who use a schema sign. Public, because verifiers need it.
+getCredentialSchema: the attributes that issuers sign. It is public, because verifiers need it.
 
-listCredentialSchemas: all that are registered, in order of id. Everybody may ask, so a page is bounded in bytes too.
+listCredentialSchemas: all registered schemas, in order of id. Any client may call it, so a page is limited in bytes too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from identity_core.use_cases.credentials.read import WRITE
 from identity_core.use_cases.record import Record
 from identity_core.wire import CreateCredentialSchemaRequest, ListCredentialSchemasQuery
 
-# A schema is named by a URI, because the credential's data model wants one (VC 2.0 §4.11).
+# The id of a schema is a URI, because the credential's data model requires one (VC 2.0 §4.11).
 _URI: Final = re.compile(r"[a-z][a-z0-9+.-]{1,31}:[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]{1,220}", re.ASCII)
 
 _UUID: Final = re.compile(r"urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
@@ -32,9 +32,11 @@ _UUID: Final = re.compile(r"urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
 
 @value_class
 class CreateCredentialSchema:
-    """An API key with the scope may register any id; a DID those that are its own: its DID URLs, addresses below its own place at
-    this service (``places`` and the DID), and UUIDs, which are no one's. Raises ``Forbidden`` for another, ``InvalidSchema``, and
-    ``Conflict`` for an id that is taken, also by the same schema: no one can tell whose it would then be."""
+    """The registration of a schema. An API key with the scope may register any id. A DID may register its own ids: its DID URLs,
+    URLs below its own path at this service (``places`` and the DID), and UUIDs, which have no owner.
+
+    Raises ``Forbidden``: when the id is not the caller's. Raises ``InvalidSchema``. Raises ``Conflict``: when the id is taken, also by
+    the same schema, because its owner would then be ambiguous."""
 
     schemas: CredentialSchemas
     record: Record
@@ -66,14 +68,14 @@ class CreateCredentialSchema:
 
     def _is_of(self, did: Did, schema_id: str) -> bool:
         own = (f"{did}/", f"{did}?", f"{did}#", f"{self.places}{did}/")
-        # Dots would lead out of the place again, for anyone who resolves them.
+        # Dots would leave the path again when a client resolves them.
         below = schema_id.startswith(own) and ".." not in schema_id and "%2e" not in schema_id.lower()
         return below or _UUID.fullmatch(schema_id) is not None
 
 
 @value_class
 class GetCredentialSchema:
-    """Raises ``SchemaNotFound``."""
+    """Use case getCredentialSchema. Raises ``SchemaNotFound``."""
 
     schemas: CredentialSchemas
 
@@ -85,12 +87,12 @@ class GetCredentialSchema:
 
 
 PAGE_OCTETS: Final = 8_192
-"""Of attributes as they are stored; header and messages of a schema make four times that of what is shown."""
+"""The maximum bytes of the stored attributes of a page; with header and messages the answer has about four times as many."""
 
 
 @value_class
 class ListCredentialSchemas:
-    """A page."""
+    """Use case listCredentialSchemas: one page of schemas."""
 
     schemas: CredentialSchemas
 

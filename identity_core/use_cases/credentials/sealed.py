@@ -1,9 +1,9 @@
-"""The seal on what a credential says: attribute values and signature, closed before they reach the store (openapi/DECISIONS.md §5.2).
+"""Encryption of the attribute values and signature of a credential, before they reach the store (openapi/DECISIONS.md §5.2).
 
-The box belongs to one credential: id, issuer, holder, schema and key are associated data, so that a box which somebody moved
-to another row, or a row whose holder somebody changed, does not open. Status and version are not, because they change.
+The box belongs to one credential: id, issuer, holder, schema and key are associated data. So a box that was moved to another row,
+or a row whose holder was changed, does not open. Status and version are not associated data, because they change.
 
-The way from a credential's id to the credential, its policy and its secrets, for the prover.
+The module also loads a credential, its policy and its secrets by id, for the prover.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from identity_core.ports.credentials import Credentials, CredentialSchemas
 
 @value_class
 class CredentialSeal:
-    """``key`` has 32 bytes and is never printed; ``random`` is the operating system's random source."""
+    """The encryption of credentials. ``key`` has 32 bytes and is never printed; ``random`` is the operating system's random source."""
 
     key: bytes
     random: Callable[[int], bytes]
@@ -34,14 +34,14 @@ class CredentialSeal:
         return "CredentialSeal(…)"
 
     def close(self, credential: Credential, witness: Witness) -> bytes:
-        """The box for the store."""
+        """Return the box for the store."""
         plain = orjson.dumps(
             {"signature": multibase.base64url_encode(witness.signature), "attributes": dict(witness.attributes)}
         )
         return sealing.seal(self.key, plain, _bound(credential), random=self.random)
 
     def open(self, credential: Credential, box: bytes) -> Witness:
-        """Return the content of the box. Raises ``InternalError`` for a box that is not this credential's."""
+        """Return the content of the box. Raises ``InternalError``: when the box is not this credential's."""
         try:
             plain = orjson.loads(sealing.unseal(self.key, box, _bound(credential)))
         except sealing.BoxInvalid as error:
@@ -50,7 +50,7 @@ class CredentialSeal:
 
 
 def _bound(credential: Credential) -> bytes:
-    """The texts with their lengths before them, so that no two lists of texts give the same bytes."""
+    """Return the texts, each with its length before it, so that different lists of texts have different bytes."""
     binding = credential.binding
     texts = (
         "identity credential v1" if binding is None else "identity credential v2",
@@ -68,8 +68,8 @@ def _bound(credential: Credential) -> bytes:
 
 @value_class
 class ShownCredential:
-    """A credential; ``witness`` None for those who see no values. ``to_holder``: the signature is shown too. Anyone who has it proves with
-    the credential, past every delegation, so neither issuer and operator nor a client of the holder's get it."""
+    """A credential for an answer. ``witness`` is None for callers that may not see values. ``to_holder``: the answer has the signature too.
+    With it, a client can make proofs without a delegation. So issuer, operator and clients of the holder do not get it."""
 
     credential: Credential
     witness: Witness | None
@@ -78,28 +78,28 @@ class ShownCredential:
 
 @value_class
 class SealedCredentials:
-    """Finds credentials and opens them."""
+    """Lookup and decryption of credentials."""
 
     credentials: Credentials
     schemas: CredentialSchemas
     seal: CredentialSeal
 
     async def find(self, credential_id: str, holder: Did) -> Credential | None:
-        """The credential; None when it does not exist and when it is another holder's: one look-up, one comparison and one answer
-        for both."""
+        """Return the credential, or None if it does not exist or is another holder's. Both cases have the same query, comparison and
+        answer."""
         credential = await self.credentials.get(credential_id)
         return credential if credential is not None and credential.holder == holder else None
 
     async def policy(self, credential: Credential) -> CredentialSchema:
-        """The registered schema of a credential."""
+        """Return the registered schema of a credential."""
         registered = await self.schemas.get(credential.schema.id)
         if registered is None:
             raise InternalError("The schema of a stored credential is not there.")
         return registered.definition
 
     async def witness(self, credential: Credential) -> Witness:
-        """The signature and the attribute values, unsealed. They go into a prover or into an answer for holder or issuer,
-        and nowhere else."""
+        """Return the decrypted signature and attribute values. They may only be passed to a prover, or to an answer for holder or
+        issuer."""
         box = await self.credentials.sealed(credential.id)
         if box is None:
             raise InternalError("The values of a stored credential are not there.")

@@ -1,10 +1,10 @@
-"""setCredentialStatus: revoke for good, suspend, resume. Only the issuer, or an operator for the issuer.
+"""setCredentialStatus: revoke permanently, suspend, resume. Only for the issuer, or an operator for the issuer.
 
 getStatusList: an issuer's list as a verifiable credential, signed by the service.
 
-The service keeps the lists, also of issuers whose keys it does not hold, so it is the service that signs them: with its log
-key, which every DID log made here names in ``updateKeys``, as ``did:key``, under ``eddsa-jcs-2022``. The same bits are the same
-bytes, no matter who asks and which process answers, so that caches can hold them.
+The service maintains the lists, also for issuers whose keys it does not hold. So the service signs them with its log key, which every
+DID log made here names in ``updateKeys``, as ``did:key``, under ``eddsa-jcs-2022``. The same bits have the same bytes for every caller
+and every process, so that caches can store them.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _KINDS: Final = {
 
 @value_class
 class SetCredentialStatus:
-    """Set the status of a credential; a status that is already set is no error. Raises ``CredentialNotFound``,
-    ``Forbidden`` for a party that is not the issuer, ``Conflict`` for what revocation forbids."""
+    """Use case setCredentialStatus; a status that is already set is no error. Raises ``CredentialNotFound``. Raises ``Forbidden``: when
+    the caller is a party but not the issuer. Raises ``Conflict``: when the credential is revoked."""
 
     access: CredentialAccess
     credentials: Credentials
@@ -79,7 +79,7 @@ KEPT: Final = 256
 
 @value_class
 class SignedStatusList:
-    """The list as the bytes that are served; ``version`` changes whenever they do."""
+    """The served bytes of a list; ``version`` changes whenever they do."""
 
     version: int
     octets: bytes
@@ -87,7 +87,7 @@ class SignedStatusList:
 
 @value_class
 class GetStatusList:
-    """Raises ``StatusListNotFound``. Lists are kept as long as their version is the newest."""
+    """Use case getStatusList. Raises ``StatusListNotFound``. A list is cached while its version is the newest."""
 
     credentials: Credentials
     signer: LogSigner
@@ -107,7 +107,7 @@ class GetStatusList:
         found = await self.credentials.status_list(list_id, purpose)
         if found is None:
             raise StatusListNotFound
-        # Compressing takes a while when much is revoked.
+        # Compression is slow if many credentials are revoked.
         document = await asyncio.to_thread(
             status_list.unsigned,
             list_id,
@@ -117,7 +117,7 @@ class GetStatusList:
             base_url=self.base_url,
             valid_from=found.changed_at,
         )
-        # VC Data Integrity EdDSA 1.0 §3.3.1: the proof's configuration carries the context of what it signs.
+        # VC Data Integrity EdDSA 1.0 §3.3.1: the proof's configuration has the context of the signed document.
         config = {
             "@context": document["@context"],
             **data_integrity.proof_config(signer, times.printed(found.changed_at)),

@@ -1,7 +1,7 @@
-"""verifyCredential: whether a credential that somebody shows is one of ours, unchanged, and good now. A verdict, never an error.
+"""verifyCredential: whether a presented credential is recorded here, unchanged, and in force now. A verdict, never an error.
 
-The issuer's signature of suite 1 covers schema and values. What it does not cover, the holder above all, is compared with the record,
-and only for a credential whose signature is right: anyone who merely guesses learns nothing from the answer.
+The issuer's signature of suite 1 covers schema and values. The other members, such as the holder, are compared with the record, but
+only if the signature is right: a client that guesses learns nothing from the answer.
 
 A check of a signature takes milliseconds, and any client may request one. ``SignatureChecks`` runs a few at once in threads, and refuses
 the next one when too many wait.
@@ -28,13 +28,14 @@ AT_ONCE: Final = 2
 WAITING: Final = 64
 ANONYMOUS_WAITING: Final = 16
 ANONYMOUS_REST: Final = 3.0
-"""How long strangers rest after a check, in times that it took: together they get a quarter of one processor at most."""
+"""The pause after a check of unauthenticated clients, as a multiple of its duration: together they use at most a quarter of one CPU."""
 
 
 @dataclass(slots=True)
 class SignatureChecks:
-    """``at_once`` run and ``waiting`` are unfinished at most; a turn is taken again after ``rest`` times what its check took. Made inside
-    the event loop that uses it, one for those who are known and one for strangers, who thereby hold up no one but each other."""
+    """A limited number of signature checks in threads: at most ``at_once`` run and ``waiting`` are unfinished. A slot is free again
+    after ``rest`` times the duration of its check. It is created inside the event loop that uses it. Authenticated and
+    unauthenticated clients have one each, so that the latter delay only each other."""
 
     at_once: int = AT_ONCE
     waiting: int = WAITING
@@ -47,17 +48,17 @@ class SignatureChecks:
 
     @classmethod
     def for_strangers(cls) -> SignatureChecks:
-        """One at a time, with rests."""
+        """Return the checks of unauthenticated clients: one at a time, with pauses."""
         return cls(1, ANONYMOUS_WAITING, ANONYMOUS_REST)
 
     async def __call__(self, *work: Any) -> None:
-        """One check, a function and its arguments, in its turn. Raises what it does, and ``Overloaded``."""
+        """Run one check, a function and its arguments, when a slot is free. Raises the errors of the check, and ``Overloaded``."""
         if self._unfinished >= self.waiting:
             raise Overloaded(details={"retryAfter": 1})
         self._unfinished += 1
         try:
             await self._turns.acquire()
-            # A client that goes away leaves its check running, and the turn with it.
+            # If a client disconnects, its check continues and still occupies its slot.
             await asyncio.shield(self._begun(*work))
         finally:
             self._unfinished -= 1
@@ -76,8 +77,8 @@ class SignatureChecks:
 
 @value_class
 class VerifyCredential:
-    """Looks, and changes nothing. ``check`` is for strangers, ``check_known`` for callers with an API key. ``base_url`` is where this
-    service's status lists are; ``bound_format`` is that of suite 2."""
+    """Use case verifyCredential, which changes nothing. ``check`` is for unauthenticated clients, ``check_known`` for callers with an API
+    key. ``base_url`` is that of this service's status lists; ``bound_format`` is that of suite 2."""
 
     schemas: CredentialSchemas
     credentials: Credentials
@@ -139,7 +140,7 @@ class VerifyCredential:
 
 
 def _verdict(checks: list[CredentialCheck]) -> CredentialVerdict:
-    """The checks in their order; those behind the first that is not right may be missing."""
+    """Return the verdict of the checks in their order; those after the first failed one may be missing."""
     return CredentialVerdict(verified=all(check.ok for check in checks), checks=tuple(checks))
 
 
@@ -148,6 +149,6 @@ def _right(name: str) -> CredentialCheck:
 
 
 def _wrong(name: str, code: str, error: IdentityError | None = None) -> CredentialCheck:
-    """``code`` says why it is not right; the reason is for people and quotes nothing."""
+    """Return a failed check. ``code`` states the cause; the reason is a text for people and quotes nothing."""
     reason = None if error is None else str(error.details.get("reason", error))
     return CredentialCheck(check=name, ok=False, code=code, reason=reason)

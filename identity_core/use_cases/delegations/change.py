@@ -1,12 +1,12 @@
-"""suspendDelegation: a pause that the holder can end.
+"""suspendDelegation: a suspension that the holder can end.
 
-resumeDelegation: the end of a suspension, whether it was made by hand or by the limit of refusals.
+resumeDelegation: the end of a manual suspension, or of one by the limit of refusals.
 
-revokeDelegation: final, and at once for everything that descends from it.
+revokeDelegation: a final revocation, which applies at once to all descendants.
 
-deleteDelegation: the same by another method of HTTP.
+deleteDelegation: a revocation by the HTTP method DELETE.
 
-revokeIbct: the holder calls a signed token back before anybody has used it.
+revokeIbct: the revocation of a signed token before it is used.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RESUMED = "delegation.resumed"
 
 @value_class
 class _ChangeForNow:
-    """A change of the holder's or an operator's that another one takes back."""
+    """A reversible change by the holder or an operator."""
 
     access: DelegationAccess
     record: Record
@@ -62,16 +62,17 @@ class _ChangeForNow:
 
 
 class SuspendDelegation(_ChangeForNow):
-    """For the holder and operators. A second time changes nothing. Raises ``DelegationNotFound``, ``Forbidden``; ``Conflict`` for a
-    delegation that is revoked, expired or exhausted."""
+    """Use case suspendDelegation, for the holder and operators. A repetition changes nothing. Raises ``DelegationNotFound``,
+    ``Forbidden``. Raises ``Conflict``: when the delegation is revoked, expired or exhausted."""
 
     async def __call__(self, delegation_id: str, context: RequestContext) -> ShownDelegation:
         return await self._do(self.access.delegations.suspend, SUSPENDED, delegation_id, context)
 
 
 class ResumeDelegation(_ChangeForNow):
-    """For the holder and operators. After a suspension by the limit refusals and thresholds begin anew: the holder allows as many
-    questions again. One that is not suspended is not changed. Raises ``DelegationNotFound``, ``Forbidden``, ``Conflict``."""
+    """Use case resumeDelegation, for the holder and operators. After a suspension by the limit, refusals and thresholds are reset: the
+    holder allows the same number of questions again. A delegation that is not suspended does not change. Raises ``DelegationNotFound``,
+    ``Forbidden``, ``Conflict``."""
 
     async def __call__(self, delegation_id: str, context: RequestContext) -> ShownDelegation:
         return await self._do(self.access.delegations.resume, RESUMED, delegation_id, context)
@@ -82,8 +83,8 @@ DELEGATION_REVOKED = "delegation.revoked"
 
 @value_class
 class RevokeDelegation:
-    """For every party: the holder, who granted it or anything above it, an operator; the agent itself may renounce. A second
-    time changes nothing. Raises ``DelegationNotFound``, ``Forbidden``."""
+    """Use case revokeDelegation, for every party: the holder, the grantors of it and of its ancestors, an operator, and the agent itself.
+    A repetition changes nothing. Raises ``DelegationNotFound``, ``Forbidden``."""
 
     access: DelegationAccess
     record: Record
@@ -104,7 +105,7 @@ class RevokeDelegation:
 
 @value_class
 class DeleteDelegation:
-    """The same without a reason, for clients that know HTTP and no more."""
+    """Use case deleteDelegation: a revocation without a reason, for generic HTTP clients."""
 
     revoke: RevokeDelegation
 
@@ -118,7 +119,7 @@ MARGIN: Final = timedelta(seconds=120)
 
 @value_class
 class IbctRevocation:
-    """When it was first revoked, and until when that is remembered at the least."""
+    """The time of the first revocation of an IBCT, and the time until which it is stored at least."""
 
     revoked_at: datetime
     keep_until: datetime
@@ -126,9 +127,9 @@ class IbctRevocation:
 
 @value_class
 class RevokeIbct:
-    """For the invoker and its operators; the token need not have been seen. It is remembered until the token has expired on every
-    clock, or for the longest life that a token may have. Raises ``InvalidRequest`` unless it is named by exactly one of ``id`` and
-    ``nonce``, ``Forbidden``."""
+    """Use case revokeIbct, for the invoker and its operators; the service need not know the token. The revocation is stored until the
+    token has expired on every clock, or for the maximum lifetime of a token. Raises ``InvalidRequest``: when the request has not exactly
+    one of ``id`` and ``nonce``. Raises ``Forbidden``."""
 
     reader: DidReader
     delegations: Delegations
@@ -151,7 +152,7 @@ class RevokeIbct:
         with context.keeping(lambda revoked_at: IbctRevocation(revoked_at, keep_until)):
             revoked_at = await self.delegations.revoke_ibct(invoker, member, value, keep_until=keep_until, now=now)
         if revoked_at == now:
-            # Neither id nor nonce is written: the token may still be on its way.
+            # The event has neither id nor nonce, because the token may not have arrived yet.
             await self.record(context, DelegationChanged(IBCT_REVOKED, wish.invoker, Parties(holder=wish.invoker)), now)
         return IbctRevocation(revoked_at, keep_until)
 

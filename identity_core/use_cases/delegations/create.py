@@ -1,7 +1,7 @@
-"""createDelegation: a holder allows an agent something, or an agent passes on a part of what it was allowed.
+"""createDelegation: a holder grants permissions to an agent, or an agent delegates a part of its permissions.
 
-The record is a ceiling: nothing happens under it without an IBCT that the holder signs. So an operator may make one for a
-holder. What a child leaves out it has from its parent; null says: without limit, and is refused where the parent has one.
+The record is an upper limit: every use needs an IBCT that the holder signs. So an operator may create one for a holder. A child
+inherits omitted members from its parent. Null means "without limit", and is refused if the parent has a limit.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ CREATED: Final = "delegation.created"
 
 @value_class
 class _Parts:
-    """The parsed texts of a request. ``grants`` holds the compiled ``predicates`` too."""
+    """The parsed texts of a request. ``grants`` contains the compiled ``predicates`` too."""
 
     holder: Did
     agent: Did
@@ -99,7 +99,7 @@ class _Parts:
 
     @classmethod
     def of(cls, wish: CreateDelegationRequest, reader: DidReader) -> _Parts:
-        """Raises ``InvalidDid``, ``InvalidRequest``."""
+        """Parse the texts. Raises ``InvalidDid``, ``InvalidRequest``."""
         return cls(
             holder=reader.parse(wish.holder_did),
             agent=reader.parse(wish.agent_did),
@@ -111,9 +111,10 @@ class _Parts:
 
 @value_class
 class CreateDelegation:
-    """Raises ``Forbidden``; ``DelegationNotFound`` for a parent in which the caller has no part; ``DelegationRevoked``,
-    ``DelegationExpired`` and ``DelegationNotActive`` for one that is not in force; ``AutonomyTooLow``, ``DelegationInvalid`` and
-    ``DelegationNotNarrower`` for a child; ``DidNotFound`` and ``DidDeactivated`` for holder and agent; ``InvalidRequest``."""
+    """Use case createDelegation. Raises ``Forbidden``, ``InvalidRequest``. Raises ``DidNotFound`` and ``DidDeactivated`` for holder and
+    agent. Raises ``DelegationNotFound``: when the caller is not a party of the parent. Raises ``DelegationRevoked``,
+    ``DelegationExpired`` or ``DelegationNotActive``: when the parent is not in force. Raises ``AutonomyTooLow``, ``DelegationInvalid``
+    and ``DelegationNotNarrower`` for a child."""
 
     reader: DidReader
     access: DelegationAccess
@@ -141,7 +142,7 @@ class CreateDelegation:
         chain.check_links()
         if delegation.holder_proof is not None and delegation.signed_request is not None:
             check_holder_proof(delegation.holder_proof, delegation.signed_request, holder.document, now)
-        # A parent that is revoked in this moment takes the child with it: that is read along the chain, not written.
+        # A parallel revocation of the parent also revokes the child, because reads evaluate the chain.
         shown = ShownDelegation.of(chain, now)
         with context.keeping(lambda _: shown):
             await self.access.delegations.add(delegation)
@@ -149,7 +150,7 @@ class CreateDelegation:
         return shown
 
     async def _above(self, wish: CreateDelegationRequest, caller: Caller) -> DelegationChain | None:
-        """The chain that a child would stand under, sound."""
+        """Return the checked chain of the parent, or None."""
         if wish.parent_id is UNSET:
             return None
         chain = await self.access.find(wish.parent_id, caller, WRITE)
@@ -170,9 +171,9 @@ class CreateDelegation:
         if not 1 <= len(parts.grants) <= MAX_GRANTS:
             raise InvalidRequest(f"A delegation has 1 to {MAX_GRANTS} grants.", details={"member": "actions"})
         parent = above.leaf if above is not None else None
-        # What the holder signs is the request without the signature.
+        # The holder signs the request without the signature.
         body = {} if wish.holder_proof is UNSET else plain(wish)
-        # Times are printed in whole seconds, so that anyone who copies one out of a record never asks for an earlier one.
+        # Times are truncated to whole seconds, as in answers, so that a time copied from a record is never earlier than the parent's.
         begins = max(now.replace(microsecond=0), parent.not_before if parent else now.replace(microsecond=0))
         return Delegation(
             id=str(uuid.UUID(bytes=self.random(16), version=4)),
@@ -211,7 +212,7 @@ class CreateDelegation:
 
 
 def _check_author(caller: Caller, holder: Did, grantor: Did) -> None:
-    """Raises ``Forbidden`` unless the caller is the grantor, or an operator who may act for holder and grantor."""
+    """Check the caller. Raises ``Forbidden``: when it is neither the grantor, nor an operator that may act for holder and grantor."""
     if caller.api_key is not None:
         caller.api_key.require_target(holder)
         caller.api_key.require_target(grantor)

@@ -1,7 +1,7 @@
 """Read access to delegations, and the right to act for a holder.
 
-Parties of a delegation are its holder and the agents of its chain up to the root; an operator is anyone who has an API key whose
-allowlist names the holder. For everybody else it does not exist.
+Parties of a delegation are its holder and the agents of its chain up to the root. An operator has an API key whose allowlist names the
+holder. For all other callers it does not exist.
 
 getDelegation: one delegation, for its parties.
 
@@ -27,12 +27,12 @@ from identity_core.wire import ListDelegationsQuery
 READ: Final = "delegations:read"
 WRITE: Final = "delegations:write"
 SUSPEND: Final = "delegations:suspend"
-"""A part of ``WRITE`` that sessions of pages have, and no token and no API key."""
+"""A part of ``WRITE`` for sessions of pages only, not for tokens or API keys."""
 
 
 @value_class
 class ShownDelegation:
-    """A delegation as a party sees it: ``status`` and ``effective_autonomy`` are those of its whole chain."""
+    """The view of a delegation for its parties: ``status`` and ``effective_autonomy`` are those of its whole chain."""
 
     delegation: Delegation
     status: DelegationState
@@ -40,19 +40,19 @@ class ShownDelegation:
 
     @classmethod
     def of(cls, chain: DelegationChain, now: datetime) -> ShownDelegation:
-        """As it is at ``now``."""
+        """Return the view at ``now``."""
         return cls(chain.leaf, chain.state(now), chain.effective_autonomy)
 
 
 @value_class
 class DelegationAccess:
-    """Finds a delegation for a caller."""
+    """Lookup of a delegation for a caller."""
 
     delegations: Delegations
 
     async def find(self, delegation_id: str, caller: Caller, scope: str) -> DelegationChain:
-        """Raises ``Forbidden`` without the scope; ``DelegationNotFound`` for an unknown id and for a delegation in which the
-        caller has no part, by one look-up and one answer."""
+        """Return the chain of the delegation. Raises ``Forbidden``: when the caller does not have the scope. Raises
+        ``DelegationNotFound``: when the id is unknown or the caller is not a party, with the same query and the same answer."""
         caller.require_scope(scope)
         chain = await self.delegations.chain(delegation_id)
         if chain is None or not _has_part(caller, chain):
@@ -60,7 +60,8 @@ class DelegationAccess:
         return chain
 
     async def find_own(self, delegation_id: str, caller: Caller, scope: str = WRITE) -> DelegationChain:
-        """The same for what only the holder or an operator may do. Raises ``Forbidden`` for an agent of the chain."""
+        """Return the chain for an operation of the holder or an operator, as ``find`` does. Raises ``Forbidden``: also when the caller
+        is an agent of the chain."""
         chain = await self.find(delegation_id, caller, scope)
         if caller.api_key is None and caller.acting != chain.leaf.holder:
             raise Forbidden("Only the holder may do this.")
@@ -77,7 +78,7 @@ def _has_part(caller: Caller, chain: DelegationChain) -> bool:
 
 @value_class
 class GetDelegation:
-    """Raises ``DelegationNotFound``, ``Forbidden``."""
+    """Use case getDelegation. Raises ``DelegationNotFound``, ``Forbidden``."""
 
     access: DelegationAccess
     clock: Clock
@@ -92,7 +93,7 @@ _BATCH: Final = 200
 
 @value_class
 class DelegationPage:
-    """``end`` is where the next page begins, None where there is none."""
+    """A page of delegations. ``end`` is the position of the next page, None if there is none."""
 
     items: tuple[ShownDelegation, ...]
     end: RowPosition | None
@@ -100,8 +101,8 @@ class DelegationPage:
 
 @value_class
 class ListDelegations:
-    """Newest first. The status is that of the chain and is in no column, so a page looks at rows until it is full or has looked at
-    ``LOOKED_AT_MOST``; such a page may be short, or empty, and still have a next one. Raises ``Forbidden``."""
+    """Use case listDelegations, newest first. The status is that of the chain and is in no column, so a page reads rows until it is full
+    or has read ``LOOKED_AT_MOST``. Such a page may be short or empty, and still have a next one. Raises ``Forbidden``."""
 
     reader: DidReader
     delegations: Delegations

@@ -1,1 +1,1 @@
-"""Use cases of DIDs, and the one way to read and to write them."""
+"""Use cases of DIDs, and the only call path for reads and writes of DIDs."""

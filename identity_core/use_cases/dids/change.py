@@ -1,10 +1,11 @@
 """updateDid: one or several named operations in one atomic version.
 
-rotateDidKey: a new key takes the place of an old one, which may stay for a grace period.
+rotateDidKey: a new key replaces an old one, which may stay valid for a grace period.
 
-recoverDid: a new authentication key under the recovery key, which is spent and replaced; where it says so, on an earlier version.
+recoverDid: a new authentication key, authorised by the recovery key, which is used up and replaced. On request it restores an earlier
+version.
 
-deactivateDid: the end of a DID, for good. The reason goes to the audit log only: the public log cannot forget.
+deactivateDid: the permanent end of a DID. Only the audit log has the reason, because entries of the public log cannot be deleted.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from identity_core.wire import DeactivateDidRequest, RecoverDidRequest, RotateDi
 
 @value_class
 class UpdateDid:
-    """Raises ``InvalidDocument``, ``VersionConflict`` (``if_match``), and what every write raises."""
+    """Use case updateDid. Raises ``InvalidDocument``, ``VersionConflict`` (``if_match``), and the errors of ``DidWriter.commit``."""
 
     writer: DidWriter
     approvals: WitnessApprovals
@@ -61,8 +62,8 @@ class UpdateDid:
 
 @value_class
 class Rotated:
-    """``new_key`` has its secret only where it is returned; ``grace_period_end`` is when the old key stops: the entry's own time when
-    there is no grace."""
+    """The result of a rotation. ``new_key`` has its secret only if the secret is returned. ``grace_period_end`` is the end of the old
+    key: the time of the entry if there is no grace period."""
 
     version: IndexedVersion
     new_key: Key
@@ -71,7 +72,8 @@ class Rotated:
 
 @value_class
 class RotateDidKey:
-    """Raises ``InvalidDocument`` for unknown keys and types, a key in grace, a grace beyond the cap."""
+    """Use case rotateDidKey. Raises ``InvalidDocument``: when a key or type is unknown, the old key is in its grace period, or the new
+    grace period exceeds the maximum."""
 
     writer: DidWriter
     custodian: Custodian
@@ -113,7 +115,7 @@ class RotateDidKey:
 
 @value_class
 class Recovered:
-    """The new version, and the recovery key that succeeds the spent one."""
+    """The new version, and the next recovery key, which replaces the used one."""
 
     version: IndexedVersion
     recovery_key: Key
@@ -121,8 +123,8 @@ class Recovered:
 
 @value_class
 class RecoverDid:
-    """Raises ``InvalidDocument`` for bad keys, a recovery key that is also an authentication key, the spent one again, or a version that
-    is out of reach; ``DidNotFound`` for a version that there is not."""
+    """Use case recoverDid. Raises ``InvalidDocument``: when a key is invalid, the recovery key is also an authentication key or was used
+    before, or the version may not be restored. Raises ``DidNotFound``: when the version does not exist."""
 
     writer: DidWriter
     random: Callable[[int], bytes]
@@ -153,7 +155,7 @@ class RecoverDid:
 
 @value_class
 class DeactivateDid:
-    """Raises ``ConfirmationRequired`` unless ``confirm`` is true."""
+    """Use case deactivateDid. Raises ``ConfirmationRequired``: when ``confirm`` is not true."""
 
     writer: DidWriter
 

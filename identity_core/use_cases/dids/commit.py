@@ -1,12 +1,11 @@
-"""``storeSecrets``: private keys that were made here go to the custodian, all of them or none.
+"""Writes of DIDs: read, draft, sign, check, append, index.
 
-Not every custodian keeps every type (a key token has Ed25519 and nothing else), so it is asked before the first one goes.
+The rules of every reader apply to the draft of an entry, and its signature is checked before the append. So every entry on the ledger
+is valid for other readers. The index is written after the append and before the answer; ``CatchUp`` repairs a crash in between. Before a
+decision, the index is compared with the ledger (``HeadCheck``).
 
-The one way to change a DID: read, draft, sign, check, append, index.
-
-An entry is drafted by the rules that every reader applies, and its signature is checked before it is appended, so
-nothing reaches the ledger that a stranger's fold would refuse. The index is written after the append and before the
-answer; a crash in between is repaired by ``CatchUp``. What the index says is held against the ledger first (``HeadCheck``).
+``storeSecrets``: the custodian imports the private keys that were made here, all of them or none. Not every custodian supports every key
+type (a key token has only Ed25519), so the types are checked before the first import.
 """
 
 from __future__ import annotations
@@ -49,8 +48,8 @@ from identity_core.use_cases.dids.log_keys import LogSigner, SignedEntry
 
 
 async def keep_secrets(custodian: Custodian, did: Did, made: Sequence[Key]) -> None:
-    """Hands keys that were made here to the custodian, under their absolute ids and with the first purpose of each. Raises
-    ``InvalidDocument`` for what it does not keep."""
+    """Import keys that were made here into the custodian, under their absolute ids and with the first purpose of each. Raises
+    ``InvalidDocument``: when the custodian does not support a key."""
     refused = sorted({key.type for key in made} - custodian.capabilities)
     if refused:
         raise InvalidDocument(
@@ -83,7 +82,7 @@ class DidLocks:
 
 @value_class
 class DidWriter:
-    """Commits changes."""
+    """The writer of DID changes."""
 
     reader: DidReader
     methods: Mapping[str, DidMethod]
@@ -97,10 +96,10 @@ class DidWriter:
     async def commit(
         self, did: Did, change: Change, context: RequestContext, *, if_match: int | None = None
     ) -> IndexedVersion:
-        """Records ``change`` as the next version of an existing DID and returns that version.
+        """Record ``change`` as the next version of an existing DID and return that version.
 
-        Raises what the rules raise, ``VersionConflict`` when ``if_match`` is not the current version, ``Overloaded`` after
-        sixteen lost races, ``LedgerUnavailable``, ``AuthFailed`` for a former key without a recorded change.
+        Raises the errors of the rules. Raises ``VersionConflict``: when ``if_match`` is not the current version. Raises ``Overloaded``:
+        after sixteen lost races. Raises ``AuthFailed``: when a former key has no recorded change. Raises ``LedgerUnavailable``.
         """
         method = self._mutable(did)
         async with self.locks.of(str(did)):
@@ -135,7 +134,7 @@ class DidWriter:
         return method
 
     async def _require_current_key(self, context: RequestContext) -> None:
-        """Raises ``AuthFailed`` for a key that is not in force any more, unless the change of its earlier run is recorded."""
+        """Require a key that is in force. Raises ``AuthFailed``: when it is not, unless the change of its earlier run is recorded."""
         authorization, intent = context.caller.authorization, context.intent
         if authorization is None or not authorization.is_former:
             return
@@ -145,7 +144,7 @@ class DidWriter:
             raise AuthFailed
 
     async def _require_quota(self, did: Did) -> None:
-        """Raises ``RateLimited`` when the DID was changed as often in the last hour as the setting allows."""
+        """Check the rate limit. Raises ``RateLimited``: when the DID was changed as often in the last hour as the setting allows."""
         if self.writes_per_hour is None:
             return
         newest = await self.index.versions(str(did), after=0, limit=self.writes_per_hour, descending=True)
@@ -155,19 +154,19 @@ class DidWriter:
                 raise RateLimited(details={"did": str(did), "retryAfter": ceil(wait.total_seconds())})
 
     async def _write_due(self, method: DidMethod, recorded: IndexedVersion, now: datetime) -> DidState:
-        """Writes the grace periods that have ended, in order of time, each at the time that the rotation fixed."""
+        """Write the versions of grace periods that have ended, in order of time, each at the time that the rotation fixed."""
         state = recorded.state
-        # Within one microsecond the next version is a tick ahead of the clock, and a period that ends there is over for it.
+        # Two versions within one microsecond: the second is a tick ahead of the clock, so periods that end at that tick are over too.
         while (due := history.due(state)) is not None and due <= max(now, state.updated_at + TICK):
             signed = await self.signer.signed(method, state, Expire(), due)
             state = (await self.append(state, signed, RequestContext("expireKey", SERVICE))).state
         return state
 
     async def resumed(self, context: RequestContext, *, owner: str | None = None) -> IndexedVersion | None:
-        """Return the version that an earlier run of the request was about to record, or None where it recorded none.
+        """Return the version that an earlier run of the request intended to record, or None if it recorded none.
 
-        Where its entry is not on the ledger, the same bytes are appended again: an append of the earlier run that still comes up is a
-        ``VersionConflict`` then, so the change is made once whatever became of it. Raises ``LedgerUnavailable``, ``DidQuarantined``.
+        If its entry is not on the ledger, append the same bytes again. A late append of the earlier run then raises
+        ``VersionConflict``, so the change is made exactly once. Raises ``LedgerUnavailable``, ``DidQuarantined``.
         """
         if context.intent is None:
             return None
@@ -199,15 +198,15 @@ class DidWriter:
     async def append(
         self, state: DidState | None, signed: SignedEntry, context: RequestContext, *, owner: str | None = None
     ) -> IndexedVersion:
-        """Records the entry that follows ``state``; for the first entry of a DID ``owner`` is who created it. Raises
-        ``VersionConflict`` when the DID has another version by now, or exists; ``LedgerUnavailable`` also where the clock has jumped."""
+        """Record the entry that follows ``state``. For the first entry of a DID ``owner`` is its creator. Raises ``VersionConflict``:
+        when the DID has another version by now, or exists. Raises ``LedgerUnavailable``: also when the clock has jumped."""
         draft, signature = signed.entry, signed.signature
         try:
             after = draft.after(signature)
         except LogInvalid as error:
             raise PluginUnavailable("The custodian's signature is not one of the log key.") from error
         did = str(draft.did)
-        # One that follows as closely as its method lets it may be ahead because the one before it is.
+        # An entry at the smallest distance that its method allows may be ahead only because the entry before it is.
         if state is None or after.updated_at > state.updated_at + SECOND:
             require_steady(self.clock, after.updated_at)
         entry = draft.sealed(signature)
@@ -226,7 +225,7 @@ class DidWriter:
                     stack.enter_context(context.keeping(lambda _: context.result(made[-1])))
                 receipt = await self.ledger.append(did, entry, expected_version=after.version_id - 1)
         except LedgerUnavailable as error:
-            # A refusal of one entry (500) does not take the replica out.
+            # A refusal of one entry (500) does not make the replica unhealthy.
             if error.status == PluginUnavailable.status:
                 self.reader.check.refused_at = self.clock.monotonic()
             raise

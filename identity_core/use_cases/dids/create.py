@@ -1,7 +1,7 @@
 """createDid: a new DID with its keys, services and recovery key.
 
-Private keys that are made here leave once, with the answer; they are kept nowhere unless ``storeSecrets`` hands them to
-the custodian (DIF Registration's word).
+Private keys that are made here are returned once, in the answer. They are not stored, unless ``storeSecrets`` imports them into
+the custodian (the term is that of DIF DID Registration).
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from identity_core.wire import AdditionalKey, CreateDidOptions, CreateDidRequest
 
 @value_class
 class Created:
-    """The first version, and the keys in the order of the document, the recovery key last; secrets only where they are returned."""
+    """The first version, and the keys in the order of the document, the recovery key last. They have secrets only if these are
+    returned."""
 
     version: IndexedVersion
     keys: tuple[Key, ...]
@@ -39,7 +40,8 @@ class Created:
 
 @value_class
 class CreateDid:
-    """Creates a DID. Raises ``InvalidDid`` for an unknown method, ``InvalidDocument``, ``DidExists``, ``LedgerUnavailable``."""
+    """Use case createDid. Raises ``InvalidDid``: when the method is unknown. Raises ``InvalidDocument``, ``DidExists``,
+    ``LedgerUnavailable``."""
 
     methods: Mapping[str, DidMethod]
     writer: DidWriter
@@ -102,14 +104,14 @@ class CreateDid:
 
     @staticmethod
     def _check_counts(options: CreateDidOptions) -> None:
-        """Before a key is made or a public one is read, which costs more than everything else. Raises ``InvalidDocument``."""
+        """Check the counts first, because making keys and parsing public keys takes most of the time. Raises ``InvalidDocument``."""
         own = sum(RECOVERY not in key.purpose for key in given(options.public_keys, ()))
         check_count("verificationMethod", own or 1 + len(given(options.additional_keys, ())), MAX_KEYS)
         check_count("service", len(given(options.service_endpoints, ())), MAX_SERVICES)
 
     @staticmethod
     def _made(key_type: str, options: CreateDidOptions, random: Callable[[int], bytes]) -> tuple[Key, ...]:
-        """Keys made here: the primary one first, the recovery key last."""
+        """Return keys that are made here: the primary one first, the recovery key last."""
         primary = AdditionalKey(type=key_type, purpose=())
         wanted = [
             (keys.key_type(key.type).name, key.purpose or keys.default_purposes(key.type, primary=place == 0))
@@ -123,7 +125,7 @@ class CreateDid:
 
     @staticmethod
     def _own(options: CreateDidOptions) -> tuple[Key, ...]:
-        """The caller's own keys, in the same order."""
+        """Return the keys that the caller supplied, in the same order."""
         public_keys = given(options.public_keys, ())
         if given(options.additional_keys, ()):
             raise InvalidDocument("publicKeys and additionalKeys exclude each other: give every key in publicKeys.")

@@ -1,9 +1,9 @@
-"""Holds what the index says of a DID against the ledger before anything is decided by it.
+"""Comparison of the index with the ledger, before a decision depends on the index.
 
-A row's tag says that this service wrote it, not that it is the newest: rows can be taken away and old ones put back. So the first time
-that a process meets a DID, and whenever somebody else may have written to the index since, the ledger's newest entry of the DID is
-compared; before the first change the whole log is folded. An index that is behind is brought up from the ledger, as after a
-crash. Whatever else differs is ``DidQuarantined``, for that DID and no other, for as long as it differs.
+A row's tag proves that this service wrote the row, not that it is the newest: rows can be deleted and old ones restored. So the index
+is compared with the ledger's newest entry of a DID when a process first reads the DID, and whenever another program may have written
+to the index since. Before the first change the whole log is folded. An index that is behind is updated from the ledger, as after a
+crash. Every other difference raises ``DidQuarantined``, for that DID only and as long as the difference exists.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from identity_core.ports.repositories import DocumentIndex, IndexedVersion, Quar
 from identity_core.use_cases.dids.log_keys import Generations, KnownGenerations
 
 HEADS_KEPT: Final = 4_096
-# An entry takes some 0.2 ms to fold, and others wait for the loop.
+# The fold of an entry takes about 0.2 ms, and other requests wait for the event loop.
 FOLDED_AT_ONCE: Final = 16
 # Behind, brought up, and behind again, because another process writes: that often and no more.
 LOOKS: Final = 4
 UNASKED: Final = (LedgerUnavailable, PluginTimeout, PluginUnavailable, Overloaded)
-"""What a ledger raises that cannot be asked."""
+"""The errors of an unavailable ledger."""
 NOT_KEPT: Final = "the index cannot be brought up to the ledger"
 
 
 @value_class
 class Checked:
-    """A head that was found to be the ledger's, and whether its log was folded or written here."""
+    """A head that matched the ledger, and whether this process folded or wrote its log."""
 
     head: IndexedVersion
     is_folded: bool
@@ -55,35 +55,35 @@ class Checked:
 
 @dataclass(slots=True)
 class HeadCheck:
-    """The check, and what this process knows from it: the newest heads that were found good, the oldest leave first."""
+    """The check, and a cache of the heads that passed it in this process; the oldest are evicted first."""
 
     methods: Mapping[str, DidMethod]
     ledger: LedgerBackend
     index: DocumentIndex
     quarantine: Quarantine
     retired: dict[str, int] = field(default_factory=dict)
-    """The retired keys of the log, by multikey: from which tree size on an entry of theirs is none."""
+    """The retired keys of the log by multikey, with the tree size from which their entries are invalid."""
     generations: Generations = field(default_factory=KnownGenerations)
-    """What fills it."""
+    """The reader of the service log, which fills ``retired``."""
     refused_at: float = field(default=-math.inf, init=False)
-    """Monotonic time of the last entry that the ledger failed to take."""
+    """Monotonic time of the last entry that the ledger failed to record."""
     _checked: BoundedCache[str, Checked] = field(default_factory=lambda: BoundedCache(HEADS_KEPT), init=False)
-    # The newest rows that a ledger which has to be waited for was found to agree with.
+    # The newest rows that matched a ledger that is not embedded.
     _agreed: BoundedCache[str, NewestEntry] = field(default_factory=lambda: BoundedCache(HEADS_KEPT), init=False)
     _newest_of: NewestEntries | None = field(init=False)
     _is_embedded: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        # Asked once, because it costs as much as a look-up in the index.
+        # Evaluated once, because the check of the Protocol takes as long as a look-up in the index.
         self._newest_of = self.ledger if isinstance(self.ledger, NewestEntries) else None
         self._is_embedded = self._newest_of is not None and self._newest_of.is_embedded
 
     async def head(self, did: Did, *, decides: bool) -> IndexedVersion | None:
-        """The newest version on ledger and index, or None for a DID that neither has.
+        """Return the newest version on ledger and index, or None for a DID that neither has.
 
-        ``decides``: something is going to be allowed by it, so it must be the newest now; else what this process found good before is
-        enough, and a ledger that cannot be asked is no obstacle. Raises ``DidQuarantined``; ``PluginUnavailable`` where the
-        ledger would have to be asked and cannot.
+        ``decides``: the result authorises something, so it must be the newest version now. Otherwise an earlier check in this process
+        suffices, and the ledger may be unavailable. Raises ``DidQuarantined``. Raises ``PluginUnavailable``: when the ledger is needed
+        and unavailable.
         """
         name = did.text
         brought: IndexedVersion | None = None
@@ -92,7 +92,7 @@ class HeadCheck:
             if brought is not None and (head is None or head.state.version_id < brought.state.version_id):
                 raise self._differs(name, NOT_KEPT)
             known = self._checked.get(name)
-            # The index gives the same object again as long as no one else wrote to it.
+            # The index returns the same object until another program writes to it.
             if (
                 head is not None
                 and known is not None
@@ -116,16 +116,16 @@ class HeadCheck:
             return head
         if brought is None:
             raise self._differs(name, NOT_KEPT)
-        # Others wrote at every look. This was the newest when the ledger was asked last, which is after the call.
+        # Other processes wrote in every iteration. This was the newest version at the last query of the ledger, which is after the call.
         return brought
 
     def known(self, did: Did) -> IndexedVersion | None:
-        """Return the head for a decision, where it is known without I/O, else None."""
+        """Return the head for a decision if it is known without I/O, else None."""
         head, checked = self.index.known(did.text), self._checked.get(did.text)
         return head if checked is not None and checked.head is head else None
 
     async def is_newest(self, name: str, stored: StoredVersion) -> bool:
-        """Whether the newest row of the index is that of the newest entry of the ledger, as ``head`` has it for who decides nothing."""
+        """Return whether the newest row of the index belongs to the newest entry of the ledger, as ``head`` without ``decides``."""
         row = NewestEntry(stored.version_id, stored.transaction_hash)
         if self._agreed.get(name) == row:
             return True
@@ -138,8 +138,11 @@ class HeadCheck:
         return newest == row
 
     async def fold(self, did: Did, head: IndexedVersion) -> None:
-        """Raises ``DidQuarantined`` unless the ledger's log of the DID, every signature of it, ends in ``head``; ``VersionConflict``
-        when there is more of it by now. Costs nothing for what was folded or written in this process."""
+        """Fold the ledger's log of the DID, with every signature, and compare its end with ``head``. It is a no-op for a log that this
+        process folded or wrote.
+
+        Raises ``DidQuarantined``: when the log does not end in ``head``. Raises ``VersionConflict``: when the log has more entries by
+        now."""
         name = did.text
         known = self._checked.get(name)
         if known is not None and known.is_folded and _is_same(known.head, head):
@@ -152,8 +155,8 @@ class HeadCheck:
         self.keep(name, head, is_folded=True)
 
     async def remembered(self, did: Did, head: IndexedVersion) -> IndexedVersion:
-        """``head`` with its past, from the ledger's log, for a change that restores a version. Raises ``DidQuarantined``;
-        ``VersionConflict`` when there is more of the log by now."""
+        """Return ``head`` with its past from the ledger's log, for a change that restores a version. Raises ``DidQuarantined``. Raises
+        ``VersionConflict``: when the log has more entries by now."""
         folded = await self.folded(did)
         if len(folded) != head.state.version_id:
             raise VersionConflict(details={"did": did.text})
@@ -164,8 +167,8 @@ class HeadCheck:
         return self._differs(did.text, f"version {version_id} is missing in the index")
 
     async def bring_up(self, did: Did) -> IndexedVersion | None:
-        """Brings the index up to the ledger for one DID: another process wrote, or one died before indexing, or rows were taken away.
-        Returns the newest version on the ledger."""
+        """Update the index from the ledger for one DID: another process wrote, or one died before indexing, or rows were deleted.
+        Return the newest version on the ledger."""
         known = await self.index.head(did.text)
         whole = entries = await self.ledger.entries(did.text)
         await self.generations.now()
@@ -177,7 +180,7 @@ class HeadCheck:
         try:
             versions = await self._fold(did, known.state if known is not None else None, entries)
         except history.HistoryNeeded:
-            # A recovery restores a version, which no row of the index holds against the log.
+            # A recovery restores a version. The rows of the index do not have the past that it needs.
             versions = (await self._fold(did, None, whole))[len(whole) - len(entries) :]
         if not versions:
             return known
@@ -185,7 +188,7 @@ class HeadCheck:
         return versions[-1]
 
     async def folded(self, did: Did) -> Sequence[IndexedVersion]:
-        """Every version that the ledger's log of the DID gives. Raises ``DidQuarantined`` for a log that does not hold."""
+        """Return every version of the DID by its log on the ledger. Raises ``DidQuarantined``: when the log is invalid."""
         return await self._fold(did, None, await self.ledger.entries(did.text))
 
     async def _fold(self, did: Did, state: DidState | None, entries: Sequence[LedgerEntry]) -> list[IndexedVersion]:
@@ -222,8 +225,8 @@ class HeadCheck:
         return DidQuarantined(details={"did": did})
 
     def keep(self, did: str, head: IndexedVersion, *, is_folded: bool) -> None:
-        """Remembers the head of the log of ``did``, which was found good; ``is_folded`` also for one that this process appended, to a log
-        that it knows."""
+        """Cache the checked head of the log of ``did``. ``is_folded`` is True also for an entry that this process appended to a log that
+        it knows."""
         self._checked.put(did, Checked(head, is_folded))
 
 
@@ -236,8 +239,8 @@ def _is_entry(version: IndexedVersion, line: LedgerEntry) -> bool:
 
 
 def _is_newest(version: IndexedVersion, entry: NewestEntry) -> bool:
-    """Whether the row was made of this entry. Not compared with more: where a ledger's blocks can be undone, an entry may come to
-    stand in another."""
+    """Return whether the row belongs to this entry. The block is not compared: if a ledger's blocks can be undone, an entry may move to
+    another block."""
     if version.receipt is None or version.state.version_id != entry.version:
         return False
     return version.receipt.transaction_hash == entry.transaction_hash

@@ -1,9 +1,9 @@
-"""The one way from a DID to what is recorded about it.
+"""Reads of DIDs: the recorded versions, and those that exist by definition.
 
-Versions that exist by definition (the end of a grace period, before anybody wrote it) are computed here for every
-reader alike, so that resolution, history and writers never disagree.
+Versions that exist by definition (the end of a grace period, before it is written) are computed here for every reader, so that
+resolution, history and writers always agree.
 
-Brings the document index up to the ledger: at every start, and while the service runs.
+The module also updates the document index from the ledger: at every startup, and while the service runs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 
 @value_class
 class CurrentVersion:
-    """The newest written version, and those after it that exist by definition, oldest first."""
+    """The newest written version, and the later versions that exist by definition, oldest first."""
 
     recorded: IndexedVersion
     due: tuple[IndexedVersion, ...]
@@ -52,7 +52,7 @@ class CurrentVersion:
 
 @value_class
 class DidReader:
-    """Reads recorded and due versions. ``registered_callers``: whether a DID must be recorded here to authenticate."""
+    """A reader of recorded and due versions. ``registered_callers``: whether a DID must be recorded here to authenticate."""
 
     methods: Mapping[str, DidMethod]
     index: DocumentIndex
@@ -61,7 +61,8 @@ class DidReader:
     registered_callers: bool = True
 
     def parse(self, text: str) -> Did:
-        """Raises ``InvalidDid`` for bad syntax, also that of the DID's own method; foreign methods are merely unknown."""
+        """Parse a DID. Raises ``InvalidDid``: when its syntax is invalid, also by the rules of its method. A DID of a foreign method
+        passes."""
         did = Did.parse(text)
         method = self.methods.get(did.method)
         if method is not None:
@@ -69,11 +70,11 @@ class DidReader:
         return did
 
     async def recorded(self, did: Did, *, decides: bool = False) -> IndexedVersion | None:
-        """The newest version that was written, or what the identifier alone tells, or None. ``decides`` as for ``HeadCheck.head``,
-        and raises what that does."""
+        """Return the newest written version, or the state that the identifier alone determines, or None. ``decides`` is that of
+        ``HeadCheck.head``, whose errors it raises."""
         method = self.methods.get(did.method)
         if method is None:
-            # Of a plugin that is not loaded now: nothing is decided by what no one can check.
+            # The plugin of the method is not loaded: no decision may depend on a head that cannot be checked.
             return None if decides else await self.index.head(str(did))
         head = await self.check.head(did, decides=decides)
         if head is not None:
@@ -84,7 +85,7 @@ class DidReader:
     async def followed(
         self, did: Did, version_id: int, recorded: IndexedVersion
     ) -> tuple[IndexedVersion, IndexedVersion]:
-        """A version before ``recorded``, and the next one. Raises ``DidQuarantined`` when one of them is not there."""
+        """Return a version before ``recorded``, and the next one. Raises ``DidQuarantined``: when one of them is missing."""
         is_last = version_id + 1 == recorded.state.version_id
         stored = await self.index.versions(str(did), after=version_id - 1, limit=1 if is_last else 2, descending=False)
         found = [*stored, recorded] if is_last else stored
@@ -102,16 +103,17 @@ class DidReader:
         return CurrentVersion(recorded, self.due(recorded, self.clock.now()))
 
     async def active(self, did: Did) -> CurrentVersion:
-        """The same for a DID that may be used, and is about to be: it is as the ledger has it now. Raises ``DidNotFound``,
-        ``DidDeactivated``, ``DidQuarantined``, and ``PluginUnavailable`` where the ledger would have to be asked and cannot."""
+        """Return the current version of an active DID before it is used: its state on the ledger now. Raises ``DidNotFound``,
+        ``DidDeactivated``, ``DidQuarantined``. Raises ``PluginUnavailable``: when the ledger is needed and unavailable."""
         recorded = self.check.known(did) if did.method in self.methods else None
         if recorded is not None:
             return in_use(did, CurrentVersion(recorded, self.due(recorded, self.clock.now())))
         return in_use(did, await self.standing(did, decides=True))
 
     async def caller(self, did: Did) -> CurrentVersion:
-        """The same for a DID that signs in. Anybody can make a did:key, so one that is only expanded from its identifier is no one's
-        here. Raises ``DidNotFound`` for it too: that it is not recorded, its history tells anyway."""
+        """Return the current version of a DID that signs in, as ``active`` does. Any client can make a did:key, so one that is only
+        expanded from its identifier has no owner here. Raises ``DidNotFound`` for it too, if callers must be registered: its history
+        is public and shows that it is not recorded."""
         standing = await self.active(did)
         if self.registered_callers and standing.recorded.receipt is None:
             raise DidNotFound(
@@ -123,11 +125,11 @@ class DidReader:
     async def elsewhere(self, did: Did) -> IndexedVersion | None:
         """Return the version that the DID's own method finds in the network, for a DID that is not recorded here.
 
-        Raises ``PluginUnavailable`` when that could not be learnt, ``NotAcceptable`` for a document that no media type of
-        this service can show.
+        Raises ``PluginUnavailable``: when the network did not answer. Raises ``NotAcceptable``: when no media type of this service can
+        show the document.
         """
         method = self.methods.get(did.method)
-        # Before the whole protocol, which anybody could have asked for again and again with DIDs that there are not.
+        # First, because any client could otherwise trigger the resolution again and again with unknown DIDs.
         if not hasattr(method, "resolve") or not isinstance(method, ResolvingDidMethod):
             return None
         try:
@@ -139,7 +141,7 @@ class DidReader:
         return None if state is None else IndexedVersion(state, None)
 
     def due(self, recorded: IndexedVersion, now: datetime) -> tuple[IndexedVersion, ...]:
-        """The versions after ``recorded`` that exist by definition at ``now`` and are not written yet."""
+        """Return the versions after ``recorded`` that exist by definition at ``now`` and are not written yet."""
         before = recorded.state
         versions = []
         for state in history.expired(before, now):
@@ -149,7 +151,7 @@ class DidReader:
 
 
 def in_use(did: Did, standing: CurrentVersion) -> CurrentVersion:
-    """``standing`` of a DID that may be used. Raises ``DidDeactivated``."""
+    """Return ``standing`` if the DID is active. Raises ``DidDeactivated``."""
     state = standing.head.state
     if state.deactivated:
         raise DidDeactivated(
@@ -163,8 +165,8 @@ PAGE = 500
 
 @value_class
 class CatchUp:
-    """Folds every ledger entry behind the index's cursor. A DID whose entries no method accepts, because somebody wrote around the
-    service, or whose rows are not ours, is put under suspicion and passed over; all others go on."""
+    """The fold of every ledger entry after the index's cursor. A DID becomes suspect and is skipped if no method accepts its
+    entries, because another program wrote to the ledger, or if its rows are not ours. All others continue."""
 
     methods: Mapping[str, DidMethod]
     ledger: LedgerBackend
@@ -172,7 +174,7 @@ class CatchUp:
     check: HeadCheck
 
     async def __call__(self) -> int:
-        """How many entries were indexed."""
+        """Index the entries after the cursor. Return their number."""
         done = 0
         cursor = await self.index.cursor()
         while lines := await self.ledger.entries_after(cursor, PAGE):
@@ -186,7 +188,7 @@ class CatchUp:
         return done
 
     async def _folded(self, lines: Sequence[LedgerEntry]) -> tuple[list[IndexedVersion], set[str]]:
-        """The versions that the lines give, and the DIDs that are withheld."""
+        """Return the versions of the lines, and the DIDs that are withheld."""
         states: dict[str, DidState] = {}
         versions: list[IndexedVersion] = []
         withheld: set[str] = set()
@@ -194,8 +196,8 @@ class CatchUp:
             if line.did in withheld:
                 continue
             if Did.parse(line.did).method not in self.methods:
-                # Its plugin is not loaded now, which is no reason to suspect anybody, and ``HeadCheck`` brings it up when it is; or it is
-                # no DID at all (`plugins/transparency`).
+                # The plugin of the method is not loaded, which is not suspicious; ``HeadCheck`` updates the index when it is. Or the text
+                # is not a DID (`plugins/transparency`).
                 withheld.add(line.did)
                 continue
             try:
@@ -226,7 +228,7 @@ class CatchUp:
         known = await self.index.version(line.did, line.version - 1)
         if known is not None:
             return known.state
-        # Somebody took away rows from before the cursor.
+        # Rows from before the cursor were deleted.
         folded = await self.check.folded(Did.parse(line.did))
         await self.index.record(folded)
         if len(folded) < line.version:
@@ -237,11 +239,11 @@ class CatchUp:
 
 @dataclass(slots=True)
 class IndexRepair(Repeating):
-    """Catches up in the background with what stays on the ledger without a row in the index: a disk was full, a process died in
-    between, or an append whose outcome no one knew went through after all (a failover, a chain that took its time).
+    """A background task that indexes ledger entries without a row in the index: a disk was full, a process died in between, or an
+    append with an unknown outcome succeeded later (a failover, a slow chain).
 
-    A writer's row follows its entry, so an entry counts as missing when it was there at one look and is still not in the
-    index at the next.
+    A writer's row follows its entry. So an entry counts as missing if one inspection finds it and it is still not in the index at
+    the next inspection.
     """
 
     complaint = "the document index does not follow the ledger"
@@ -255,7 +257,7 @@ class IndexRepair(Repeating):
         return None if self._indexed >= self._seen else self.interval_seconds / 2
 
     async def look(self) -> int:
-        """One look; how many entries were indexed."""
+        """Inspect the ledger once. Return the number of indexed entries."""
         self._indexed = await self.catch_up.index.cursor()
         done = await self.catch_up() if self._indexed < self._seen else 0
         self._seen = (await self.catch_up.ledger.head()).sequence

@@ -1,7 +1,7 @@
-"""Index and ledger side by side: at a start, when an operator asks, and to put right what differs.
+"""Comparison of index and ledger: at startup, on an operator's command, and for repairs.
 
-What a fold of the ledger's log gives, every signature of it, is compared with every column of every row. One DID at a time, so that
-memory is bounded but for the length of one log.
+The fold of the ledger's log, with every signature, is compared with every column of every row. It runs one DID at a time, so that
+memory is bounded by the length of one log.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ log = logging.getLogger("identity")
 
 @value_class
 class IndexAudit:
-    """Compares; ``seal`` and ``repair`` write too."""
+    """The audit of the index. Only ``seal``, ``release`` and ``repair`` write."""
 
     check: HeadCheck
     ledger: LedgerBackend
@@ -43,12 +43,12 @@ class IndexAudit:
     clock: Clock
 
     async def differences(self, did: str) -> Sequence[str]:
-        """Return the differences of one DID, a line for each version; one line if its log is invalid. Nothing is said
-        of a DID whose method is not loaded now."""
+        """Return the differences of one DID, a line for each version; one line if its log is invalid. Return none if the method of the
+        DID is not loaded."""
         return await self._differing(did, self.rows.compare)
 
     async def sample(self, count: int, choose: Callable[[int], int]) -> int:
-        """Compares the DIDs of ``count`` entries anywhere on the ledger; how many differ. ``choose(n)`` is a random number below n."""
+        """Compare the DIDs of ``count`` random entries of the ledger. Return how many differ. ``choose(n)`` is a random number below n."""
         size = (await self.ledger.head()).sequence
         chosen = {
             line.did for _ in range(min(count, size)) for line in await self.ledger.entries_after(choose(size), 1)
@@ -56,8 +56,8 @@ class IndexAudit:
         return sum([await self._seal(did) for did in sorted(chosen)])
 
     async def seal(self) -> int:
-        """Tags the rows of before there were tags, and writes those of an earlier form anew, of every DID whose rows are what the ledger
-        says; the others are put under suspicion. How many DIDs were looked at."""
+        """Tag rows from before tags existed, and rewrite rows of an earlier form, for every DID whose rows match the ledger. The other
+        DIDs become suspect. Return the number of DIDs that were compared."""
         done = 0
         async for names in self.rows.unfinished(limit=AT_ONCE):
             await asyncio.gather(*(self._seal(name) for name in names))
@@ -75,9 +75,8 @@ class IndexAudit:
     async def _differing(
         self, did: str, compare: Callable[[str, Sequence[IndexedVersion]], Awaitable[Sequence[str]]]
     ) -> Sequence[str]:
-        """Return the differences that ``compare`` finds. A version that another process wrote between fold and
-        comparison is no difference: then both are made again, and of a DID that is written to all the while the next
-        audit tells."""
+        """Return the differences that ``compare`` finds. If another process wrote a version between fold and comparison, repeat both.
+        If a DID is written to all the time, return none; the next audit compares it."""
         if _method(did) not in self.check.methods:
             return ()
         for _ in range(LOOKS):
@@ -90,7 +89,8 @@ class IndexAudit:
         return ()
 
     async def is_released(self, did: str) -> bool:
-        """Release a DID whose index agrees with the ledger, and write its rows anew: then none is of an earlier form."""
+        """Release a DID whose index agrees with the ledger, and rewrite its rows, so that none is of an earlier form. Return whether it
+        agrees."""
         if await self.differences(did):
             return False
         if folded := await self._folded(did):
@@ -107,8 +107,9 @@ class IndexAudit:
                     await self.is_released(last)
 
     async def repair(self, did: str) -> int:
-        """Writes the index of ``did`` anew from the ledger, for the operator; how many versions it has. Raises ``DidQuarantined``
-        where its log on the ledger does not hold, ``Conflict`` where this service wrote what the ledger does not have."""
+        """Rewrite the index of ``did`` from the ledger, on an operator's command. Return the number of its versions. Raises
+        ``DidQuarantined``: when its log on the ledger is invalid. Raises ``Conflict``: when this service wrote rows that the ledger
+        does not have."""
         folded = await self._folded(did)
         if folded is None:
             raise DidQuarantined("The log of the DID on the ledger does not hold.", details={"did": did})
@@ -133,8 +134,8 @@ def _method(did: str) -> str:
 
 @dataclass(slots=True)
 class RecordSuspicions(Repeating):
-    """Brings what was put under suspicion into the table, the log and the audit log. ``withheld`` is how many DIDs there are; one that
-    another process has repaired meanwhile is not among them. Where it may rest, they are counted when it is called."""
+    """A background task that writes suspicions to the table, the log and the audit log. ``withheld`` is the number of suspect DIDs,
+    without those that another process has repaired meanwhile. If the task may rest, it counts them only when it is called."""
 
     complaint = "what is wrong with the index cannot be recorded"
 
@@ -144,13 +145,13 @@ class RecordSuspicions(Repeating):
 
     async def step(self) -> float:
         quarantine = self.audit.quarantine
-        # An earlier replica writes rows of its form: that is no finding, unless they differ from the ledger.
+        # A replica of an earlier release writes rows of its form: they are suspect only if they differ from the ledger.
         found = await quarantine.unknown(self.audit.clock.now())
         found = [one for one in found if one.reason != EARLIER_FORM or not await self.audit.is_released(one.did)]
         if found:
             for one in found:
                 log.error("ALARM: %s is withheld: %s. See `identity ledger repair`", one.did, one.reason)
-            # The line comes first: what ends the process in between makes a second one, and not none.
+            # The audit line comes first: a crash in between causes a second line, not a missing one.
             await asyncio.gather(*(self._record(one) for one in found))
             await quarantine.add([one for one in found if not await self.audit.is_released(one.did)])
         if found or not self.rest_seconds or self._change.is_set():

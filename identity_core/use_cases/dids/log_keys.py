@@ -1,7 +1,7 @@
-"""The keys that sign the entries of logs: which one signs the next entry of a DID, and what the entry says of those after it.
+"""Keys that sign the entries of logs: the signer of the next entry of a DID, and the keys to which the entry commits.
 
-The custodian holds a generation ``log``, ``log/2``, ``log/3``, … of them; the next is made when the present one starts, and every entry
-commits to both (``domain.dids.logs``). Which of them is the present one ``Generations`` reads, from the first rotation on.
+The custodian holds generations ``log``, ``log/2``, ``log/3``, … of them. The next one is made when the present one starts, and every
+entry commits to both (``domain.dids.logs``). From the first rotation on, ``Generations`` reads which one is the present generation.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod, Unsi
 
 LOG_KEY: Final = "log"
 SERVICE_KEY: Final = "service"
-"""The key of the service's own DID. That it is there says that the service log has begun."""
+"""The key of the service's own DID. It exists if the service log has begun."""
 
 
 def name_of(generation: int) -> str:
-    """The name in the custodian of a generation, from 1."""
+    """Return the name of a generation, from 1, in the custodian."""
     return LOG_KEY if generation == 1 else f"{LOG_KEY}/{generation}"
 
 
 async def public_key(custodian: Custodian, name: str) -> str | None:
-    """The public multikey, None where the custodian holds none of this name."""
+    """Return the public multikey, or None if the custodian holds no key of this name."""
     try:
         return await custodian.public_key(name)
     except KeyNotHeld:
@@ -47,40 +47,40 @@ class LogKey:
 
 @value_class
 class SignedEntry:
-    """An entry and the 64-byte signature that it waited for."""
+    """An entry and its 64-byte signature."""
 
     entry: UnsignedEntry
     signature: bytes
 
 
 class NoKey(InvalidDocument):
-    """None of the keys that the service holds may sign the next entry of a DID."""
+    """Error: none of the keys that the service holds may sign the next entry of a DID."""
 
 
 class Generations(Protocol):
-    """Keeps a signer, and who refuses entries of retired keys, up to the service log."""
+    """A reader of the service log, which updates the signer and the check of retired keys."""
 
     async def fresh(self) -> None:
-        """Reads it where that was not done in the last second. Raises what ``now`` raises."""
+        """Read the service log unless it was read in the last second. Raises the errors of ``now``."""
 
     async def now(self) -> None:
-        """Reads it. Raises ``LedgerUnavailable``, ``StorageMismatch`` for a log that is not this custodian's."""
+        """Read the service log. Raises ``LedgerUnavailable``. Raises ``StorageMismatch``: when the log is not this custodian's."""
 
 
 class KnownGenerations:
-    """The generations of keys with which a signer was opened."""
+    """Fixed generations of keys: those with which a signer was opened."""
 
     async def fresh(self) -> None:
-        """Nothing to read."""
+        """Do nothing."""
 
     async def now(self) -> None:
-        """Nothing to read."""
+        """Do nothing."""
 
 
 @dataclass(slots=True)
 class LogSigner:
-    """Drafts and signs entries with the key that may. ``name`` and ``multikey`` are of the present generation, ``next_key_hashes`` of
-    those that may follow it (none: entries commit to nothing), ``older`` the generations before it that the custodian still holds."""
+    """A signer of entries, with the key that a DID permits. ``name`` and ``multikey`` are of the present generation. ``next_key_hashes``
+    are of the possible next ones (none: entries commit to nothing). ``older`` are the earlier generations that the custodian holds."""
 
     custodian: Custodian
     name: str
@@ -91,8 +91,8 @@ class LogSigner:
 
     @classmethod
     async def open(cls, custodian: Custodian) -> LogSigner:
-        """With the first generation and the next, made at the first start. Once the service log has begun, what is destroyed is never
-        made anew, and a signer without a key (``multikey`` empty) waits for ``generations``."""
+        """Open a signer with the first generation and the next; create both at the first startup. After the service log has begun, a
+        destroyed key is never created again. A signer without a key (``multikey`` empty) then waits for ``generations``."""
         held = [await public_key(custodian, name_of(number)) for number in (1, 2)]
         if None in held and await public_key(custodian, SERVICE_KEY) is None:
             held = [
@@ -103,14 +103,14 @@ class LogSigner:
         return cls(custodian, LOG_KEY, first or "", () if following is None else (key_hash(following),))
 
     async def signed(self, method: DidMethod, state: DidState | None, change: Change, at: datetime) -> SignedEntry:
-        """The next entry of a log; a ``Create`` is by the present key, whatever it says.
+        """Draft and sign the next entry of a log. The present key always signs a ``Create``.
 
-        Raises what ``method.draft`` raises, ``NoKey``, and what reading the service log raises."""
+        Raises the errors of ``method.draft`` and of reading the service log, and ``NoKey``."""
         await self.generations.fresh()
         try:
             return await self._signed(method, state, change, at)
         except (NoKey, KeyNotHeld):
-            # Another process has gone on to the next generation a moment ago, and the key of before may be gone.
+            # Another process may have rotated to the next generation just now, and the earlier key may be destroyed.
             await self.generations.now()
         try:
             return await self._signed(method, state, change, at)
@@ -136,7 +136,7 @@ class LogSigner:
         return key, rotating.draft(state, change, at, signer=key.multikey, next_keys=keys)
 
     def _key(self, state: DidState | None, *, committed: bool) -> LogKey:
-        """The newest key that may sign after ``state``."""
+        """Return the newest key that may sign after ``state``."""
         present = LogKey(self.name, self.multikey)
         if state is None:
             return present
@@ -157,7 +157,7 @@ class LogSigner:
         if not self.next_key_hashes:
             return None
         if state is not None and not state.next_key_hashes:
-            # A DID of before begins with a change that its controller asked for, and may be handed on at once.
+            # A DID without pre-rotation begins it with a change that its controller requested, and may use the next key at once.
             return None if isinstance(change, Expire | Deactivate | RetireLogKey) else self._present()
         if state is not None and state.update_keys == (key.multikey,) and self._reaches_present(state):
             return None
@@ -169,7 +169,7 @@ class LogSigner:
         return LogKeys((self.multikey,), (key_hash(self.multikey), *self.next_key_hashes))
 
     def _on_the_way(self, key: LogKey) -> LogKeys:
-        """For a log that was not changed while more than one generation passed: the entry after this one is the present key's."""
+        """Return the log keys for a log that missed more than one generation: the present key signs the entry after this one."""
         return LogKeys((key.multikey,), (key_hash(key.multikey), key_hash(self.multikey)))
 
     def _reaches_present(self, state: DidState) -> bool:

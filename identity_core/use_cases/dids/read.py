@@ -1,8 +1,8 @@
 """resolveDid: the document of a DID, now, at a version or at a time (DID Resolution §4). listDids: the DIDs that an API key created.
-listDidHistory: the versions of a DID, those that are not written yet included. getDidLog: its entries as they were recorded.
+listDidHistory: the versions of a DID, with those that are not written yet. getDidLog: its entries as they were recorded.
 
-A log is as long as its DID is old, and its readers may be slow: it is read in pages, each when the reader has taken those
-before it. What is appended meanwhile is not of this answer.
+A log can be long and its readers slow. So it is read in pages, each after the reader has consumed those before it. The answer does not
+contain entries that are appended meanwhile.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from identity_core.wire import ListDidHistoryQuery, ListDidsQuery, ResolveDidQue
 
 @value_class
 class Resolution:
-    """One version of a DID, and what its metadata needs.
+    """One version of a DID, and the values of its metadata.
 
-    ``deactivated`` is the DID's state now, whatever version was asked for. ``following`` is the version after this one.
-    ``stale_at`` is when the answer may change by itself (a grace period ends), or None. ``cosigned`` is the earliest cosigned checkpoint
-    that is kept and covers the version, as (entries, when); ``awaits`` is whether witnesses have yet to cosign one.
+    ``deactivated`` is the DID's state now, independent of the requested version. ``following`` is the version after this one.
+    ``stale_at`` is the time at which the answer changes without a write (a grace period ends), or None. ``cosigned`` is the earliest
+    stored cosigned checkpoint that covers the version, as (entries, time). ``awaits``: whether witnesses have yet to cosign one.
     """
 
     version: IndexedVersion
@@ -49,11 +49,11 @@ Followed = tuple[IndexedVersion, IndexedVersion | None]
 
 @value_class
 class ResolveDid:
-    """Looks one version up. Raises ``DidNotFound`` for an unknown DID or version, ``DidDeactivated`` for an unknown version of a
-    deactivated DID, ``InvalidRequest`` for a query that says both or a time that is none; ``PluginUnavailable`` and ``NotAcceptable`` as
-    ``DidReader.elsewhere`` does.
+    """Use case resolveDid. ``cosigned`` returns the cosigned checkpoint that covers the index of a leaf; None without witnesses.
 
-    ``cosigned`` tells of the index of a leaf which cosigned checkpoint covers it; None without witnesses."""
+    Raises ``DidNotFound``: when the DID or the version is unknown. Raises ``DidDeactivated``: when the version of a deactivated DID is
+    unknown. Raises ``InvalidRequest``: when the query has both version and time, or a malformed time. Raises ``PluginUnavailable`` and
+    ``NotAcceptable`` as ``DidReader.elsewhere`` does."""
 
     reader: DidReader
     cosigned: Callable[[int], Awaitable[tuple[int, datetime] | None]] | None = None
@@ -63,7 +63,7 @@ class ResolveDid:
         try:
             standing = await self.reader.standing(did)
         except DidNotFound:
-            # Of a DID from elsewhere only the present document is known, none by version or time.
+            # A DID from the network has only its present document, none by version or time.
             found = await self.reader.elsewhere(did) if version_id is None and version_time is None else None
             if found is None:
                 raise
@@ -91,10 +91,10 @@ class ResolveDid:
             if version_id is not None:
                 return await self._by_id(did, standing, version_id)
             if version_time is not None:
-                # A future time is answered as of now: a pending expiry must not be predicted, and none is in ``standing``.
+                # The answer for a future time is that of now: a pending expiry must not be predicted, and none is in ``standing``.
                 return await self._by_time(did, standing, version_time)
         except DidNotFound:
-            # A deactivated DID is gone, whatever version was asked for (openapi/DECISIONS.md §2.8).
+            # A deactivated DID is "gone" for every requested version (openapi/DECISIONS.md §2.8).
             await self.reader.active(did)
             raise
         return standing.head, None
@@ -125,7 +125,7 @@ class ResolveDid:
                 "The DID did not exist at this time.", details={"did": str(did), "versionTime": printed(second)}
             )
         found, following = await self.reader.followed(did, number, standing.recorded)
-        # They are what the time lies between, or a row on the way to them was changed or taken away.
+        # The time must lie between both; else a row that the search read was changed or deleted.
         for version, is_later in ((found, False), (following, True)):
             if (version.state.updated_at.replace(microsecond=0) > second) is not is_later:
                 raise self.reader.check.incomplete(did, version.state.version_id)
@@ -133,7 +133,7 @@ class ResolveDid:
 
 
 def asked(query: ResolveDidQuery) -> tuple[int | None, datetime | None]:
-    """The version id and the time of a query. Raises ``InvalidRequest``: they exclude each other (DID Resolution §4.1)."""
+    """Return the version id and the time of a query. Raises ``InvalidRequest``: when it has both (DID Resolution §4.1)."""
     if query.version_id is not None and query.version_time is not None:
         raise InvalidRequest("versionId and versionTime exclude each other.")
     return query.version_id, optional_time(query.version_time, "versionTime")
@@ -141,8 +141,8 @@ def asked(query: ResolveDidQuery) -> tuple[int | None, datetime | None]:
 
 @value_class
 class ListDids:
-    """Heads in order of DID; one more than the limit where there is one. Raises ``Forbidden`` when the caller is no API key, or the key
-    lacks the scope."""
+    """Use case listDids: heads in order of DID, one more than the limit if there is one. Raises ``Forbidden``: when the caller is not an
+    API key, or the key does not have the scope."""
 
     index: DocumentIndex
 
@@ -153,7 +153,7 @@ class ListDids:
 
 @value_class
 class HistoryPage:
-    """``after`` is the version id to continue behind, or None on the last page."""
+    """A page of versions. ``after`` is the version id after which the next page begins, or None on the last page."""
 
     total: int
     items: tuple[IndexedVersion, ...]
@@ -162,7 +162,8 @@ class HistoryPage:
 
 @value_class
 class ListDidHistory:
-    """List the versions of a DID. Raises ``DidNotFound``; ``DidDeactivated`` unless the setting shows the history of a deactivated DID."""
+    """Use case listDidHistory. Raises ``DidNotFound``. Raises ``DidDeactivated``: when the DID is deactivated, unless the setting shows
+    its history."""
 
     reader: DidReader
     visible_after_deactivation: bool
@@ -227,7 +228,7 @@ OCTETS_AT_ONCE: Final = ENTRIES_OF_A_PAGE * 16 * 1024
 
 @value_class
 class DidLog:
-    """A log as JSON lines, each closed by a newline: its length in bytes, its pages, and how many versions it has."""
+    """A log as JSON lines, each ended by a newline: its length in bytes, its pages, and the number of its versions."""
 
     octets: int
     pages: AsyncIterator[bytes]
@@ -236,7 +237,7 @@ class DidLog:
 
 @value_class
 class GetDidLog:
-    """The log of a DID. Raises ``DidNotFound``; its pages raise ``LedgerUnavailable``."""
+    """Use case getDidLog. Raises ``DidNotFound``; the pages of the log raise ``LedgerUnavailable``."""
 
     reader: DidReader
     ledger: LedgerBackend
@@ -251,8 +252,8 @@ class GetDidLog:
         return self.beginning(did, size.entries, size.octets)
 
     async def at_once(self, did: Did) -> tuple[bytes, bytes] | None:
-        """The whole log and its last line, by one look at an embedded ledger. None for one that is long, and where more is to be asked for.
-        Raises ``DidNotFound``, ``LedgerUnavailable``."""
+        """Return the whole log and its last line by one read of an embedded ledger. Return None for a long log, and if deactivation hides
+        logs. Raises ``DidNotFound``, ``LedgerUnavailable``."""
         if not self.visible_after_deactivation:
             return None
         lines = await self._page(str(did), 0, ENTRIES_AT_ONCE + 1)
@@ -262,19 +263,19 @@ class GetDidLog:
         return (whole, lines[-1]) if len(lines) <= ENTRIES_AT_ONCE and len(whole) <= OCTETS_AT_ONCE else None
 
     def beginning(self, did: Did, versions: int, octets: int) -> DidLog:
-        """The first ``versions`` of a log, which are ``data`` long without the ends of their lines."""
+        """Return the first ``versions`` of a log, which have ``octets`` bytes without newlines."""
         return DidLog(octets + versions, self._pages(str(did), versions), versions)
 
     async def first(self, did: Did) -> bytes:
-        """The first line. Raises ``LedgerUnavailable``."""
+        """Return the first line. Raises ``LedgerUnavailable``."""
         (line,) = await self._page(str(did), 0, 1) or (b"",)
         if not line:
             raise LedgerUnavailable(details={"did": str(did)})
         return line
 
     async def shown(self, did: Did, log: DidLog) -> tuple[bytes | None, bytes]:
-        """The whole of ``log`` where it is one page, else None; and its last line. Each line holds the hash of the one before it, so this
-        one tells the log from every other. Raises ``LedgerUnavailable``."""
+        """Return the whole of ``log`` if it is one page, else None; and its last line. Each line has the hash of the one before it, so
+        the last line identifies the log. Raises ``LedgerUnavailable``."""
         if log.versions <= ENTRIES_OF_A_PAGE:
             page = await anext(log.pages)
             if len(page) != log.octets:

@@ -1,8 +1,7 @@
-"""resolveDid and listDidHistory from what is stored: a version's document as it is answered, beside what its metadata say. Nothing of it
-is decoded.
+"""Fast path of resolveDid and listDidHistory: the stored bytes of a version's document and metadata, without decoding.
 
-Of every DID whose newest row is the one of the newest entry on the ledger and has no key in grace: then no version exists by
-definition. Of all others, and of a document that is gone, ``ResolveDid`` and ``ListDidHistory`` tell."""
+It serves every DID whose newest row belongs to the newest entry on the ledger and has no key in its grace period: then no version
+exists by definition. ``ResolveDid`` and ``ListDidHistory`` serve all others, and deactivated DIDs."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ HEADS: Final = 4_096
 
 @value_class
 class StoredResolution:
-    """As ``Resolution`` has it."""
+    """The stored form of ``Resolution``."""
 
     version: StoredVersion
     head: StoredVersion
@@ -37,8 +36,8 @@ class StoredResolution:
 
 @value_class
 class StoredHeads:
-    """The newest version of a DID, or None. Raises ``DidQuarantined`` for rows that are not ours. ``kept`` are those that count without a
-    look as long as the index follows them."""
+    """A reader of the newest version of a DID. ``kept`` is the cache of versions that need no query while the index follows them.
+    Raises ``DidQuarantined``: when a row is not ours."""
 
     methods: Container[str]
     index: DocumentIndex
@@ -46,7 +45,7 @@ class StoredHeads:
     kept: BoundedCache[str, StoredVersion] = field(default_factory=lambda: BoundedCache(HEADS))
 
     async def __call__(self, did: str, newest: StoredVersion | None = None) -> StoredVersion | None:
-        """The newest version on index and ledger; ``newest`` where it was just read from the index."""
+        """Return the newest version on index and ledger, or None. ``newest``: the row, if it was just read from the index."""
         if newest is None:
             head = self.kept.get(did)
             if head is not None and self.index.generation(did) == head.version_id:
@@ -59,14 +58,15 @@ class StoredHeads:
         return newest if is_known else None
 
     def keep(self, did: str, head: StoredVersion) -> None:
-        """Remembers what was just found to be the newest version."""
+        """Cache the version that was just read as the newest one."""
         self.index.follow(did, head.version_id)
         self.kept.put(did, head)
 
 
 @value_class
 class ResolveStored:
-    """None where ``ResolveDid`` is to be asked, which refuses a query too. Raises what ``heads`` raises. ``cosigned`` as there."""
+    """Fast path of ``ResolveDid``, with its ``cosigned``. It returns None if ``ResolveDid`` must be called, which also refuses invalid
+    queries. Raises the errors of ``heads``."""
 
     heads: StoredHeads
     cosigned: Callable[[int], Awaitable[tuple[int, datetime] | None]] | None = None
@@ -100,7 +100,7 @@ class ResolveStored:
             return None
         number = await self.heads.index.version_at(did, time, newest=head.version_id - 1)
         found = await self._followed(did, number, head)
-        # They are what the time lies between, or a row on the way to them was changed or taken away.
+        # The time must lie between both; else a row that the search read was changed or deleted.
         if found is None or not found[0].updated // _SECOND <= second < found[1].updated // _SECOND:
             return None
         return found
@@ -120,7 +120,7 @@ class ResolveStored:
 
 @value_class
 class StoredHistory:
-    """As ``HistoryPage`` has it."""
+    """The stored form of ``HistoryPage``."""
 
     total: int
     items: Sequence[StoredVersion]
@@ -129,7 +129,7 @@ class StoredHistory:
 
 @value_class
 class ListStoredHistory:
-    """None where ``ListDidHistory`` is to be asked. Raises what ``heads`` raises."""
+    """Fast path of ``ListDidHistory``. It returns None if ``ListDidHistory`` must be called. Raises the errors of ``heads``."""
 
     heads: StoredHeads
     visible_after_deactivation: bool
@@ -147,7 +147,7 @@ class ListStoredHistory:
         above = total + 1 if after is None else min(after, total + 1)
         numbers = range(above - 1, 0, -1) if descending else range((after or 0) + 1, total + 1)
         last = items[-1].version_id
-        # A row among them was taken away, or there is more than the newest.
+        # A row among them was deleted, or there are versions after the newest.
         if [item.version_id for item in items] != [*numbers[:limit]]:
             return None
         return StoredHistory(total, items, last if last != numbers[-1] else None)

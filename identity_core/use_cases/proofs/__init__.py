@@ -1,4 +1,4 @@
-"""Use cases of proofs: made on behalf of a holder, verified, read and revoked.
+"""Use cases of proofs: make on behalf of a holder, verify, read and revoke.
 
-``domain/delegations/README.md`` has the order of checks of generateDelegatedProof.
+``domain/delegations/README.md`` lists the order of the checks of generateDelegatedProof.
 """

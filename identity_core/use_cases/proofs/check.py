@@ -1,15 +1,15 @@
-"""Verify a proof that somebody sent, against what the verifier expects of it.
+"""Verification of a received proof against the verifier's expectation.
 
-``check`` is the whole of it for the command line and for anyone who calls it as a library::
+``check`` does all of it for the command line and for callers of the library::
 
     verified = check(ReceivedProof.parse(value), prover, issuer_key=raw_public_key, expectation=expectation, now=now)
 
-It needs no service and no database. The issuer's key comes from the caller, who resolved it; the status of the credential and of the
-proof's anchor are for others to ask.
+It needs no service and no database. The caller resolves the issuer's key. The status of the credential and of the proof's anchor
+are not checked.
 
-``CheckProof`` makes the same checks for the verify operations, one by one, with the prover in a process of its own and the issuer's key
-resolved: did:ids and did:key here, others through their method. What the network did not answer is told apart from what it answered;
-whatever an attacker wrote into the proof ends in a check that is wrong, never in an error.
+``CheckProof`` makes the same checks for the verify operations, one by one, with the prover in a separate process. It resolves the
+issuer's key: did:ids and did:key here, others through their method. It distinguishes an unavailable network from a negative answer.
+Any content that an attacker wrote into the proof results in a failed check, never in an error.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from identity_core.use_cases.proofs.suite_1 import own_members
 
 @value_class
 class VerifiedProof:
-    """The proven statement. ``unchecked`` names the parts about which the verifier had no expectation: a proof for
-    somebody else, or of another question, passes there. It always names what a proof does not say: ``holder``,
+    """The proven statement. ``unchecked`` names the parts for which the verifier had no expectation: a proof for another
+    verifier, or of another question, passes there. It always names the facts that a proof does not contain: ``holder``,
     ``credentialValidity``, ``credentialStatus`` and ``revocation``."""
 
     presented: AnyPresented
@@ -56,8 +56,8 @@ class VerifiedProof:
 def check(
     received: ReceivedProof, prover: Prover, *, issuer_key: bytes, expectation: Expectation, now: datetime
 ) -> VerifiedProof:
-    """The proof checked by ``prover``, which is of its suite. ``issuer_key`` is the raw public key (96 bytes); ``now`` aware UTC. Raises
-    ``ProofInvalid``."""
+    """Verify a proof with ``prover``, a prover of its suite. ``issuer_key`` is the raw public key (96 bytes); ``now`` is aware UTC.
+    Raises ``ProofInvalid``."""
     presented = prover.read(received.proof)
     unchecked = expectation.compare(presented, now)
     statement = presented.statement(issuer_key)
@@ -71,7 +71,7 @@ NAME = "issuerKey"
 
 @value_class
 class FoundKey:
-    """The check, the raw key (96 bytes) where it is right, and what is strange about the document that has it."""
+    """The check, the raw key (96 bytes) if the check is right, and warnings about the document of the key."""
 
     check: Check
     raw: bytes | None = None
@@ -80,12 +80,12 @@ class FoundKey:
 
 @value_class
 class IssuerKeys:
-    """Resolves assertion keys."""
+    """A resolver of assertion keys."""
 
     reader: DidReader
 
     async def __call__(self, method_id: str, now: datetime) -> FoundKey:
-        """The key of the verification method that is in force at ``now`` (aware UTC)."""
+        """Return the key of the verification method that is in force at ``now`` (aware UTC)."""
         document = await self._document(method_id)
         if isinstance(document, Check):
             return FoundKey(document)
@@ -97,7 +97,7 @@ class IssuerKeys:
         return FoundKey(right(NAME), raw, (CheckCode.ISSUER_HAS_MANY_KEYS,) if marks else ())
 
     async def multikey(self, method_id: str, now: datetime) -> Check | str:
-        """The multikey of a verification method of any type that is in force at ``now``, or the check that is not right."""
+        """Return the multikey of a verification method of any type that is in force at ``now``, or the failed check."""
         document = await self._document(method_id)
         if isinstance(document, Check):
             return document
@@ -107,7 +107,7 @@ class IssuerKeys:
             return wrong(NAME, CheckCode.ISSUER_KEY_UNKNOWN)
 
     async def _document(self, method_id: str) -> Check | Mapping[str, JsonValue]:
-        """The document of the DID of the method, or why there is none."""
+        """Return the document of the DID of the method, or the failed check."""
         try:
             state = await self._state(method_id)
         except InvalidDid:
@@ -121,17 +121,18 @@ class IssuerKeys:
         return state.document.to_json()
 
     async def is_deactivated(self, method_id: str) -> bool:
-        """Whether the DID of the verification method is known to be. Reads no key, of which it may have many. Raises ``DidQuarantined``."""
+        """Return whether the DID of the verification method is known to be deactivated. Do not parse its keys, which may be many.
+        Raises ``DidQuarantined``."""
         try:
             return (await self._state(method_id)).deactivated
         except (InvalidDid, DidNotFound, PluginUnavailable, NotAcceptable):
             return False
 
     async def _state(self, method_id: str) -> DidState:
-        """The state of the DID of the method. Raises ``InvalidDid``, ``DidNotFound``, and what ``DidReader.elsewhere`` does."""
+        """Return the state of the DID of the method. Raises ``InvalidDid``, ``DidNotFound``, and the errors of ``DidReader.elsewhere``."""
         did = self.reader.parse(str(controller_of(method_id)))
         if did.method not in self.reader.methods:
-            # No one here can look: that tells nothing about the issuer.
+            # This service cannot resolve the method, which does not mean that the issuer is unknown.
             raise PluginUnavailable
         try:
             return (await self.reader.standing(did)).head.state
@@ -144,7 +145,8 @@ class IssuerKeys:
 
 @value_class
 class CheckProof:
-    """Raises ``PluginUnavailable``, ``PluginTimeout`` and ``Overloaded`` when the prover cannot be asked: nothing is known then."""
+    """The check of a proof for the verify operations. Raises ``PluginUnavailable``, ``PluginTimeout`` or ``Overloaded``: when the prover
+    cannot be called; there is no verdict then."""
 
     provers: ProofWorkers
     suites: ProofSuites
@@ -159,7 +161,7 @@ class CheckProof:
         context = presented.context
         ends = None if isinstance(presented, PresentedProof) else presented.consent_ends
         if ends is not None:
-            # It ends with the holder's consent: what was right until then has expired, and is not wrong.
+            # The proof ends with the holder's consent: after that time it is expired, not wrong.
             context = replace(context, expires_at=min(context.expires_at, ends))
         checks = [right("form"), *question.checks(presented, now), check_time(context, now)]
         unchecked = (*question.unchecked, *question.unchecked_of(presented))
@@ -167,7 +169,7 @@ class CheckProof:
             case None:
                 unchecked += ("schemaHeader",)
             case False:
-                # An issuer that signs one schema under several headers tells its holders apart by them.
+                # An issuer that signs one schema under several headers could distinguish its holders by them.
                 checks.append(wrong("schemaHeader", CheckCode.SCHEMA_MISMATCH))
             case _:
                 checks.append(right("schemaHeader"))
@@ -185,8 +187,8 @@ class CheckProof:
         return ProofVerification((wrong("time", CheckCode.PROOF_EXPIRED),), presented, question.unchecked)
 
     async def _read(self, received: ReceivedProof, question: Expectation) -> tuple[ProofSuite, AnyPresented] | None:
-        """Return the content of a proof, with its suite; None if it is malformed. The suite that stands beside its text
-        says which to try first, and nothing else: each try is a journey to a worker."""
+        """Return the content of a proof, with its suite; None if it is malformed. The suite in the member beside its text only
+        determines which suite to try first, because each try is a call of a worker."""
         signals = received.public_signals or ()
         for suite in sorted(self.suites.values(), key=lambda one: signals[:1] != (one.name,)):
             with suppress(ProofInvalid):
@@ -195,7 +197,7 @@ class CheckProof:
         return None
 
     async def _is_registered(self, presented: AnyPresented) -> bool | None:
-        """Whether the signed headers are those of the schemas as they are registered; None where one is not known here."""
+        """Return whether the signed headers match the registered schemas; None if a schema is not known here."""
         if isinstance(presented, PresentedProof):
             registered = await self.schemas.get(presented.schema.id)
             return None if registered is None else registered.definition.schema.header == presented.schema.header
@@ -204,7 +206,7 @@ class CheckProof:
         return presented.is_of(definitions) if len(definitions) == len(found) else None
 
     async def _keys(self, presented: AnyPresented, now: datetime) -> tuple[dict[str, bytes], list[FoundKey]]:
-        """The keys by their methods, and what was found: of the first issuer, and where something is not right of the others."""
+        """Return the keys by their methods, and the findings: that of the first issuer, and failed ones of the others."""
         methods = presented.methods
         found = [await self.issuers(method, now) for method in methods]
         keys = {method: one.raw for method, one in zip(methods, found, strict=True) if one.raw is not None}

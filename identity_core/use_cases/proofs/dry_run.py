@@ -1,7 +1,7 @@
-"""checkDelegatedProof: what would refuse a request for a proof or a presentation, with nothing spent and nothing recorded.
+"""checkDelegatedProof: the refusal that a request for a proof or a presentation would get, without using up or recording anything.
 
-Steps 4 to 16 alone. What comes after them is decided in the transaction that spends, because it tells of the attribute, or of what others
-have asked; so it is never decided here. Of an IBCT that was used nothing is told but that, because the answer that it got may be step 18's.
+It runs only steps 4 to 16. The later steps depend on the attribute, or on the questions of others. So only the transaction that uses up
+the IBCT decides them. For a used IBCT the answer states only that it was used, because its earlier answer may be that of step 18.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from identity_core.wire import DelegatedProofCheckRequest
 
 @value_class
 class UsableDelegation:
-    """A delegation as the agent may know it; ``uses_left`` None for no limit."""
+    """The part of a delegation that the agent may know; ``uses_left`` is None for no limit."""
 
     id: str
     status: str
@@ -38,7 +38,8 @@ class UsableDelegation:
 
 @value_class
 class DryRun:
-    """``refused`` is the first refusal, None where there is none; ``delegation`` None until it is known to be that of the parties."""
+    """The result of a dry run. ``refused`` is the first refusal, or None. ``delegation`` is None unless it is known to be that of the
+    parties."""
 
     refused: IdentityError | None
     delegation: UsableDelegation | None
@@ -46,13 +47,13 @@ class DryRun:
 
 @value_class
 class CheckDelegatedProof:
-    """``making`` is what would make the proof."""
+    """Use case checkDelegatedProof. ``making`` is the use case that would make the proof."""
 
     making: GenerateDelegatedProof
 
     async def __call__(self, request: DelegatedProofCheckRequest, caller: Caller) -> DryRun:
-        """Raises ``InvalidRequest``, ``InvalidDid``, ``Forbidden`` for a caller who is not the agent, and failures, which say nothing of
-        the request."""
+        """Check a request. Raises ``InvalidRequest``, ``InvalidDid``. Raises ``Forbidden``: when the caller is not the agent. Failures of
+        the service raise too; they do not depend on the request."""
         making = self.making
         attempt = ProofAttempt.of(checked_request(request), making.reader, making.clock.now())
         await making.turns()
@@ -71,8 +72,7 @@ class CheckDelegatedProof:
         return DryRun(None, _found(attempt))
 
     async def _unused(self, attempt: ProofAttempt) -> Precedent:
-        """Return the known state of the invocation. Raises ``IbctReplayed`` for one that came before, however it
-        ended."""
+        """Return the known state of the invocation. Raises ``IbctReplayed``: when it came before, with any outcome."""
         delegation_id = attempt.capability.delegation_id
         try:
             found = await self.making.invocations.look_up(attempt.invocation, delegation_id, attempt.now)

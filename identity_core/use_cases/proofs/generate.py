@@ -1,9 +1,9 @@
-"""generateDelegatedProof and createDelegatedPresentation: the checks in the order that the document promises, then one use, then the proof.
+"""generateDelegatedProof and createDelegatedPresentation: the checks in the documented order, then one use, then the proof.
 
 The order is public (openapi/paths/proofs.yaml): 4 anchoring, 5–9 the capability, 10 earlier requests, 11–13 the delegation, 14–16
-the credential, 17–18 the transaction that consumes, 19 the transaction that keeps. Whatever refuses a token from 10 on spends it, and is
-what the identical request gets again, except at 12 and 13, which spend nothing; what fails (503, 504, 500) says nothing of the request
-and spends nothing. No transaction is held while a proof is made. What was spent is finished and stored even when the client goes away.
+the credential, 17–18 the transaction that consumes, 19 the transaction that stores. From step 10 on a refusal uses up the token, and the
+identical request gets it again; except in steps 12 and 13, which use up nothing. Failures (503, 504, 500) do not depend on the request
+and use up nothing. No transaction is held while a proof is made. A use is finished and stored even if the client disconnects.
 """
 
 from __future__ import annotations
@@ -52,24 +52,24 @@ from identity_core.use_cases.proofs.steps import (
 from identity_core.use_cases.record import Record
 from identity_core.wire import DelegatedPresentationRequest
 
-# Nothing was found out about the request: the same token serves when whatever failed works again.
+# The failure does not depend on the request: the same token is valid when the failed part works again.
 _FAILURES: Final = (InternalError, LedgerUnavailable, Overloaded, PluginTimeout, PluginUnavailable)
 
 
 @value_class
 class FairQueue:
-    """Lets one caller after another go on, in the order in which they came: one step of one proof a round of the event loop.
+    """A first-in, first-out queue of proof requests: one step of one proof in each iteration of the event loop.
 
-    A request for a proof is ten times the work of a look-up, and many of them become ready at once: a commit wakes all whose rows it
-    holds. Stepping one at a time lets whatever else has arrived go in between, which then waits for one step and not for all. Who comes
-    when no one has stepped in this round goes on at once: to wait for the next one takes as long as a statement of the database.
+    A request for a proof is ten times the work of a look-up, and many of them become ready at once: a commit wakes all requests whose
+    rows it stores. One step at a time lets other requests run in between; they wait for one step and not for all. If no step has run in
+    this iteration, a caller continues at once: waiting for the next iteration takes as long as a statement of the database.
     """
 
-    # The first is the one whose turn it is, until the round ends.
+    # The first one runs, until the iteration of the event loop ends.
     _turns: deque[asyncio.Future[None]] = field(default_factory=deque)
 
     def __call__(self) -> asyncio.Future[None]:
-        """Resolves when it is the caller's turn."""
+        """Return a future that resolves when the caller may run."""
         loop = asyncio.get_running_loop()
         turn = loop.create_future()
         self._turns.append(turn)
@@ -91,7 +91,7 @@ class FairQueue:
 
 @value_class
 class Answered:
-    """How the request ended; ``is_replay`` when an identical one had that outcome before."""
+    """The outcome of the request; ``is_replay`` if an identical one had that outcome before."""
 
     outcome: Outcome
     is_replay: bool
@@ -99,7 +99,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateDelegatedProof:
-    """``random`` returns bytes of the operating system's random source."""
+    """Use case generateDelegatedProof. ``random`` returns bytes of the operating system's random source."""
 
     reader: DidReader
     sealed_credentials: SealedCredentials
@@ -114,8 +114,8 @@ class GenerateDelegatedProof:
     turns: FairQueue = field(default_factory=FairQueue)
 
     async def __call__(self, request: ProofRequest, context: RequestContext) -> Answered:
-        """The outcome; a refusal that spent the token is one. Raises ``InvalidRequest``, ``InvalidDid``, the refusals of steps 4 to 10 and
-        19, those that an earlier proof meets at 11, and what ``ProofWorkers.prove`` raises."""
+        """Return the outcome, which may be a refusal that used up the token. Raises ``InvalidRequest``, ``InvalidDid``, the refusals of
+        steps 4 to 10 and 19, those of step 11 for an earlier proof, and the errors of ``ProofWorkers.prove``."""
         with self.reader.index.one_look():
             return await self._answer(request, context)
 
@@ -136,13 +136,13 @@ class GenerateDelegatedProof:
                     return await self._answered(attempt, context, Earlier(earlier))
                 await self.prepare(attempt)
             except IdentityError as error:
-                # Steps 12 and 13 read the request and the delegation, which the agent knows, so they cost the holder's token nothing.
+                # Steps 12 and 13 read the request and the delegation, which the agent knows, so they do not use up the holder's token.
                 if earlier is not None or isinstance(error, _FAILURES) or (attempt.chain and not attempt.credentials):
                     raise
                 refused = RefusedInvocation.of(error)
                 ended = await self.invocations.refuse(attempt.invocation, refused, self.clock.now())
                 return await self._answered(attempt, context, ended)
-            # A client that goes away must not leave a use without its proof: what has begun is done and kept.
+            # If a client disconnects, the use must still have its proof: the started work is completed and stored.
             return await self._answered(attempt, context, await asyncio.shield(self._consumed(attempt, context)))
         except IdentityError as error:
             await self._refused(attempt, context, error.code)
@@ -160,7 +160,7 @@ class GenerateDelegatedProof:
         await self.record(context, event_of(attempt, REFUSED, code), attempt.now)
 
     async def prepare(self, attempt: ProofAttempt) -> None:
-        """Steps 12 to 16, which spend nothing. Raises their refusals."""
+        """Run steps 12 to 16, which use up nothing. Raises their refusals."""
         ids = [part.credential_id for part in attempt.asked.parts]
         credentials = tuple([await self.sealed_credentials.find(one, attempt.holder) for one in ids])
         check_scope(attempt, credentials)
@@ -176,12 +176,12 @@ class GenerateDelegatedProof:
         )
 
     async def _consumed(self, attempt: ProofAttempt, context: RequestContext) -> Outcome | Earlier:
-        """Steps 17 to 19, and the receipt of the anchor."""
+        """Run steps 17 to 19, and obtain the receipt of the anchor."""
         spending = consumption(attempt, self.policy)
         witnesses: list[Witness] = []
 
         def holds(sealed: Sequence[bytes]) -> bool:
-            # Kept for the prover, and those of the last run where the transaction is run again.
+            # The values for the prover; if the transaction is repeated, those of the last run.
             witnesses[:] = attempt.prepared.opened(sealed)
             return attempt.prepared.holds(witnesses)
 
@@ -206,7 +206,7 @@ class GenerateDelegatedProof:
         try:
             now = self.clock.now()
             bound = _context_of(attempt, now, self.random, self.policy)
-            # A lease that was taken over was counted before, by a request that opened the credentials for itself.
+            # Another request counted a lease that was taken over, and opened the credentials in its own process.
             known = witnesses or [await self.sealed_credentials.witness(one) for one in attempt.prepared.credentials]
             made = await attempt.prepared.plan.prove(known, bound)
             salt, caller = self.random(SALT_OCTETS), context.caller
@@ -216,28 +216,28 @@ class GenerateDelegatedProof:
             is_kept = True
             return proof
         except PredicateNotSatisfied as error:
-            # The predicate was found to hold; a prover that says otherwise must not be heard as a refusal that counts.
+            # The predicate is satisfied; if a prover reports otherwise, its error must not count as a refusal.
             raise PluginUnavailable("The prover disagrees about the predicate.") from error
         finally:
             if not is_kept:
-                # The identical request may try again at once; the use stays counted.
+                # The identical request may retry at once; the use stays counted.
                 await self.invocations.release(lease)
 
 
 @value_class
 class CreateDelegatedPresentation:
-    """createDelegatedPresentation: the steps of generateDelegatedProof, for several predicates or credentials."""
+    """Use case createDelegatedPresentation: the steps of generateDelegatedProof, for several predicates or credentials."""
 
     making: GenerateDelegatedProof
 
     async def __call__(self, request: DelegatedPresentationRequest, context: RequestContext) -> Answered:
-        """Raises what ``GenerateDelegatedProof`` raises."""
+        """Return the outcome. Raises the errors of ``GenerateDelegatedProof``."""
         return await self.making(request, context)
 
 
 def _context_of(attempt: ProofAttempt, now: datetime, random: Callable[[int], bytes], policy: ProofPolicy) -> Context:
-    """Return the context that binds the proof: the verifier's own challenge where the request carries it, else the
-    nonce that the holder picked."""
+    """Return the context that binds the proof: the verifier's own challenge if the request has one, else the nonce that the holder
+    chose."""
     request, capability = attempt.request, attempt.capability
     nonce = given(request.challenge, capability.nonce).encode()
     issued_at = now.replace(microsecond=0)

@@ -1,6 +1,6 @@
-"""Steps 14 to 16 of generateDelegatedProof: what is asked, of credentials that can answer it, before any of them is opened.
+"""Steps 14 to 16 of generateDelegatedProof: the predicates and their credentials, before any credential is opened.
 
-The suite of the credentials checks the rest (``ports/suites.py``): all that is asked with ``credentials`` is of suite 2.
+The suite of the credentials checks the rest (``ports/suites.py``). Every request with ``credentials`` is of suite 2.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from identity_core.wire import (
 )
 
 ProofRequest = DelegatedProofRequest | DelegatedPresentationRequest
-"""The bodies of generateDelegatedProof and createDelegatedPresentation. No body is one of both."""
+"""The bodies of generateDelegatedProof and createDelegatedPresentation. No body is valid for both."""
 
 _JOINT: Final = "credentials"
 
 
 @value_class
 class AskedPart:
-    """One credential of the holder's, and the predicates over it as the request has them."""
+    """One credential of the holder, and the predicates over it as the request has them."""
 
     credential_id: str
     predicates: tuple[ZKPredicate | AskedPredicate, ...]
@@ -48,8 +48,8 @@ class AskedPart:
 
 @value_class
 class Claim:
-    """The subject of one action of the IBCT: ``attribute`` is empty for a credential and a pseudonym; ``value`` None
-    where the request left it out. ``part`` counts the credentials; None for a pseudonym."""
+    """The subject of one action of the IBCT. ``attribute`` is empty for a credential and a pseudonym. ``value`` is None
+    if the request omits it. ``part`` is the index of the credential; None for a pseudonym."""
 
     attribute: str
     type: str
@@ -59,8 +59,8 @@ class Claim:
 
 @value_class
 class AskedProof:
-    """``is_joint`` where the request has ``credentials``; only then there are ``same``, ``either`` and ``pseudonym``, as ``Question`` has
-    them."""
+    """The question of a request. ``is_joint``: the request has ``credentials``; only then it may have ``same``, ``either`` and
+    ``pseudonym``, as in ``Question``."""
 
     parts: tuple[AskedPart, ...]
     same: tuple[tuple[AttributeOf, ...], ...] = ()
@@ -71,7 +71,7 @@ class AskedProof:
 
     @classmethod
     def of(cls, request: ProofRequest) -> AskedProof:
-        """Raises ``InvalidRequest`` for what is said twice or not at all, and for what has no one meaning."""
+        """Read the question of a request. Raises ``InvalidRequest``: when a part is missing, repeated or ambiguous."""
         if isinstance(request, DelegatedProofRequest):
             read_value(given(request.predicate.value, ""))
             return cls((AskedPart(request.credential_id, (request.predicate,)),))
@@ -121,7 +121,7 @@ class AskedProof:
 
     @property
     def claims(self) -> Iterator[Claim]:
-        """One for each action that the IBCT must have, in order."""
+        """Yield a claim for each action that the IBCT must have, in order."""
         for number, part in enumerate(self.parts):
             if self.is_joint:
                 yield Claim("", CREDENTIAL, part.credential_id, number)
@@ -136,7 +136,7 @@ class AskedProof:
 
 
 def checked_request(request: DelegatedProofCheckRequest) -> ProofRequest:
-    """Return the request that is to be checked: with ``predicate`` one for a proof, otherwise for a presentation.
+    """Return the request to check: a request with ``predicate`` is for a proof, another one for a presentation.
 
     Raises ``InvalidRequest``: when the operation would not accept its members."""
     kind: type[ProofRequest] = DelegatedPresentationRequest if request.predicate is UNSET else DelegatedProofRequest
@@ -168,8 +168,8 @@ class AskedOfAttribute:
 
 @value_class
 class PreparedProof:
-    """Usable credentials, which have not been opened, and the predicates of each. ``joint`` is what is asked of several together, None
-    where the request has one credential."""
+    """Usable credentials, which have not been opened, and the predicates of each. ``joint`` is the question about several together;
+    None if the request has one credential."""
 
     credentials: tuple[Credential, ...]
     predicates: tuple[tuple[Asked, ...], ...]
@@ -178,17 +178,16 @@ class PreparedProof:
     seal: CredentialSeal
 
     def opened(self, sealed: Sequence[bytes]) -> list[Witness]:
-        """Return the contents of the boxes of the credentials. Raises ``InternalError`` for one that is not its
-        credential's."""
+        """Return the contents of the boxes of the credentials. Raises ``InternalError``: when a box belongs to another credential."""
         return [self.seal.open(*pair) for pair in zip(self.credentials, sealed, strict=True)]
 
     def holds(self, witnesses: Sequence[Witness]) -> bool:
-        """Whether all predicates hold of the credentials' values."""
+        """Return whether the values of the credentials satisfy all predicates."""
 
         def value(part: int, name: str) -> TypedValue | None:
             return self.credentials[part].schema.read(name, witnesses[part].attributes)
 
-        # All are looked at: which one fails is a secret.
+        # All are evaluated: it is a secret which one fails.
         asked = [(part, predicate) for part, each in enumerate(self.predicates) for predicate in each]
         found = [predicate.holds(value(part, predicate.attribute)) for part, predicate in asked]
         question = self.joint
@@ -201,7 +200,7 @@ class PreparedProof:
         return sum(required) == len(required)
 
     def disclosures(self, claims: Sequence[Claim]) -> Iterator[AskedOfAttribute | None]:
-        """For each claim what it finds out about an attribute, or None."""
+        """Yield for each claim the attribute predicate that its answer discloses, or None."""
         asked = iter([(part, one) for part, each in enumerate(self.predicates) for one in each])
         for claim in claims:
             if claim.part is None or claim.type == CREDENTIAL:
@@ -216,7 +215,7 @@ class PreparedProof:
 
 
 def _are_same(values: Sequence[TypedValue | None]) -> bool:
-    """Whether all are one value, in one canonical form as they have one type; null is none."""
+    """Return whether all values are equal in canonical form; they have one type. A null value equals no value."""
     texts = [b"" if one is None else one.text.encode() for one in values]
     equal = sum([compare_digest(text, texts[0]) for text in texts]) == len(texts)
     return (sum([one is None for one in values]) == 0) & equal
@@ -230,8 +229,8 @@ async def prepare(
     suites: ProofSuites,
     context: Callable[[], Context],
 ) -> PreparedProof:
-    """Step 16. ``claims`` have all values; ``context`` returns what the proof would be bound to. Raises what ``ProofSuite.prepare``
-    does."""
+    """Run step 16. ``claims`` have all values; ``context`` returns the context to which the proof would be bound. Raises the errors of
+    ``ProofSuite.prepare``."""
     predicates = tuple(
         tuple(
             parse_asked(credential.schema, {"attributeName": claim.attribute, "type": claim.type, "value": claim.value})
@@ -264,7 +263,7 @@ def _joint(
 
 
 def required(credentials: Sequence[Credential | None]) -> tuple[Credential, ...]:
-    """Step 14: they are all there. Raises ``CredentialNotFound``."""
+    """Run step 14: require every credential. Raises ``CredentialNotFound``: when one is missing."""
     there = tuple(credential for credential in credentials if credential is not None)
     if len(there) < len(credentials):
         raise CredentialNotFound

@@ -1,9 +1,9 @@
-"""The checks of generateDelegatedProof, the proof and its record: each a function that takes an attempt and gives it further on.
+"""The checks of generateDelegatedProof, the proof and its record. Each check is a function of an attempt.
 
-Identity before content, and the signature before any look-up that could tell something: anyone who holds no token that the holder signed
-learns nothing about delegations and credentials. Everything but ``PreparedProof.holds`` is decided by what is public of the
-credential. Whether the predicate holds is a comparison: it opens the values only in the transaction that counts the answer, after every
-limit (``ports/proofs.py``), so that a refusal costs no proof and a limit tells nothing.
+Identity is checked before content, and the signature before any query whose result could leak. So a client without a token signed by the
+holder learns nothing about delegations and credentials. All checks but ``PreparedProof.holds`` depend only on the public part of the
+credential. The evaluation of the predicate opens the values. It runs only in the transaction that counts the answer, after every limit
+(``ports/proofs.py``), so that a refusal needs no proof and a limit discloses nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from identity_core.use_cases.proofs.prepare import AskedOfAttribute, AskedProof,
 
 PROVE_SCOPE: Final = "zkp:prove"
 MARGIN: Final = timedelta(seconds=120)
-"""An invocation is remembered past the expiry of its token: longer than any clock here may be behind."""
+"""The time for which an invocation is stored after its token expired: more than the largest permitted clock error."""
 _LATER: Any = None
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]+", re.ASCII | re.IGNORECASE)
 _REMEDY: Final = "Send the origin of domain as pseudonym, or a token of the holder with the action zkp.pseudonym.<pin>."
@@ -56,10 +56,12 @@ _REMEDY: Final = "Send the origin of domain as pseudonym, or a token of the hold
 
 @value_class
 class ProofPolicy:
-    """The installation's choices. ``audience`` is whom a proof is for when the request names no ``domain``; ``lifetime`` how long a
-    proof is good; ``shows_agent`` whether proofs name the agent, which links all of its proofs. At most ``disclosures``
-    different questions about one attribute of a credential, ever or within ``disclosure_window``; ``leeway`` is how far ahead a holder's
-    clock may be, ``longest`` how long a token may be good; ``places`` are the URLs below which this service has its delegations."""
+    """Settings of the installation for proofs.
+
+    ``audience``: the audience of a proof if the request has no ``domain``. ``lifetime``: the validity of a proof. ``shows_agent``:
+    whether proofs name the agent, which links all of its proofs. ``disclosures``: the maximum number of different questions about one
+    attribute of a credential, ever or within ``disclosure_window``. ``leeway``: the time by which a holder's clock may be ahead.
+    ``longest``: the maximum validity of a token. ``places``: the URLs below which this service has its delegations."""
 
     audience: str
     lifetime: timedelta
@@ -73,12 +75,12 @@ class ProofPolicy:
 
 @dataclass(slots=True, eq=False)
 class ProofAttempt:
-    """A request on its way. ``digest`` is the SHA-256 of the JCS of the whole body, to which nonce and id of the IBCT are bound;
-    ``asked`` is what it asks to be proven.
+    """A request between the steps. ``digest`` is the SHA-256 of the JCS of the whole body, to which nonce and id of the IBCT are bound.
+    ``asked`` is the question of the request.
 
-    Each step that ends well sets the members that later ones read: ``capability`` and ``invocation`` are those of a genuine token,
-    ``chain`` its delegation, ``credentials`` the holder's or None, in the order of ``asked``; ``claims`` are what the IBCT's actions are
-    about, each with the request's value or the pin's, and ``pinned`` says of each whether the holder fixed it."""
+    Each successful step sets members that later steps read. ``capability`` and ``invocation`` are those of a genuine token, ``chain`` is
+    its delegation. ``credentials`` are the holder's or None, in the order of ``asked``. ``claims`` are the subjects of the IBCT's
+    actions, each with the value of the request or of the pin; ``pinned`` states for each whether the holder fixed it."""
 
     request: ProofRequest
     asked: AskedProof
@@ -97,7 +99,7 @@ class ProofAttempt:
 
     @classmethod
     def of(cls, request: ProofRequest, reader: DidReader, now: datetime) -> ProofAttempt:
-        """Step 3: what the document's schema lets through and has no one meaning is refused. Raises ``InvalidRequest``, ``InvalidDid``."""
+        """Step 3: refuse ambiguous input that the schema of the OpenAPI document allows. Raises ``InvalidRequest``, ``InvalidDid``."""
         asked = AskedProof.of(request)
         holder, agent = reader.parse(request.holder_did), reader.parse(request.agent_did)
         if len(given(request.challenge, "").encode()) > MAX_NONCE_OCTETS:
@@ -109,24 +111,24 @@ class ProofAttempt:
         try:
             digest = hashlib.sha256(jcs.canonicalize(plain(request))).digest()
         except ValueError as error:
-            # An integer past 2^53 - 1, which two readers may take for two; as a string it is one.
+            # An integer above 2^53 - 1, for which two parsers may return different values; as a string it has one value.
             raise InvalidRequest("The body has no canonical form: send integers past 2^53 - 1 as strings.") from error
         return cls(request, asked, holder, agent, given(request.anchor, False), digest, now)
 
 
 async def check_capability(attempt: ProofAttempt, caller: Caller, reader: DidReader, policy: ProofPolicy) -> None:
-    """Steps 5 to 9: a genuine, unexpired token. Raises ``Forbidden``, ``IbctInvalid``, ``DidDeactivated``, ``IbctExpired``; in this
-    order."""
+    """Run steps 5 to 9: require a genuine, unexpired token. Raises ``Forbidden``, ``IbctInvalid``, ``DidDeactivated``, ``IbctExpired``,
+    in this order."""
     now = attempt.now
     _check_caller(caller, attempt)
-    # Its signature covers the object just as it was received.
+    # Its signature covers the object exactly as it was received.
     try:
         capability = Capability.parse(plain(attempt.request.ibct), places=policy.places)
         capability.check_parties(str(attempt.holder), str(attempt.agent))
         capability.check_times(now, leeway=policy.leeway, longest=policy.longest)
         holder = await _active(reader, attempt.holder, "invoker")
         await _active(reader, attempt.agent, "target")
-        # A key in its grace is one of those that may sign in the holder's name.
+        # A key in its grace period may still sign for the holder.
         decoded = map(multikey.decode_public, history.authentication_keys(holder, now))
         capability.check_signature(raw for kind, raw in decoded if kind == multikey.ED25519)
         capability.check_unexpired(now)
@@ -145,8 +147,8 @@ async def check_capability(attempt: ProofAttempt, caller: Caller, reader: DidRea
 
 
 def _check_caller(caller: Caller, attempt: ProofAttempt) -> None:
-    """Raises ``Forbidden`` unless the caller is the agent, or an operator who may act for the holder. A token that an operator obtained
-    for the agent counts as the agent's, as long as the operator may act for the agent."""
+    """Check the caller. Raises ``Forbidden``: when it is neither the agent nor an operator that may act for the holder. A token that an
+    operator obtained for the agent counts as the agent's, while the operator may act for the agent."""
     caller.require_scope(PROVE_SCOPE)
     if caller.api_key is not None:
         caller.api_key.require_target(attempt.holder)
@@ -165,7 +167,7 @@ async def _active(reader: DidReader, did: Did, member: str) -> DidState:
 
 
 def check_delegation(attempt: ProofAttempt, found: Precedent) -> None:
-    """Step 11, which an identical repetition of a request that was proven passes anew. Raises ``IbctRevoked``; ``DelegationInvalid``,
+    """Run step 11; an identical repetition of a proven request runs it again. Raises ``IbctRevoked``; ``DelegationInvalid``,
     the same for every reason; then ``DelegationRevoked``, ``DelegationExpired``, ``DelegationNotActive``."""
     if found.is_revoked:
         raise IbctRevoked
@@ -178,8 +180,8 @@ def check_delegation(attempt: ProofAttempt, found: Precedent) -> None:
 
 
 def check_scope(attempt: ProofAttempt, credentials: Sequence[Credential | None]) -> None:
-    """Step 12: the actions are what is asked, the grants cover each, credentials and verifier are allowed. Raises ``ScopeMismatch``, and
-    ``InvalidRequest`` where a value is left out and no pin supplies it. That there is no credential is for a later step to say."""
+    """Run step 12: the actions match the question, the grants cover each, credentials and verifier are allowed. Raises ``ScopeMismatch``.
+    Raises ``InvalidRequest``: when a value is omitted and no pin supplies it. A later step reports a missing credential."""
     chain, asked = attempt.chain, attempt.asked
     try:
         actions = Action.parse_all(attempt.capability.action)
@@ -203,14 +205,14 @@ def check_scope(attempt: ProofAttempt, credentials: Sequence[Credential | None])
             chain.check_schema(credential.schema.id)
     chain.check_verifier(given(attempt.request.domain, None))
     attempt.claims, attempt.pinned = tuple(named), tuple(map(chain.is_pinned, actions))
-    # The last action is the pseudonym's, whose context only the holder may give another name than the verifier's own.
+    # The last action is the pseudonym's. Only the holder may choose a context that is not the verifier's own.
     if asked.pseudonym is not None and not attempt.pinned[-1]:
         check_context(asked.pseudonym, given(attempt.request.domain, ""))
 
 
 def check_context(pseudonym: str, audience: str) -> None:
-    """Check that a pseudonym's context is the origin of the audience (RFC 6454 §4), or the audience itself if it is no URL: a verifier
-    cannot ask under the context of another. Raises ``ScopeMismatch``."""
+    """Check that a pseudonym's context is the origin of the audience (RFC 6454 §4), or the audience itself if it is not a URL. So a
+    verifier cannot obtain pseudonyms of another verifier's context. Raises ``ScopeMismatch``."""
     origin = _ORIGIN.match(audience)
     if pseudonym != (audience if origin is None else origin[0].lower()):
         raise ScopeMismatch(
@@ -223,7 +225,7 @@ def consumption(attempt: ProofAttempt, policy: ProofPolicy) -> Consumption:
     since = None if policy.disclosure_window is None else attempt.now - policy.disclosure_window
     prepared = attempt.prepared
     asked = zip(prepared.disclosures(attempt.claims), attempt.pinned, strict=True)
-    # Two ways to write one value are one question.
+    # Different forms of one value are one question.
     questions = dict.fromkeys(
         _disclosure(prepared.credentials[one.part].id, one, policy.disclosures, since)
         for one, is_pinned in asked
@@ -235,19 +237,19 @@ def consumption(attempt: ProofAttempt, policy: ProofPolicy) -> Consumption:
 
 def _disclosure(credential_id: str, asked: AskedOfAttribute, most: int, since: datetime | None) -> Disclosure:
     predicate = jcs.canonicalize_plain(asked.json)
-    # The JCS of an array of both.
+    # The JCS of an array with both members.
     of_credential = b"[%b,%b]" % (jcs.canonicalize_plain(credential_id), predicate)
     digests = [hashlib.sha256(data).digest() for data in (predicate, of_credential)]
     return Disclosure(credential_id, asked.attribute, digests[0], most, since, digests[1])
 
 
 MAX_TARGET: Final = 256
-"""Characters of a credential id that records repeat."""
+"""The number of characters of a credential id in records."""
 
 
 def event_of(attempt: ProofAttempt, outcome: str, code: str | None = None, proof: StoredProof | None = None) -> Event:
-    """No value of a predicate, no attribute. The timeline is the holder's and the agent's: a refusal is told there only once the
-    holder's signature was checked, so that no one writes into it who holds no token."""
+    """Return the event of an attempt, without values of predicates and without attributes. The timeline belongs to the holder and the
+    agent. A refusal appears in it only after the holder's signature was checked, so that a client without a token cannot write to it."""
     asked, holder, agent = attempt.asked, str(attempt.holder), str(attempt.agent)
     credential_ids = [part.credential_id[:MAX_TARGET] for part in asked.parts]
     credential_id = credential_ids[0]
@@ -255,7 +257,7 @@ def event_of(attempt: ProofAttempt, outcome: str, code: str | None = None, proof
     names: list[JsonValue] = [{"attributeName": one.attribute_name, "type": one.type} for one in asked.predicates]
     details |= names[0] if len(names) == 1 and isinstance(names[0], dict) else {"predicates": names}
     if asked.is_joint:
-        # What a pseudonym is for tells where its holder goes: that there is one is enough.
+        # The context of a pseudonym discloses which verifiers the holder uses: the record states only that there is a pseudonym.
         same = sorted({name for together in asked.same for _, name in together})
         details |= {"credentialIds": [*credential_ids], "same": [*same], "pseudonym": asked.pseudonym is not None}
         details["issuers"] = [None if one is None else str(one.issuer) for one in attempt.credentials]
@@ -263,7 +265,7 @@ def event_of(attempt: ProofAttempt, outcome: str, code: str | None = None, proof
         details |= {"proofId": proof.id, "delegationId": proof.delegation_id}
         return ProofMade("proof.generated", holder, proof.parties, outcome, details=details, stored=proof)
     parties = None
-    # That the first of two identical requests still runs is no event of anyone's.
+    # A running identical request is not an event.
     if outcome == REFUSED and attempt.capability is not None and code != RequestInProgress.code:
         delegation_id = None if attempt.chain is None else attempt.chain.leaf.id
         parties = Parties(holder, agent, delegation_id=delegation_id, credential_id=credential_id)
@@ -273,7 +275,7 @@ def event_of(attempt: ProofAttempt, outcome: str, code: str | None = None, proof
 def to_keep(
     attempt: ProofAttempt, proof: ZkProof, *, created_at: datetime, expires_at: datetime, salt: bytes, caller: Caller
 ) -> StoredProof:
-    """The proof with what it is about. ``salt`` has ``SALT_OCTETS``."""
+    """Return the record of a proof. ``salt`` has ``SALT_OCTETS`` bytes."""
     request, capability, prepared = attempt.request, attempt.capability, attempt.prepared
     credential = prepared.credentials[0]
     return StoredProof(

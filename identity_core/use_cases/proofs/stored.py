@@ -1,19 +1,19 @@
-"""Challenges of verifiers: obtained here for one domain, good for one success (openapi/DECISIONS.md §4.9).
+"""Challenges of verifiers: obtained here for one domain, valid for one successful verification (openapi/DECISIONS.md §4.9).
 
-A verifier hands the text to the agent, who asks for a proof bound to it; the first verification that holds spends it. A verifier may
-as well use challenges of its own making: those are compared and nothing else, and their one use is the verifier's to watch.
+A verifier passes the text to the agent, which requests a proof bound to it. The first successful verification uses it up. A verifier
+may also use challenges of its own: those are only compared, and the verifier must ensure that they are used once.
 
-Who may see or take back a stored proof: its holder, its agent, and an operator who may act for the holder.
+The holder, the agent, and an operator that may act for the holder may read or revoke a stored proof.
 
-For everybody else there is no such proof: one look-up and one answer, whether it exists or not. Its status is also for the
-verifier whose challenge it answers.
+For all other callers the proof does not exist: there is one query and one answer, whether it exists or not. The verifier whose challenge
+it answers may also read its status.
 
-getProof: a stored proof for those who have a part in it.
+getProof: a stored proof for its participants.
 
-revokeProof: the holder, the agent who obtained it, or an operator takes a proof back.
+revokeProof: the holder, the agent that obtained it, or an operator revokes a proof.
 
-What verifiers hold stays mathematically right; from now on the stored verification refuses it. The first revocation
-counts, and repeating it changes nothing. Where the proof was anchored, its anchor is revoked with it.
+The proof remains mathematically valid; from now on the stored verification refuses it. Only the first revocation counts; a repetition
+changes nothing. If the proof was anchored, its anchor is revoked too.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ from identity_core.use_cases.record import Record
 from identity_core.wire import RevokeProofRequest
 
 PREFIX: Final = "vc1_"
-"""Begins every challenge of ours, so that one that was forgotten is not mistaken for one of the verifier's own."""
+"""The prefix of every challenge of this service. It distinguishes a deleted one from a challenge of the verifier's own."""
 _NAME: Final = "challengeUse"
-"""Beside the check ``challenge``, which compares."""
+"""The name of this check. The separate check ``challenge`` compares the text."""
 
 
 @value_class
 class ChallengeUse:
-    """Judges and spends the challenge of a question."""
+    """The check and the use of the challenge of a question."""
 
     challenges: VerifierChallenges
 
     async def bound(
         self, question: Expectation, caller: Caller | None, now: datetime
     ) -> tuple[Expectation, Check | None]:
-        """The question with the domain that the challenge was obtained for, and what is wrong with the challenge, if anything."""
+        """Return the question with the domain of the challenge, and the failed check of the challenge, or None."""
         text = _own_challenge(question)
         if text is None:
             return question, None
         found = await self.challenges.find(text)
         if found is None or caller is None or found.owner != caller.owner or now >= found.expires_at:
-            # Unknown, expired and another's are one answer: no one learns what others have obtained.
+            # Unknown, expired and another caller's challenge have one answer: a caller does not learn which ones others have.
             return question, wrong(_NAME, CheckCode.CHALLENGE_UNKNOWN)
         if question.audience not in (None, found.domain):
             return question, wrong("domain", CheckCode.DOMAIN_MISMATCH)
@@ -65,7 +65,7 @@ class ChallengeUse:
         return question, wrong(_NAME, CheckCode.CHALLENGE_SPENT) if found.spent else None
 
     async def settle(self, question: Expectation, verdict: ProofVerification, now: datetime) -> ProofVerification:
-        """Spends the challenge of a verification that held; the second to come loses."""
+        """Use up the challenge of a successful verification. The verdict fails if another verification used it first."""
         text = _own_challenge(question)
         if not verdict.verified or text is None:
             return verdict
@@ -75,20 +75,21 @@ class ChallengeUse:
 
 
 def _own_challenge(question: Expectation) -> str | None:
-    """The text of a challenge that was obtained here; None for one of the verifier's own making."""
+    """Return the text of a challenge that was obtained here; None for a challenge of the verifier's own."""
     is_ours = question.nonce is not None and question.nonce.startswith(PREFIX.encode())
     return question.nonce.decode() if is_ours and question.nonce is not None else None
 
 
 @value_class
 class ProofAccess:
-    """Finds a proof for somebody who has a part in it."""
+    """Lookup of a proof for a caller that took part in it."""
 
     proofs: Proofs
     challenges: VerifierChallenges
 
     async def __call__(self, proof_id: str, caller: Caller, scope: str) -> StoredProof:
-        """Raises ``Forbidden`` for a key or token without ``scope``, which says nothing about the proof, and ``ProofNotFound``."""
+        """Return the proof. Raises ``Forbidden``: when the key or token does not have ``scope``, whether the proof exists or not. Raises
+        ``ProofNotFound``."""
         caller.require_scope(scope)
         stored = await self.proofs.get(proof_id)
         if stored is None or not _takes_part(stored, caller):
@@ -96,8 +97,8 @@ class ProofAccess:
         return stored
 
     async def knows_status(self, stored: StoredProof, caller: Caller) -> bool:
-        """Whether the caller may learn what has become of the proof: who has a part in it, and the verifier for whose challenge, obtained
-        here, it was made."""
+        """Return whether the caller may read the status of the proof. Participants may, and the verifier that obtained the challenge of
+        the proof here."""
         if _takes_part(stored, caller):
             return True
         if stored.challenge is None or not stored.challenge.startswith(PREFIX):
@@ -118,7 +119,7 @@ VERIFY_SCOPE = "zkp:verify"
 
 @value_class
 class GetProof:
-    """Raises what ``ProofAccess`` does. An operator's look is audited."""
+    """Use case getProof. Raises the errors of ``ProofAccess``. A read by an operator is audited."""
 
     access: ProofAccess
     record: Record
@@ -137,7 +138,7 @@ REVOKED = "proof.revoked"
 
 @value_class
 class RevokeProof:
-    """Raises what ``ProofAccess`` does; ``Forbidden`` for a client."""
+    """Use case revokeProof. Raises the errors of ``ProofAccess``. Raises ``Forbidden``: when the caller is a client of the code flow."""
 
     access: ProofAccess
     proofs: Proofs

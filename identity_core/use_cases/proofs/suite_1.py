@@ -67,7 +67,7 @@ class SuiteOne:
         consent: HolderConsent | UnsetType,
         context: Callable[[], Context],
     ) -> SinglePlan:
-        """See ``ProofSuite``. What contradicts itself in public is refused here: the prover would report it after the use."""
+        """See ``ProofSuite``. Refuse publicly contradictory input here, because the prover would report it only after the use."""
         (credential,), (asked,) = credentials, predicates
         plain = tuple(one for one in asked if isinstance(one, Predicate))
         if len(plain) > 1:
@@ -124,20 +124,20 @@ NO_CONSENT: Final = "no wallet keeps the holder's secret: leave holderConsent ou
 def check_known(known: frozenset[str], asked: Sequence[Asked]) -> None:
     """Raise ``PredicateUnsupported`` unless the prover knows all types of predicates, and ``PluginUnavailable`` if it knows none."""
     if not known:
-        # Before anything is spent on a prover that is not there.
+        # Fail before the IBCT is used up, if there is no prover.
         raise PluginUnavailable("No prover is available.")
     if not all(predicate.type in known for predicate in asked):
         raise unsupported("the prover does not know this predicate of this credential")
 
 
 def own_members(text: str, suite: str, statement: Statement, presented: PresentedProof) -> ZkProof:
-    """Return the proof ``text`` with the members that it has beside its text by its own word."""
+    """Return the proof ``text`` with the members that its own content determines."""
     kinds = ",".join(predicate.type.value for predicate in presented.predicates)
     return ZkProof(text, public_signals(suite, statement, presented.context), kinds, presented.context.proof_id)
 
 
 def compared(received: ReceivedProof, own: ZkProof) -> Check:
-    """Return the check of the members that stand around the text of a proof."""
+    """Return the check of the members outside of the text of a proof."""
     is_same = received.completed(own) == own
     return right("publicSignals") if is_same else wrong("publicSignals", CheckCode.PUBLIC_SIGNALS_MISMATCH)
 
@@ -180,7 +180,7 @@ class NoProver:
     extensions: Final = frozenset[str]()
 
     async def ask(self, *asked: Any, **named: Any) -> NoReturn:
-        """Raises ``PluginUnavailable``."""
+        """Raise ``PluginUnavailable``."""
         raise PluginUnavailable("No prover is installed.")
 
     prove = read = verify = ask

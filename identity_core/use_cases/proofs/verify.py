@@ -1,25 +1,26 @@
 """The current state of everything on which a stored proof depends: the proof itself, its credential, its delegation,
 its anchor.
 
-A proof does not say so, so a record must; and anyone who could ask it for ever would follow a holder by its changes. Therefore it
-answers those who took part, and while the proof lasts: afterwards a proof is expired, and that is all.
+A proof does not contain this state, so it is read from records. A client that could read it forever could follow a holder by the
+changes. Therefore only participants receive it, and only until the proof expires; afterwards the answer is "expired".
 
-The check of a proof for somebody who does not say who he is: in a process of its own, and few at once.
+Verification for unauthenticated clients: in a separate process, and few at once.
 
-Anybody may have a proof verified, and the largest costs a hundred milliseconds of the processor. So strangers have a worker that no one
-else uses, below the priority of all others, and no queue that could grow: who finds it full is turned away at once. What they ask
-for never stands before a proof.
+Any client may have a proof verified, and the largest takes a hundred milliseconds of CPU time. So unauthenticated clients have a
+separate worker of the lowest priority, and no queue that could grow: when it is full, a request is refused at once. Their requests
+never delay the making of a proof.
 
-verifyProof: the check of a proof that somebody sends along.
+verifyProof: the check of a proof in the request.
 
-A proof that does not hold is an answer and no error. Anyone who is known leaves a row in the history; a stranger leaves none. Where
-the proof is one that is kept here, and the caller took part in it, what is known of its credential counts.
+An invalid proof is an answer and not an error. An authenticated caller leaves a row in the history; an unauthenticated client leaves
+none. If the proof is stored here, and the caller took part in it, the recorded state of its credential counts.
 
-verifyStoredProof: a proof that is kept here, checked anew, and what has become since of all that it stands on.
+verifyStoredProof: a repeated check of a proof that is stored here, with the current state of everything on which it depends.
 
-A revoked proof and a credential that is no longer in force make it wrong. A delegation that ended does not: it was in force
-when the proof was made, and is a warning. Anyone who knows the id may ask, because the id cannot be guessed and stands in the
-proof; who took no part in the proof is told what a verifier is told who was sent it, and after its expiry no one is told more.
+A revoked proof and a credential that is no longer in force make the result negative. A delegation that ended does not: it was in
+force when the proof was made, and is a warning. Any client that knows the id may call it, because the id cannot be guessed and is in
+the proof. A caller that took no part in the proof receives what a verifier of the proof receives; after its expiry, no caller
+receives more.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ _ANCHOR_WARNINGS: Final = {AnchorStatus.FAILED: CheckCode.ANCHOR_FAILED, AnchorS
 
 @value_class
 class ProofStatus:
-    """Completes verdicts about stored proofs."""
+    """The completion of verdicts about stored proofs."""
 
     access: ProofAccess
     proofs: Proofs
@@ -67,19 +68,19 @@ class ProofStatus:
     async def __call__(
         self, verdict: ProofVerification, stored: StoredProof, caller: Caller, now: datetime
     ) -> ProofVerification:
-        """The verdict with what the records say, and the proof's anchor; as it was for whom they do not concern. To be asked
-        after the mathematics, so that what was revoked meanwhile is seen."""
+        """Return the verdict with the state of the records and the proof's anchor. If the caller may not read them, return the verdict
+        unchanged. Call it after the verification of the proof, so that a revocation meanwhile is included."""
         if now >= stored.expires_at or not await self.access.knows_status(stored, caller):
             return verdict
         records = await self.proofs.records(stored)
         found = [_credential_check(credential, now) for credential in records.credentials]
         checks = (
             wrong("revocation", CheckCode.PROOF_REVOKED) if records.revoked else right("revocation"),
-            # Of several credentials the first that is not in force makes it wrong.
+            # The first of several credentials that is not in force makes the verdict negative.
             next((check for check in found if not check.ok), found[0]),
         )
         warnings = _warnings(records.chain, stored.anchor, now)
-        # Of an imported proof no one here has seen the holder's token.
+        # This service has not seen the holder's token of an imported proof.
         told = set(NEVER_PROVEN) - (set() if stored.ibct_id else {"holder"})
         unchecked = tuple(name for name in verdict.unchecked if name not in told)
         return replace(
@@ -104,7 +105,7 @@ def _credential_check(credential: CredentialRecord | None, now: datetime) -> Che
 
 
 def _warnings(chain: DelegationChain | None, anchor: Anchor | None, now: datetime) -> list[CheckCode]:
-    """A used-up delegation is in order: using it up is what it was given for."""
+    """Return the warnings about delegation and anchor. A used-up delegation is not one: its uses are intended."""
     found: list[CheckCode] = []
     if chain is None:
         found.append(CheckCode.DELEGATION_UNKNOWN)
@@ -116,8 +117,8 @@ def _warnings(chain: DelegationChain | None, anchor: Anchor | None, now: datetim
 
 
 def _event(verdict: ProofVerification, stored: StoredProof | None) -> Event:
-    """``stored`` is the proof as it is kept here, where it is exactly the one that was verified. Its holder alone hears of it: to whom a
-    proof is shown is no business of the agent's or the issuer's."""
+    """Return the event of a verification. ``stored`` is the stored proof, if it is exactly the verified one. Only its holder can read the
+    event: agent and issuer must not learn which verifiers receive a proof."""
     parties, proof_id = None, None if verdict.presented is None else verdict.presented.context.proof_id
     if stored is not None:
         parties, proof_id = replace(stored.parties, agent=None, issuer=None), stored.id
@@ -132,8 +133,8 @@ def _event(verdict: ProofVerification, stored: StoredProof | None) -> Event:
 
 
 def expectation_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expectation:
-    """Return the expectation of the verifier. Raises ``InvalidRequest`` for a value or a challenge that no proof can
-    have, and for what is said twice."""
+    """Return the expectation of the verifier. Raises ``InvalidRequest``: when no proof can have a value or the challenge, or a member is
+    repeated."""
     if wish.predicate is not UNSET and wish.predicates is not UNSET:
         raise InvalidRequest("Send predicate or predicates, not both.", details={"member": "predicates"})
     expected = given(wish.predicates, ()) if wish.predicate is UNSET else (wish.predicate,)
@@ -160,7 +161,7 @@ def expectation_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expec
 
 
 def _question_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> ExpectedQuestion | None:
-    """Raises ``InvalidRequest`` for members that do not stand together."""
+    """Return the expected question, or None. Raises ``InvalidRequest``: when members exclude each other."""
     if wish.credentials is UNSET:
         for name in ("same", "either", "pseudonym"):
             if getattr(wish, name) is not UNSET:
@@ -187,7 +188,7 @@ def _question_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expecte
 
 @value_class
 class VerifyProof:
-    """``check_anonymously`` has the worker of strangers. Raises what ``CheckProof`` does."""
+    """Use case verifyProof. ``check_anonymously`` has the worker for unauthenticated clients. Raises the errors of ``CheckProof``."""
 
     check: CheckProof
     check_anonymously: CheckProof
@@ -198,7 +199,7 @@ class VerifyProof:
     clock: Clock
 
     async def __call__(self, wish: VerifyProofRequest, context: RequestContext | None) -> ProofVerification:
-        """``context`` is None for a stranger. Raises ``InvalidRequest`` too."""
+        """Verify a proof. ``context`` is None for an unauthenticated client. Raises ``InvalidRequest`` too."""
         received = ReceivedProof(
             wish.proof, given(wish.public_signals, None), given(wish.predicate_type, None), given(wish.proof_id, None)
         )
@@ -211,7 +212,7 @@ class VerifyProof:
         context: RequestContext | None,
         stored: StoredProof | None = None,
     ) -> ProofVerification:
-        """``stored`` is given where the proof is one that is kept here."""
+        """Verify a received proof. ``stored``: the stored proof, if this service has it."""
         now = self.clock.now()
         if stored is not None and now >= stored.expires_at:
             verdict = await self.check.expired(received, question)
@@ -231,8 +232,8 @@ class VerifyProof:
         return verdict
 
     async def _kept(self, received: ReceivedProof, verdict: ProofVerification) -> StoredProof | None:
-        """The stored proof that this is, byte by byte but for the signature of the agent who hands it over. An id alone is what anybody
-        can write into a proof."""
+        """Return the stored proof that equals this one in every byte, except for the signature of the presenting agent; or None. The id
+        alone is not sufficient, because any client can write it into a proof."""
         if verdict.presented is None:
             return None
         presented, text = verdict.presented, received.proof
@@ -243,7 +244,7 @@ class VerifyProof:
 
 @value_class
 class VerifyStoredProof:
-    """Raises ``InvalidRequest``, ``ProofNotFound``, and what ``CheckProof`` does."""
+    """Use case verifyStoredProof. Raises ``InvalidRequest``, ``ProofNotFound``, and the errors of ``CheckProof``."""
 
     verify: VerifyProof
 
