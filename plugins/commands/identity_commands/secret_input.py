@@ -25,7 +25,7 @@ from identity_core.files import MOST_OCTETS, durable_draft, open_regular, requir
 
 FROM_STANDARD_INPUT = "-"
 PIPE_SECONDS: Final = 60.0
-"""Somebody may be asked for a passphrase at the other end."""
+"""Timeout of a pipe. The program at the other end may prompt for a passphrase."""
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -50,8 +50,10 @@ def read_private(path: Path, what: str) -> bytes:
 
 
 def read_pipe(path: Path, *, seconds: float = PIPE_SECONDS) -> bytes:
-    """Return the text that is written to the pipe at ``path`` until it is closed. Raises ``OSError``, of one to which
-    nobody has written for so many ``seconds``, too."""
+    """Return the text that is written to the pipe at ``path`` until it is closed.
+
+    Raises ``OSError``: also when nothing was written for ``seconds``.
+    """
     data, waiting = b"", select.poll()
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:

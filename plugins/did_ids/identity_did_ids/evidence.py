@@ -174,7 +174,7 @@ def verify(authorization: Authorization) -> None:
 
 
 MOST_BBS_KEYS_AT_ONCE: Final = 3
-"""So many keys may join in one version. A pairing is dear, and no one needs more: what a single request costs stays small."""
+"""Maximum number of keys that one version may add. A pairing is expensive, so this limits the work of a single request."""
 
 Possession = bytes | Key
 """The 80 bytes of a proof, or the key that makes them when the DID is known, which is after its first entry is drafted."""

@@ -267,8 +267,7 @@ def _finished(revision: Revision) -> DidDocument:
 
 
 def check(document: DidDocument) -> None:
-    """Raises ``InvalidDocument`` unless the document keeps its rules and somebody is left who controls it; a key in grace does not
-    count."""
+    """Check the rules of a document and require an authentication key that is not in grace. Raises ``InvalidDocument``."""
     documents.check(document)
     related = document.related(keys.AUTHENTICATION)
     if not any(method.id in related and method.revoked is None for method in document.methods):

@@ -1,7 +1,7 @@
 """A document being revised: the operations of one version, applied to a working copy.
 
 Each operation refuses what makes no sense on the document as it stands (a service id that exists, a key that is not there);
-the finished document is checked as a whole by ``document.check``. Whether somebody may do it is decided elsewhere.
+the finished document is checked as a whole by ``document.check``. Authorization is checked in ``evidence``.
 """
 
 from __future__ import annotations

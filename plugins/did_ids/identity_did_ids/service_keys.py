@@ -34,10 +34,14 @@ def token_key_name(number: int) -> str:
 
 @value_class
 class Replacement:
-    """The key ``multikey`` with this ``number``, from 2, signs from ``at`` on, which is the time of the entry, in the place of
-    ``replaces``: access tokens, or checkpoints of the ledger's log, which had ``tree_size`` entries then. ``compromised``: what the old key
-    signs counts no more. ``succession`` is what both keys say of each other, bytes of a signed note (``ledger.checkpoint_keys``).
-    ``version`` is that of the service's DID that brought it, 0 where that is not known."""
+    """The replacement of the key ``replaces`` by ``multikey``, which has this ``number``, from 2. It signs access tokens or checkpoints.
+
+    - ``at``: the time of the entry, from which the new key signs.
+    - ``tree_size``: the number of entries in the ledger's log at that time.
+    - ``compromised``: signatures of the old key are no longer valid.
+    - ``succession``: bytes of a note that both keys signed (``ledger.checkpoint_keys``).
+    - ``version``: the version of the service's DID with this entry, 0 if unknown.
+    """
 
     use: str
     number: int
@@ -118,8 +122,10 @@ def of_use(replacements: Sequence[Replacement], use: str) -> tuple[Replacement, 
 
 
 def since_theft(replacements: Sequence[Replacement]) -> tuple[Replacement, ...]:
-    """Return the keys of one use, in their order, whose predecessors are not known to be stolen: not a compromised one,
-    and not one before it, because both lay in one custodian when somebody had that key."""
+    """Return the keys of one use, in order, that follow the last compromised one.
+
+    Keys before a compromised one are left out too, because the same custodian held them at the time of the theft.
+    """
     stolen = max((place for place, one in enumerate(replacements, 1) if one.compromised), default=0)
     return tuple(replacements[stolen:])
 

@@ -162,7 +162,7 @@ def _service(url: str, who: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def secrets_of(settings: Settings, plugins: dict[str, list[type[Any]]]) -> list[str]:
-    """The values that ``show`` masks, as they are: whoever passes other texts on looks for them there. Of a URL also its password."""
+    """Return the values that ``show`` masks, unmasked, to search other texts for them. Of a URL, add its password."""
     found: list[str] = []
     tables: list[Any] = [settings]
     tables += (settings.plugins.tables.read(name, one, {}) for name, all_of in plugins.items() for one in all_of)

@@ -16,8 +16,8 @@ from identity_codec.values import value_class
 
 FORMAT: Final = "identity-status-gaps-record-1"
 SUBJECT: Final = "did:statusgaps:"
-"""The beginning of what stands in the place of a DID. There is no such method; a plugin that had one could not write before the
-service, which alone appends to the ledger."""
+"""The prefix of the subject, which stands instead of a DID. There is no such method. A plugin with such a method could not write
+first, because only the service appends to the ledger."""
 
 _MAX_OCTETS: Final = 2_048
 
