@@ -98,7 +98,7 @@ def holder_message(request: IssueRequest, authentication_method: str, commitment
 def commit(
     suite: Ciphersuite, secret: HolderSecret, request: IssueRequest, random: Callable[[int], bytes]
 ) -> tuple[bytes, int]:
-    """The 192 bytes for the issuer, K ‖ T ‖ z_0 ‖ z_1 ‖ c, and b, which the keeper keeps. Equation (3.2)."""
+    """Return the 192 bytes for the issuer, K ‖ T ‖ z_0 ‖ z_1 ‖ c, and b, which the keeper keeps. Equation (3.2)."""
     masks = _masks(secret, request, random)
     (blind,) = masks.scalars(1)
     return _committed(suite, secret, blind, request, masks), blind
@@ -113,7 +113,7 @@ def commit_to(
 
 
 def derived_blind(material: bytes) -> int:
-    """The blind that follows from at least 32 bytes of secret entropy, other ones for each credential. Raises ``ValueError``."""
+    """Return the blind that follows from at least 32 bytes of secret entropy, other ones for each credential. Raises ``ValueError``."""
     if len(material) < SCALAR_OCTETS:
         raise ValueError(f"a blind is made of at least {SCALAR_OCTETS} bytes")
     return hash_to_scalar(material, BLIND_DST)
@@ -134,7 +134,7 @@ def _committed(
 
 
 def check_commitment(suite: Ciphersuite, data: bytes, request: IssueRequest) -> Commitment:
-    """Raises ``CommitmentInvalid`` unless who made these bytes can open K, and T belongs to it."""
+    """Raise ``CommitmentInvalid`` unless who made these bytes can open K, and T belongs to it."""
     base = suite.curve.hash_to_g1(issuer_pseudonym_message(request.issuer), PSEUDONYM_DST)
     try:
         points = check_points(suite, data, 1, base, _commitment_challenge(request))

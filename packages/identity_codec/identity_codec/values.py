@@ -41,7 +41,7 @@ def value_class(cls: type[T]) -> type[T]:
 
 
 def _with_slots(cls: Any) -> Any:
-    """A dataclass of the library, without a method where its annotations are plain."""
+    """Return a dataclass of the library, without a method where its annotations are plain."""
     annotations = inspect.get_annotations(cls)
     is_plain = not any(word in str(kind) for kind in annotations.values() for word in SPECIAL)
     if is_plain:

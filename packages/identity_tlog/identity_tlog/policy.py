@@ -109,7 +109,7 @@ class WitnessPolicy:
         return cls((), (), (), NONE)
 
     def is_met(self, names: Collection[str]) -> bool:
-        """Whether the witnesses of these names are a quorum."""
+        """Return whether the witnesses of these names are a quorum."""
         met = {*names, NONE}
         for group in self.groups:
             if sum(member in met for member in group.members) >= group.threshold:
@@ -131,7 +131,7 @@ class WitnessPolicy:
         return {name: at for name, at in times if at is not None}
 
     def open(self, data: bytes, *, logs: Iterable[VerifierKey] = ()) -> SignedCheckpoint:
-        """The checkpoint that one of the logs has signed and a quorum has cosigned. ``logs`` are known beside those of the policy.
+        """Return the checkpoint that one of the logs has signed and a quorum has cosigned. ``logs`` are known beside those of the policy.
 
         Raises ``Malformed``; ``Refuted`` for a log that is unknown, a wrong signature and a quorum that is not there.
         """

@@ -37,7 +37,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 def complete_root(hashes: bytes) -> bytes:
-    """The root over concatenated hashes whose number is a power of two."""
+    """Return the root over concatenated hashes whose number is a power of two."""
     while len(hashes) > HASH_BYTES:
         pairs = range(0, len(hashes), 2 * HASH_BYTES)
         hashes = b"".join([_sha256(b"\x01" + hashes[at : at + 64]).digest() for at in pairs])
@@ -59,11 +59,11 @@ class Frontier:
         return cls(size, tuple(data[at : at + HASH_BYTES] for at in range(0, len(data), HASH_BYTES)))
 
     def encode(self) -> bytes:
-        """The concatenated peaks."""
+        """Return the concatenated peaks."""
         return b"".join(self.peaks)
 
     def appended(self, hashes: Iterable[bytes], *, height: int = 0) -> Frontier:
-        """The tree with more leaves; with ``height`` more complete subtrees of 2^height leaves each, for a tree whose size
+        """Return the tree with more leaves; with ``height`` more complete subtrees of 2^height leaves each, for a tree whose size
         is a multiple of that."""
         size, step, peaks = self.size >> height, 1 << height, list(self.peaks)
         if size * step != self.size:

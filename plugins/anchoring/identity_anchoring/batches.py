@@ -83,8 +83,8 @@ class Batch:
     def after_report(
         self, state: BatchState, tx_hash: str | None, block_number: int | None, reason: str, *, most_attempts: int
     ) -> Batch:
-        """The batch after what the ledger tells of its root. A failure is tried again until ``most_attempts`` are used up; the last
-        transaction stays on show."""
+        """Return the batch after what the ledger tells of its root. A failure is tried again until ``most_attempts`` are used up;
+        the last transaction stays on show."""
         if state is not BatchState.FAILED:
             return replace(self, state=state, tx_hash=tx_hash, block_number=block_number, reason=reason)
         # What was confirmed before its block was undone begins anew.
@@ -100,7 +100,7 @@ class Batch:
         )
 
     def forgotten(self) -> Batch:
-        """The batch when the ledger knows nothing of its root: it is to be submitted, again if need be."""
+        """Return the batch when the ledger knows nothing of its root: it is to be submitted, again if need be."""
         return replace(self, state=BatchState.SEALED, tx_hash=None, block_number=None, reason="")
 
 

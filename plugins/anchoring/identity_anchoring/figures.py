@@ -32,7 +32,7 @@ class Figures:
     revoked: int = 0
 
     def saw(self, work: Work, now: datetime) -> None:
-        """Notes the state of the outbox."""
+        """Note the state of the outbox."""
         self.waiting, self.undecided, self.revoking = work.waiting, work.undecided, work.revoking
         self.trouble = work.trouble
         self.oldest_seconds = 0.0 if work.oldest is None else max(0.0, (now - work.oldest).total_seconds())

@@ -59,7 +59,7 @@ class FollowBatches:
                 break
 
     async def report(self, batch: Batch) -> Batch:
-        """The batch as the ledger has it now. Raises ``LedgerUnavailable``."""
+        """Return the batch as the ledger has it now. Raises ``LedgerUnavailable``."""
         if batch.state is BatchState.SEALED:
             told = await self.ledger.submit_anchor(batch.root, batch.size)
         else:
@@ -76,7 +76,7 @@ class FollowBatches:
         )
 
     async def store(self, before: Batch, after: Batch) -> None:
-        """Stores what was told. Raises ``LeaseLost``."""
+        """Store what was told. Raises ``LeaseLost``."""
         self._not_before.pop(before.id, None)
         if after.state is BatchState.SEALED and after.attempts > before.attempts:
             self._not_before[after.id] = self.clock.monotonic() + self.policy.retry_seconds
@@ -120,7 +120,7 @@ class RevokeLeaves:
     _not_before: dict[str, float] = field(default_factory=dict)
 
     async def __call__(self) -> None:
-        """Raises ``LeaseLost``, ``LedgerUnavailable``."""
+        """Raise ``LeaseLost``, ``LedgerUnavailable``."""
         name = self.ledger.anchor_ledger_name
         for leaf in await self.outbox.revoking(name, AT_ONCE):
             told = await self._request(leaf)
@@ -131,12 +131,12 @@ class RevokeLeaves:
                 await self._record(leaf, now, revokedBlock=told.block_number)
 
     async def block_of(self, leaf: AnchorLeaf) -> int | None:
-        """The block in which the ledger has its revocation; None when it does not have it. Raises ``LedgerUnavailable``."""
+        """Return the block in which the ledger has its revocation; None when it does not have it. Raises ``LedgerUnavailable``."""
         told = await self.ledger.revocation_status(leaf.commitment)
         return told.block_number if told is not None and told.state == "confirmed" else None
 
     async def undone(self, before: RevokedLeaf, block_number: int | None) -> None:
-        """Stores that ``block_of`` is another than before. Raises ``LeaseLost``."""
+        """Store that ``block_of`` is another than before. Raises ``LeaseLost``."""
         now = self.clock.now()
         await self.outbox.revocation_undone(before, block_number, now)
         self.figures.revocation_undone(before, block_number, self.ledger.anchor_ledger_name)
@@ -220,7 +220,7 @@ class RecheckFinal(Generic[T]):
 
 
 def recheck_batches(follow: FollowBatches) -> RecheckFinal[Batch]:
-    """Whether confirmed batches still are, and where."""
+    """Return whether confirmed batches still are, and where."""
 
     async def correction(batch: Batch) -> Correction | None:
         told = await follow.report(batch)
@@ -231,7 +231,7 @@ def recheck_batches(follow: FollowBatches) -> RecheckFinal[Batch]:
 
 
 def recheck_revocations(revoke: RevokeLeaves) -> RecheckFinal[RevokedLeaf]:
-    """Whether the ledger still has the revocations of leaves, and where."""
+    """Return whether the ledger still has the revocations of leaves, and where."""
 
     async def correction(revoked: RevokedLeaf) -> Correction | None:
         block_number = await revoke.block_of(revoked.leaf)

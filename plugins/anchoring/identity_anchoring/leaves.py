@@ -89,7 +89,7 @@ def revoke_leaf(transaction: Transaction, proof_id: str) -> None:
 
 
 def revoking(transaction: Transaction, ledger: str, limit: int) -> Sequence[AnchorLeaf]:
-    """The leaves whose revocation is on the way."""
+    """Return the leaves whose revocation is on the way."""
     return [LEAVES.read(row) for row in transaction.execute(_REVOKING, {"ledger": ledger, "limit": limit}).fetchall()]
 
 
@@ -100,7 +100,7 @@ def revoked(transaction: Transaction, leaf: AnchorLeaf, block_number: int) -> No
 
 
 def all_revoked(transaction: Transaction, ledger: str, below: RevokedLeaf | None, limit: int) -> Sequence[RevokedLeaf]:
-    """The leaves whose revocation the ledger has, newest block first."""
+    """Return the leaves whose revocation the ledger has, newest block first."""
     block, proof_id = (LAST_BLOCK, "") if below is None else (below.block_number, below.leaf.proof_id)
     row = {"ledger": ledger, "limit": limit, "block": block, "id": proof_id}
     return [RevokedLeaf(LEAVES.read(row[:2]), row[2]) for row in transaction.execute(_ALL_REVOKED, row).fetchall()]

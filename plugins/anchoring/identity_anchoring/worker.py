@@ -40,7 +40,7 @@ class NewestCheckpoint:
     origin: str
 
     async def __call__(self) -> bytes | None:
-        """The body; None for an empty log, and while it does not follow its ledger, which the follower reports."""
+        """Return the body; None for an empty log, and while it does not follow its ledger, which the follower reports."""
         try:
             frontier = await self.follower.now()
         except IdentityError:
@@ -61,7 +61,7 @@ class SealBatch:
     _last: bytes | None = field(default=None)
 
     async def __call__(self) -> Batch | None:
-        """The batch; None when nothing waits. Raises ``LeaseLost``."""
+        """Return the batch; None when nothing waits. Raises ``LeaseLost``."""
         leaves = await self.outbox.queued(self.batch_size)
         if not leaves:
             return None

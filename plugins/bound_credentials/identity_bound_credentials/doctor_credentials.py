@@ -69,7 +69,7 @@ def _read(settings: Settings, job: Callable[[Transaction], T]) -> T | None:
 
 
 def credentials(settings: Settings) -> Iterator[Diagnosis]:
-    """A warning while credentials in force are of suite 1. Nothing where the database cannot be read: other checks report that."""
+    """Yield a warning while credentials in force are of suite 1. Nothing where the database cannot be read: other checks report that."""
     asked = {"erased": ERASED_HOLDER, "now": micros(datetime.now(UTC))}
     found = _read(settings, lambda transaction: transaction.execute(_OF_SUITE_1, asked).fetchall())
     if found is None:
@@ -86,8 +86,8 @@ def credentials(settings: Settings) -> Iterator[Diagnosis]:
 
 
 def status_lists(settings: Settings) -> Iterator[Diagnosis]:
-    """A warning while a list of signed gaps is not published as it is now, and while the one of now is not in the transparency log. Nothing
-    without a list, or where the database cannot be read."""
+    """Yield a warning while a list of signed gaps is not published as it is now, and while the one of now is not in the
+    transparency log. Nothing without a list, or where the database cannot be read."""
     asked = {"now": int(datetime.now(UTC).timestamp())}
     found = _read(
         settings,
@@ -120,8 +120,8 @@ def status_lists(settings: Settings) -> Iterator[Diagnosis]:
 
 
 def holders(settings: Settings) -> Iterator[Diagnosis]:
-    """A fault where the secrets of holders are not kept any more, as the oldest and the newest credentials in force tell. Nothing without
-    such credentials, or where the database cannot be read."""
+    """Yield a fault where the secrets of holders are not kept any more, as the oldest and the newest credentials in force tell.
+    Nothing without such credentials, or where the database cannot be read."""
     asked = {"erased": ERASED_HOLDER, "now": micros(datetime.now(UTC))}
     rows = _read(settings, lambda transaction: transaction.execute(_BOUND, asked).fetchall())
     if not rows:

@@ -7,7 +7,8 @@ from identity_client.did_auth import Signer
 
 
 def hand_over(proof: str, signer: Signer, *, audience: str, challenge: str) -> str:
-    """The text ``ZKProof.proof`` with the agent's signature, which the verifier needs. Raises ``ProofInvalid`` for a proof that names
-    another key, audience or challenge: nothing is signed then; and ``ValueError`` for a signer without an Ed25519 key."""
+    """Return the text ``ZKProof.proof`` with the agent's signature, which the verifier needs. Raises ``ProofInvalid`` for a proof
+    that names another key, audience or challenge: nothing is signed then; and ``ValueError`` for a signer without an Ed25519
+    key."""
     pair = signer.pair
     return handed_over(proof, pair.public, pair.sign, audience=audience, challenge=challenge.encode())

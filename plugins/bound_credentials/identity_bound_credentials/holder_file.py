@@ -18,7 +18,7 @@ ISSUED_ANEW = (
 
 
 def secret_of(record: Mapping[str, Any], kept: Mapping[str, str]) -> str:
-    """The secret that a request or a credential of the file is bound to: the present one, or its own from before a rotation."""
+    """Return the secret that a request or a credential of the file is bound to: the present one, or its own from before a rotation."""
     return str(kept.get(OWN, record[OWN]))
 
 

@@ -71,8 +71,8 @@ class PresentingProver(Prover, Protocol):
     def present(
         self, statement: PresentationStatement, witness: PresentationWitness, *, bound: PresentationContext
     ) -> str:
-        """The text of a presentation. Raises as ``prove`` does, ``PredicateNotSatisfied`` also for a credential that is not valid on the
-        day or is revoked."""
+        """Return the text of a presentation. Raises as ``prove`` does, ``PredicateNotSatisfied`` also for a credential that is not
+        valid on the day or is revoked."""
 
     def read_presentation(self, text: str) -> PresentedPresentation:
         """Return what a presentation says about itself. Nothing is verified; raises ``ProofInvalid`` when it cannot be read."""
@@ -80,7 +80,7 @@ class PresentingProver(Prover, Protocol):
     def verify_presentation(
         self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance
     ) -> None:
-        """Accepts a presentation of exactly this statement in exactly this context; both are the verifier's own. Raises
+        """Accept a presentation of exactly this statement in exactly this context; both are the verifier's own. Raises
         ``ProofInvalid``."""
 
 

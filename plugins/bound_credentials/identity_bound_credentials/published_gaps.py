@@ -78,7 +78,7 @@ class PublishedGaps:
         return gap_log.verify_recorded(manifest, proof, policy, logs=logs), proof
 
     async def gap(self, manifest: Manifest, public_key: bytes, handle: int, *, whole: bool = False) -> SignedGap:
-        """The gap of the handle, its signature checked against the raw 96-byte key of the list.
+        """Return the gap of the handle, its signature checked against the raw 96-byte key of the list.
 
         Raises ``HandleListed`` where a signed gap says so, ``StatusListRefused`` for shards that are not the published ones, and as
         ``manifest`` does.

@@ -188,7 +188,7 @@ def sign_request(
 
 
 def _checked_tag(offered: Any, asked: Any, file: Any) -> str:
-    """The holder's tag of a commitment that is one. Ends the command for any other."""
+    """Return the holder's tag of a commitment that is one. Ends the command for any other."""
     from identity_bbs.blind import CommitmentInvalid, check_commitment
     from identity_bbs.bls12381 import select
     from identity_bbs.suite import ciphersuite

@@ -138,7 +138,7 @@ def _issuer_key(key: str | None, document: Any, log: Any, now: datetime) -> KeyF
 
 
 def _request_of(requests: Mapping[str, Any], presented: PresentedCredential) -> tuple[str, dict[str, str] | None]:
-    """The request that the credential answers, and its place: the one with this commitment, for this header."""
+    """Return the request that the credential answers, and its place: the one with this commitment, for this header."""
     from identity_bound_credentials.domain.bound_format import binding_of
 
     if (bound := binding_of(presented)) is None:
@@ -149,6 +149,6 @@ def _request_of(requests: Mapping[str, Any], presented: PresentedCredential) -> 
 
 
 def member(message: dict[str, Any], name: str) -> dict[str, Any]:
-    """The message itself, or in the member that the other command printed it in."""
+    """Return the message itself, or in the member that the other command printed it in."""
     inner = message.get(name, message)
     return inner if isinstance(inner, dict) else {}

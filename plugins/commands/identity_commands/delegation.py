@@ -27,7 +27,7 @@ def command() -> None:
 def _delegation(
     caller: RemoteCaller, *, days: float, predicates: tuple[tuple[str, str, str], ...], **given: Any
 ) -> dict[str, Any]:
-    """The body of createDelegation, of what was given."""
+    """Return the body of createDelegation, of what was given."""
     if not given["actions"] and not predicates:
         misused("what may the agent do?", "give --action or --pin")
     body = {name: None if value == NONE else value for name, value in named(caller, **given).items()}

@@ -125,7 +125,7 @@ def _chosen_options(
 def _wish(
     key_type: str, additional: Wishes, foreign: Triples, *, with_recovery: bool, stored: bool
 ) -> tuple[str, dict[str, Any], FiledKeys]:
-    """The type of the first key, the options of the request, and the keys that were made here for it."""
+    """Return the type of the first key, the options of the request, and the keys that were made here for it."""
     from identity_core.domain.dids import keys
 
     if stored:
@@ -143,7 +143,7 @@ def _wish(
 
 
 def _returned(keys: dict[str, Any]) -> FiledKeys:
-    """The keys that the service made, from its answer."""
+    """Return the keys that the service made, from its answer."""
     from identity_codec.multikey import decode_public
 
     named = [(purpose, key) for purpose, key in keys.items() if purpose != ADDITIONAL]
@@ -155,7 +155,7 @@ def _returned(keys: dict[str, Any]) -> FiledKeys:
 
 
 def _named(made: FiledKeys, did: str) -> dict[str, Any]:
-    """The keys of a DID by purpose, as a file would have them."""
+    """Return the keys of a DID by purpose, as a file would have them."""
     wallet = Wallet(STANDARD_INPUT, "", {})
     wallet.file_all(made)
     wallet.name(did)
@@ -188,7 +188,7 @@ def _create_and_keep(
 
 
 def _begun(body: dict[str, Any], made: FiledKeys, path: Path, later: Wishes) -> Wallet:
-    """The keys file of a creation that is not finished: a new one, or the one that an earlier run left."""
+    """Return the keys file of a creation that is not finished: a new one, or the one that an earlier run left."""
     if path.exists():
         wallet = Wallet.read(path)
         if wallet.did or wallet.pending is None:

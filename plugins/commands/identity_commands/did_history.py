@@ -55,7 +55,8 @@ def history(did: str, limit: int, cursor: str | None, graph: bool, url: str) -> 
 
 
 def drawn(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The lines of the picture of ``items`` (listDidHistory, oldest first): a row for each version, newest first, then the keys by lane."""
+    """Yield the lines of the picture of ``items`` (listDidHistory, oldest first): a row for each version, newest first, then the
+    keys by lane."""
     lanes: list[str] = []
     alive: set[str] = set()
     rows = []

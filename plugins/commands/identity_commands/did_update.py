@@ -99,7 +99,7 @@ def witness_list(witnesses: Sequence[str], threshold: int | None) -> dict[str, A
 
 
 def change(opened: Client, holder: Wallet, operations: list[dict[str, Any]], wishes: Wishes = ()) -> dict[str, Any]:
-    """Sends the operations, and with them keys that are made here for ``wishes``: on disk first, in their places afterwards."""
+    """Send the operations, and with them keys that are made here for ``wishes``: on disk first, in their places afterwards."""
     did = holder.did
     fresh = [make_key(kind, did) for kind, _ in wishes]
     for (_, relationships), key in zip(wishes, fresh, strict=True):

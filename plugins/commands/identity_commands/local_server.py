@@ -70,7 +70,7 @@ def local_server(
 
 
 def _await_ready(process: subprocess.Popen[bytes], log: Path) -> str:
-    """The URL, when the server says that it is ready there."""
+    """Return the URL, when the server says that it is ready there."""
     deadline = time.monotonic() + START_SECONDS
     with httpx.Client(trust_env=False, verify=False) as http:  # noqa: S501  (it speaks plain HTTP)
         while True:

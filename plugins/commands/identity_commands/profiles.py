@@ -46,7 +46,7 @@ class Profiles:
     profiles: dict[str, Profile] = field(default_factory=dict)
 
     def find(self, name: str) -> Profile:
-        """The profile of that name; one that is not there ends the command."""
+        """Return the profile of that name; one that is not there ends the command."""
         if name not in self.profiles:
             fail(f"there is no profile {name}", str(profiles_file()), "`identity use` lists them", status=2)
         return self.profiles[name]
@@ -105,7 +105,7 @@ def require_name(_: click.Context, __: click.Parameter, name: str | None) -> str
 
 
 def _remember(context: click.Context, option: click.Parameter, name: str | None) -> None:
-    """Notes which profile the command is called with, and whether its own line says so."""
+    """Note which profile the command is called with, and whether its own line says so."""
     if name and not context.resilient_parsing:
         typed = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
         context.meta[_CHOSEN] = (name, read_profiles().find(name), typed)
@@ -133,7 +133,7 @@ named_profile_option = click.option(
 
 
 def _chosen(context: click.Context) -> tuple[Profile | None, bool]:
-    """The profile that counts, and whether the command's own line names it."""
+    """Return the profile that counts, and whether the command's own line names it."""
     if _CHOSEN not in context.meta:
         kept = read_profiles()
         context.meta[_CHOSEN] = (kept.use, kept.profiles.get(kept.use or ""), False)

@@ -149,7 +149,7 @@ def _witness(held: WalletCredential) -> BoundWitness:
 def _status(
     files: tuple[Any, ...], held: tuple[WalletCredential, ...], keys: tuple[bytes, ...], list_key: str | None
 ) -> tuple[tuple[StatusPart, ...], tuple[GapWitness, ...]]:
-    """The gap of each credential: of its list, with its handle. Raises ``ValueError``."""
+    """Return the gap of each credential: of its list, with its handle. Raises ``ValueError``."""
     from identity_bound_credentials.domain.presentation import StatusPart
 
     if not files:

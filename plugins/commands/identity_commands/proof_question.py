@@ -33,7 +33,7 @@ def question_of(presented: AnyPresented) -> JsonValue:
 
 
 def proven(body: Mapping[str, Any]) -> list[str]:
-    """The lines of what a proof shows; ``body`` has ``predicates`` and ``question``."""
+    """Return the lines of what a proof shows; ``body`` has ``predicates`` and ``question``."""
     question = body.get("question")
     if question is None:
         return [f"proves     {_predicate(one)}" for one in body["predicates"]]

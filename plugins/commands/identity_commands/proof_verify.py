@@ -119,7 +119,7 @@ def _read(data: bytes) -> JsonValue:
 
 
 def installed_prover(settings: Settings) -> Prover:
-    """The prover that the settings choose, or the only one there is. Raises ``StartError``."""
+    """Return the prover that the settings choose, or the only one there is. Raises ``StartError``."""
     prover = installed_plugins(settings).prover(settings.prover.backend)
     if prover is None:
         raise StartError("no prover is installed, which a check needs; `identity plugins list` shows what is installed")
@@ -230,7 +230,7 @@ def _missing(expectation: Expectation, *, names_issuer: bool) -> list[BoundPart]
 
 
 def _key_finder(sources: Mapping[str, Any], now: datetime) -> KeyFinder:
-    """The one source that was named. Raises ``ValueError`` for none, several, or one that is no good."""
+    """Return the one source that was named. Raises ``ValueError`` for none, several, or one that is no good."""
     named = [name for name, one in sources.items() if one is not None]
     if len(named) != 1:
         raise ValueError("give one of --issuer-key, --issuer-document, --issuer-log and --resolve")

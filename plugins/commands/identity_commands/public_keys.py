@@ -30,13 +30,13 @@ class Unchecked(Exception):
 
 
 def key_of_option(text: str) -> KeyFinder:
-    """The key of a ``Bls12381G2Key2020`` multikey, whatever the proof names. Raises ``ValueError`` for a text that is none."""
+    """Return the key of a ``Bls12381G2Key2020`` multikey, whatever the proof names. Raises ``ValueError`` for a text that is none."""
     raw = raw_key(text, multikey.BLS12381G2)
     return lambda _: raw
 
 
 def agents_key(text: str | None) -> bytes | None:
-    """The raw key of an agent's multikey, where one is given. One that is none ends the command."""
+    """Return the raw key of an agent's multikey, where one is given. One that is none ends the command."""
     with failing(ValueError, "the agent's key", "give an Ed25519 multikey, z6Mk…", status=2):
         return None if text is None else agent_key_of(text)
 
@@ -98,7 +98,7 @@ def _of_document(value: Any, now: datetime) -> KeyFinder:
 
 
 def holder_keys(did: str, now: datetime, *, keys: Sequence[str], document: Any, url: str | None) -> list[bytes]:
-    """The raw Ed25519 keys that may sign for ``did`` now, of the one source that was named. Raises ``ValueError``."""
+    """Return the raw Ed25519 keys that may sign for ``did`` now, of the one source that was named. Raises ``ValueError``."""
     if sum((bool(keys), document is not None, url is not None)) != 1:
         raise ValueError("give one of --key, --document and --resolve")
     if keys:
@@ -148,7 +148,7 @@ def _json(file: Any) -> JsonValue:
 
 
 def _document(value: Any) -> dict[str, Any]:
-    """A DID document, bare or in the answer of a resolution."""
+    """Return a DID document, bare or in the answer of a resolution."""
     if isinstance(value, dict) and isinstance(value.get("didDocument"), dict):
         value = value["didDocument"]
     if not isinstance(value, dict) or not isinstance(value.get("id"), str):

@@ -72,7 +72,7 @@ page_options = (
 
 
 def did_option(flag: str, member: str, says: str, **more: Any) -> Option[Any]:
-    """An option that fills ``member`` of a request with a DID."""
+    """Return an option that fills ``member`` of a request with a DID."""
     return click.option(flag, member, metavar="DID", help=says, **more)
 
 
@@ -84,8 +84,8 @@ def session(
     token: str | None = None,
     on_exchange: Callable[[Exchange], None] | None = None,
 ) -> Iterator[Client]:
-    """A session whose refusals end the command with a readable error. ``IDENTITY_ORIGIN`` is the service's own name where --url is
-    another one."""
+    """Yield a session whose refusals end the command with a readable error. ``IDENTITY_ORIGIN`` is the service's own name where
+    --url is another one."""
     require_address(url)
     origin = os.environ.get("IDENTITY_ORIGIN")
     try:
@@ -96,7 +96,7 @@ def session(
 
 
 def require_address(url: str) -> None:
-    """Ends the command where ``url`` is no address of a service."""
+    """End the command where ``url`` is no address of a service."""
     try:
         is_one = urlsplit(url).scheme in ("http", "https") and bool(urlsplit(url).hostname)
     except ValueError:
@@ -107,7 +107,7 @@ def require_address(url: str) -> None:
 
 
 def explained(error: Exception, url: str) -> tuple[str, str, str]:
-    """The three lines for one of ``CALL_ERRORS`` from the service at ``url``."""
+    """Return the three lines for one of ``CALL_ERRORS`` from the service at ``url``."""
     match error:
         case ServiceError():
             details = dict(error.details)
@@ -139,7 +139,7 @@ class RemoteCaller:
         return None if self.signer is None else self.signer.did
 
     def send(self, operation_id: str, *places: str, body: Any = None, token: str | None = None, **query: Any) -> Any:
-        """The answer to the operation; ``places`` fill its path, in their order. An access ``token`` goes before any other
+        """Return the answer to the operation; ``places`` fill its path, in their order. An access ``token`` goes before any other
         credential. Raises ``ServiceError`` or ``ServiceUnreachable``."""
         method, path, purpose = _operations()[operation_id]
         names = iter(places)
@@ -164,7 +164,7 @@ class TokenCaller:
         return self.signer.did
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """The answer. Raises ``ServiceError`` or ``ServiceUnreachable``."""
+        """Return the answer. Raises ``ServiceError`` or ``ServiceUnreachable``."""
         self._token = self._token or self.session.token(self.signer)["access_token"]
         return self.session.call(method, path, body=body, headers={"Authorization": f"Bearer {self._token}"})
 
@@ -192,7 +192,7 @@ def _operations() -> dict[str, tuple[str, str, str]]:
 
 
 def with_caller(decorated: F, *, anonymous: bool = False) -> F:
-    """The options that say which service and, unless ``anonymous``, in whose name; the command gets its ``caller``."""
+    """Return the options that say which service and, unless ``anonymous``, in whose name; the command gets its ``caller``."""
 
     @functools.wraps(decorated)
     def wrapped(url: str, api_key: str | None = None, wallet: Path | None = None, **rest: Any) -> None:
@@ -207,7 +207,7 @@ def with_caller(decorated: F, *, anonymous: bool = False) -> F:
 
 @contextlib.contextmanager
 def settled(path: Path, url: str) -> Iterator[tuple[Client, Wallet]]:
-    """The service, and the keys file of a DID whose last operation is not open any more."""
+    """Yield the service, and the keys file of a DID whose last operation is not open any more."""
     wallet = Wallet.open(path)
     with session(url) as opened:
         wallet.settle(opened)
@@ -248,12 +248,12 @@ def add_command(
 
 
 def named(_: RemoteCaller, **members: Any) -> dict[str, Any]:
-    """The body of the members that were given; options are named as they are. What is left out, the service decides."""
+    """Return the body of the members that were given; options are named as they are. What is left out, the service decides."""
     return {name: value for name, value in members.items() if value not in (None, ())}
 
 
 def page(row: Text) -> Callable[[Any], str]:
-    """The text of a page of records, and how to get the next one; ``row`` is the text of one record."""
+    """Return the text of a page of records, and how to get the next one; ``row`` is the text of one record."""
     render = row.format_map if isinstance(row, str) else row
 
     def text(body: dict[str, Any]) -> str:

@@ -46,7 +46,7 @@ class Wallet:
 
     @classmethod
     def read(cls, path: Path) -> Wallet:
-        """The file at ``path``; a missing or unreadable one ends the command."""
+        """Return the file at ``path``; a missing or unreadable one ends the command."""
         data = sys.stdin.buffer.read() if path == STANDARD_INPUT else read_private(path, "keys file")
         try:
             value = json.loads(data)
@@ -68,7 +68,7 @@ class Wallet:
         return wallet
 
     def signer(self, purpose: str = AUTHENTICATION) -> Signer:
-        """Signs with the key of ``purpose``; a file without it ends the command."""
+        """Sign with the key of ``purpose``; a file without it ends the command."""
         key = self.keys.get(purpose)
         if not isinstance(key, dict) or "privateKey" not in key:
             fail(f"the keys file holds no private {purpose} key", str(self.path), "name the file that holds it")
@@ -82,7 +82,7 @@ class Wallet:
         return Signer(self.did, key["privateKey"])
 
     def save(self, *, new: bool = False) -> None:
-        """Replaces the file in one step; ``new`` refuses to replace one (``FileExistsError``)."""
+        """Replace the file in one step; ``new`` refuses to replace one (``FileExistsError``)."""
         if self.path == STANDARD_INPUT:
             fail("the new keys have no file to go to", "standard input", "name a keys file with --keys", status=2)
         value = {"did": self.did or None, "keys": self.keys} | ({"pending": self.pending} if self.pending else {})
@@ -133,12 +133,12 @@ class Wallet:
             self.file(purposes[0], key)
 
     def retire(self, key: dict[str, Any]) -> None:
-        """Keeps a key that serves no more: a private key is never thrown away by the program."""
+        """Keep a key that serves no more: a private key is never thrown away by the program."""
         self.keys.setdefault(RETIRED, []).append(key)
 
     @contextlib.contextmanager
     def sending(self, operation: str, fresh: dict[str, dict[str, Any]], **more: Any) -> Iterator[None]:
-        """Puts ``fresh`` keys on disk before the service hears of them, and in their places once it took them.
+        """Put ``fresh`` keys on disk before the service hears of them, and in their places once it took them.
 
         A refusal forgets them. An error of the server's own, and silence, leave open what became of them: ``settle`` finds out.
         """
@@ -181,7 +181,7 @@ class Wallet:
         self.save()
 
     def settle(self, session: Client) -> None:
-        """Finds out what became of an operation that was broken off, by whether its key stands in the document."""
+        """Find out what became of an operation that was broken off, by whether its key stands in the document."""
         if self.pending is None:
             return
         methods = session.resolve(self.did)["didDocument"].get("verificationMethod", [])
@@ -194,7 +194,7 @@ class Wallet:
 
 
 def make_key(kind: str, did: str | None = None, *, signs_in: bool = False) -> dict[str, Any]:
-    """A new key pair from this machine's random source, as it is filed; without ``did`` its id is not known yet. Raises
+    """Return a new key pair from this machine's random source, as it is filed; without ``did`` its id is not known yet. Raises
     ``InvalidDocument`` for an unknown type, which names those that can sign in where the key is for that."""
     from identity_core.domain.dids import keys
 
@@ -211,5 +211,5 @@ def make_key(kind: str, did: str | None = None, *, signs_in: bool = False) -> di
 
 
 def public_half(key: dict[str, Any]) -> dict[str, Any]:
-    """A filed key as a request names it."""
+    """Return a filed key as a request names it."""
     return {"type": key["type"], "publicKeyMultibase": key["publicKey"]}

@@ -53,6 +53,6 @@ def make(session: pkcs11.Session) -> None:
 
 
 def derive(key: Any, info: bytes) -> bytes:
-    """The 32 bytes that follow from the key for ``info``."""
+    """Return the 32 bytes that follow from the key for ``info``."""
     material: bytes = key.sign(info, mechanism=Mechanism.SHA256_HMAC)
     return material

@@ -14,7 +14,7 @@ __all__ = ["DidIds", "DidIdsSettings", "identity_provide_did_method"]
 
 
 def build(settings: DidIdsSettings, context: BuildContext) -> DidIds:
-    """The method. It needs nothing of the context: a DID method has no clock, no disk and no network."""
+    """Return the method. It needs nothing of the context: a DID method has no clock, no disk and no network."""
     return DidIds(settings)
 
 

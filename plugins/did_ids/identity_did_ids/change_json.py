@@ -47,7 +47,7 @@ Json = dict[str, Any]
 
 
 def write(change: Change) -> Json:
-    """The JSON of a change."""
+    """Return the JSON of a change."""
     match change:
         case Create():
             shown: Json = {"operation": history.CREATE}
@@ -125,8 +125,8 @@ def _write_operation(operation: Operation) -> Json:
 
 
 def read(value: Json, did: str, document: DidDocument | None, update_keys: tuple[str, ...]) -> Change:
-    """The change of ``did`` that ``value`` says. ``document`` and ``update_keys`` are those of a first entry, from which a ``Create`` is
-    read; later entries have None."""
+    """Return the change of ``did`` that ``value`` says. ``document`` and ``update_keys`` are those of a first entry, from which a
+    ``Create`` is read; later entries have None."""
     try:
         change = _read(value, did, document, update_keys)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -169,7 +169,7 @@ def _read(value: Json, did: str, document: DidDocument | None, update_keys: tupl
 
 
 def read_retired(value: Json) -> RetireLogKey:
-    """The retirement that an entry says. Raises ``KeyError``, ``TypeError``."""
+    """Return the retirement that an entry says. Raises ``KeyError``, ``TypeError``."""
     size = value["treeSize"]
     if type(size) is not int:
         raise TypeError("not a number")
@@ -237,7 +237,7 @@ _OPERATIONS: Final[dict[str, Callable[[Json], Operation]]] = {
 
 
 def asks_for(body: requests.Body, change: Update | Rotate | Recover, did: str) -> bool:
-    """Whether ``change`` is what ``body`` asks for. A key that the body leaves to the service may be any of its type. Raises
+    """Return whether ``change`` is what ``body`` asks for. A key that the body leaves to the service may be any of its type. Raises
     what a body that no service accepts makes of itself: ``IdentityError``, ``KeyError``, ``TypeError``, ``ValueError``,
     ``AttributeError``."""
     match change:

@@ -51,7 +51,7 @@ class Entry:
 
 
 def parse(data: bytes) -> Entry:
-    """The entry that a line says, in whatever order and with whatever blanks it was written."""
+    """Return the entry that a line says, in whatever order and with whatever blanks it was written."""
     try:
         value = strict_json.loads(data)
     except strict_json.JsonRefused as error:
@@ -81,7 +81,7 @@ class EntryBody:
         return cls(written, canonical_plain(state), version_time)
 
     def octets(self, version_id: str, proof: bytes = b"") -> bytes:
-        """The JCS of the entry; ``version_id`` and the time are ASCII that needs no escapes, ``proof`` is the JCS of a proof."""
+        """Return the JCS of the entry; ``version_id`` and the time are ASCII that needs no escapes, ``proof`` is the JCS of a proof."""
         proofs = b'"proof":[%b],' % proof if proof else b""
         tail = f',"versionId":"{version_id}","versionTime":"{self.version_time}"}}'.encode("ascii")
         return b'{"parameters":%b,%b"state":%b%b' % (self.parameters, proofs, self.state, tail)
@@ -95,8 +95,8 @@ class EntryBody:
 
 
 def parse_canonical(data: bytes) -> Entry:
-    """The entry that a line in canonical form says. Whatever could have two meanings, two members of one name or a number that
-    does not fit, would be written differently from how it was read."""
+    """Return the entry that a line in canonical form says. Whatever could have two meanings, two members of one name or a number
+    that does not fit, would be written differently from how it was read."""
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -146,8 +146,8 @@ def check_next_hash(entry: Entry, predecessor: str) -> None:
 
 
 def proof_config(signer: str, created: str, possessions: Mapping[str, bytes] | None = None) -> dict[str, Any]:
-    """A proof without its value. ``signer`` is an Ed25519 multikey; ``possessions`` are the proofs of BBS keys by multikey. They
-    stand here because they name the DID, which is the hash of everything else in its first entry."""
+    """Return a proof without its value. ``signer`` is an Ed25519 multikey; ``possessions`` are the proofs of BBS keys by multikey.
+    They stand here because they name the DID, which is the hash of everything else in its first entry."""
     config = data_integrity.proof_config(signer, created)
     if possessions:
         config["possession"] = {key: multibase.base64url_encode(proof) for key, proof in possessions.items()}
@@ -155,7 +155,7 @@ def proof_config(signer: str, created: str, possessions: Mapping[str, bytes] | N
 
 
 def read_possessions(proof: Mapping[str, Any]) -> dict[str, bytes]:
-    """The proofs of BBS keys that a proof shows, by multikey. Raises ``LogInvalid``, ``ValueError``."""
+    """Return the proofs of BBS keys that a proof shows, by multikey. Raises ``LogInvalid``, ``ValueError``."""
     said = proof.get("possession", {})
     if type(said) is not dict or not all(type(text) is str for text in said.values()):
         raise LogInvalid("The proofs of possession are not texts by key.")
@@ -187,7 +187,7 @@ def signer(proof: Mapping[str, Any]) -> str:
 
 
 def canonical(value: Any) -> bytes:
-    """The JCS of a part of an entry."""
+    """Return the JCS of a part of an entry."""
     try:
         return jcs.canonicalize(value)
     except ValueError as error:

@@ -56,7 +56,7 @@ Authorized = Update | Rotate | Recover | Deactivate
 
 
 def purpose_of(change: Authorized) -> str:
-    """The challenge purpose that stands for a change."""
+    """Return the challenge purpose that stands for a change."""
     match change:
         case Update():
             return challenge.UPDATE
@@ -69,8 +69,8 @@ def purpose_of(change: Authorized) -> str:
 
 
 def may(state: DidState, key: str, change: Change, at: datetime, *, strict: bool) -> None:
-    """Raises ``AuthFailed`` unless the multikey ``key`` is one that controls the DID at ``at``, ``Forbidden`` when it is in grace and the
-    change is kept from such keys.
+    """Raise ``AuthFailed`` unless the multikey ``key`` is one that controls the DID at ``at``, ``Forbidden`` when it is in grace
+    and the change is kept from such keys.
 
     A key in grace may authenticate and change services and names. Where ``strict`` holds it may not deactivate, rotate, remove
     or add keys, else a stolen key would outlive its own rotation; nor replace the witnesses, who would be the thief's.
@@ -137,8 +137,9 @@ def unbound_changes(state: DidState, change: Authorized) -> int | None:
 
 
 def _require_bound(did: str, change: Authorized, offered: Challenge) -> None:
-    """Raises ``AuthFailed`` unless the challenge names the purpose and the hash of the body, and the body asks for exactly this change.
-    The body of a deactivation says nothing beyond its purpose, and has a reason that no log may keep: there the hash is enough."""
+    """Raise ``AuthFailed`` unless the challenge names the purpose and the hash of the body, and the body asks for exactly this
+    change. The body of a deactivation says nothing beyond its purpose, and has a reason that no log may keep: there the hash is
+    enough."""
     if offered.purpose is None or offered.body_hash is None:
         raise AuthFailed(UNBOUND, details={"purpose": purpose_of(change)})
     if isinstance(change, Deactivate):
@@ -154,7 +155,7 @@ def _require_bound(did: str, change: Authorized, offered: Challenge) -> None:
 
 
 def kept(state: DidState | None, change: Change) -> Change:
-    """The change as its entry keeps it: with the body where the log asks for bodies, but for the reason of a deactivation."""
+    """Return the change as its entry keeps it: with the body where the log asks for bodies, but for the reason of a deactivation."""
     if not isinstance(change, Authorized) or change.authorization.body is None:
         return change
     if state is not None and is_strict(state, change) and not isinstance(change, Deactivate):
@@ -163,7 +164,7 @@ def kept(state: DidState | None, change: Change) -> Change:
 
 
 def verify(authorization: Authorization) -> None:
-    """Raises ``AuthFailed`` unless the signature is one of the challenge's UTF-8 bytes by the key."""
+    """Raise ``AuthFailed`` unless the signature is one of the challenge's UTF-8 bytes by the key."""
     try:
         name, raw = multikey.decode_public(authorization.key)
         if name != multikey.ED25519:
@@ -183,8 +184,8 @@ Possession = bytes | Key
 def require_possession(
     did: str, before: DidDocument | None, after: DidDocument, offered: Mapping[str, Possession]
 ) -> dict[str, bytes]:
-    """The proofs of exactly the BBS keys that ``after`` has and ``before`` has not, by multikey and each of them good. Raises
-    ``InvalidDocument``."""
+    """Return the proofs of exactly the BBS keys that ``after`` has and ``before`` has not, by multikey and each of them good.
+    Raises ``InvalidDocument``."""
     fresh = [method.multibase for method in after.methods if method.type == multikey.BLS12381G2]
     if before is not None and fresh:
         known = {method.multibase for method in before.methods}
@@ -243,7 +244,8 @@ def _is_good(did: str, multibase: str, proof: bytes) -> bool:
 
 
 def _made(did: str, key: Key) -> bytes | None:
-    """The proof of a key whose secret is here; None where it would be a wrong one: a fault would leave a DID that no stranger accepts."""
+    """Return the proof of a key whose secret is here; None where it would be a wrong one: a fault would leave a DID that no
+    stranger accepts."""
     from identity_bbs import interface
     from identity_bbs.bls12381 import select
     from identity_bbs.suite import BbsSignatureInvalid, ciphersuite
@@ -256,7 +258,7 @@ def _made(did: str, key: Key) -> bytes | None:
 
 
 def possessions(change: Change) -> dict[str, Possession]:
-    """The proofs of possession that come with the keys of a change, or will be made of them, by multikey."""
+    """Return the proofs of possession that come with the keys of a change, or will be made of them, by multikey."""
     new_keys: tuple[Key, ...] = ()
     match change:
         case Create():

@@ -66,7 +66,7 @@ class Rules:
 
 
 def create(did: Did, change: Create, at: datetime, rules: Rules) -> DidState:
-    """The first state of ``did``. Raises ``InvalidDocument``."""
+    """Return the first state of ``did``. Raises ``InvalidDocument``."""
     if not timedelta(0) <= rules.recovery_window <= history.MAX_RECOVERY_WINDOW:
         raise InvalidDocument("recoveryWindow is 0 to 2592000 seconds.", details={"member": "recoveryWindow"})
     revision = Revision(str(did), [], {}, [], change.also_known_as, rules.contexts)
@@ -100,8 +100,8 @@ def create(did: Did, change: Create, at: datetime, rules: Rules) -> DidState:
 
 
 def evolve(state: DidState | None, change: Change, at: datetime, *, rules: Rules, did: Did | None = None) -> DidState:
-    """The state after ``change`` at the time ``at``; for a ``Create`` that of ``did``. A recovery that restores a version needs a state
-    that knows its past (``state.remembering``).
+    """Return the state after ``change`` at the time ``at``; for a ``Create`` that of ``did``. A recovery that restores a version
+    needs a state that knows its past (``state.remembering``).
 
     Raises ``InvalidDocument``; ``DidNotFound`` for a version to restore that there is not; ``DidDeactivated`` after the end;
     ``AuthFailed`` and ``Forbidden`` when the authorization does not reach so far; ``VersionConflict`` when a grace period has ended
@@ -284,7 +284,7 @@ def require_new(state: DidState, multibase: str) -> None:
 
 
 def check_recovery_key(multibase: str, document: DidDocument) -> None:
-    """Raises ``InvalidDocument`` unless the key is an Ed25519 multikey that is not in the document."""
+    """Raise ``InvalidDocument`` unless the key is an Ed25519 multikey that is not in the document."""
     PublicKey.parse(keys.ED25519.name, multibase)
     if any(method.multibase == multibase for method in document.methods):
         raise InvalidDocument("The recovery key must not be in the document.")

@@ -45,7 +45,7 @@ _SERVICE: Final[_Forms] = {
 
 
 def found(did: Did, members: Mapping[str, JsonValue], at: datetime) -> DidState:
-    """The state of a DID of which only its present ``members`` are known, ``at`` the aware UTC time of looking.
+    """Return the state of a DID of which only its present ``members`` are known, ``at`` the aware UTC time of looking.
 
     Version 1, born when it was seen, with the hash of the document for its entry hash. Raises ``InvalidDocument`` when the document
     is of another DID, or not of a form that DID Core allows.

@@ -75,8 +75,8 @@ def keyed(state: DidState | None, change: Change, after: DidState, said: LogKeys
 
 
 def _check_alone(state: DidState, said: LogKeys) -> None:
-    """Raises ``InvalidDocument`` for an entry that no controller asked for and whose key hands the log on to whom it likes: it says again
-    what was said, or comes from keys that were committed to before."""
+    """Raise ``InvalidDocument`` for an entry that no controller asked for and whose key hands the log on to whom it likes: it says
+    again what was said, or comes from keys that were committed to before."""
     if not state.next_key_hashes:
         raise InvalidDocument("A log begins to pre-rotate with a change that its controller asked for.")
     if said != standing(state) and not set(state.update_keys).isdisjoint(said.update_keys):
@@ -86,7 +86,7 @@ def _check_alone(state: DidState, said: LogKeys) -> None:
 
 
 def _check_taken_over(state: DidState | None, change: OfLogKey, said: LogKeys | None) -> None:
-    """Raises ``InvalidDocument`` unless the log is one that pre-rotates, and a rotation leaves all keys of before, a retirement none."""
+    """Raise ``InvalidDocument`` unless the log is one that pre-rotates, and a rotation leaves all keys of before, a retirement none."""
     if state is None or said is None or not state.next_key_hashes:
         raise InvalidDocument("Only a log that pre-rotates goes on under another key by itself.")
     kept = set(state.update_keys) & set(said.update_keys)
@@ -95,7 +95,7 @@ def _check_taken_over(state: DidState | None, change: OfLogKey, said: LogKeys | 
 
 
 def require_committed(before: DidState | None, after: LogKeys) -> None:
-    """Raises ``InvalidDocument`` unless the keys that an entry says are well formed and the entry before committed to all of them,
+    """Raise ``InvalidDocument`` unless the keys that an entry says are well formed and the entry before committed to all of them,
     where it committed to any."""
     _require_well_formed(after)
     if before is not None and not is_committed(before.next_key_hashes, after.update_keys):
@@ -117,12 +117,12 @@ def _require_well_formed(said: LogKeys) -> None:
 
 
 def is_committed(next_key_hashes: Collection[str], update_keys: Collection[str]) -> bool:
-    """Whether the hash of every key is among ``next_key_hashes``; of a log that does not pre-rotate nothing is asked."""
+    """Return whether the hash of every key is among ``next_key_hashes``; of a log that does not pre-rotate nothing is asked."""
     return not next_key_hashes or all(key_hash(key) in next_key_hashes for key in update_keys)
 
 
 def may_sign(before: DidState | None, after: LogKeys) -> tuple[str, ...]:
-    """The keys that may sign an entry: its own where it is the first or the log pre-rotates, else those of the entry before."""
+    """Return the keys that may sign an entry: its own where it is the first or the log pre-rotates, else those of the entry before."""
     return after.update_keys if before is None or before.next_key_hashes else before.update_keys
 
 

@@ -11,8 +11,8 @@ from identity_core.errors import DidNotFound, InvalidDocument
 
 
 def restorable(state: DidState, version_id: int, at: datetime) -> PastVersion:
-    """The version that a recovery at ``at`` restores, without the keys whose grace has ended since. Raises ``DidNotFound`` for a version
-    that there is not, ``InvalidDocument`` for one that is out of reach, ``HistoryNeeded``."""
+    """Return the version that a recovery at ``at`` restores, without the keys whose grace has ended since. Raises ``DidNotFound``
+    for a version that there is not, ``InvalidDocument`` for one that is out of reach, ``HistoryNeeded``."""
     did = str(state.did)
     if not 0 < version_id <= state.version_id:
         raise DidNotFound("The DID has no such version.", details={"did": did, "versionId": min(version_id, 2**53)})

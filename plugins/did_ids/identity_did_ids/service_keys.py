@@ -99,8 +99,8 @@ class Replacement:
 
 
 def read_replacements(states: Iterable[DidState]) -> tuple[Replacement, ...]:
-    """The replacements that the versions of the service's DID list, in the order in which they came. Raises ``LogInvalid`` where a key
-    does not take the place of the one before it."""
+    """Return the replacements that the versions of the service's DID list, in the order in which they came. Raises ``LogInvalid``
+    where a key does not take the place of the one before it."""
     found: dict[str, Replacement] = {}
     for state in states:
         for entry in state.document.services:
@@ -112,7 +112,7 @@ def read_replacements(states: Iterable[DidState]) -> tuple[Replacement, ...]:
 
 
 def newest(replacements: Iterable[Replacement], use: str) -> Replacement | None:
-    """The last of one use, None where there is none."""
+    """Return the last of one use, None where there is none."""
     return max((one for one in replacements if one.use == use), key=lambda one: one.number, default=None)
 
 

@@ -10,7 +10,7 @@ __all__ = ["DidJwk", "identity_provide_did_method"]
 
 
 def build(settings: NoSettings, context: BuildContext) -> DidJwk:
-    """The method; it needs nothing of the context."""
+    """Return the method; it needs nothing of the context."""
     return DidJwk()
 
 

@@ -10,7 +10,7 @@ __all__ = ["DidKey", "DidKeySettings", "identity_provide_did_method"]
 
 
 def build(settings: DidKeySettings, context: BuildContext) -> DidKey:
-    """The method; it needs nothing of the context."""
+    """Return the method; it needs nothing of the context."""
     return DidKey(settings)
 
 

@@ -13,7 +13,7 @@ __all__ = ["EnvironmentKeys", "EnvironmentKeysSettings", "identity_provide_key_s
 
 
 def build(settings: EnvironmentKeysSettings, context: BuildContext) -> EnvironmentKeys:
-    """The store."""
+    """Return the store."""
     return EnvironmentKeys(settings, created_at=context.clock.now(), logger=context.logger)
 
 

@@ -10,7 +10,7 @@ __all__ = ["FileKeys", "FileKeysSettings", "identity_provide_key_store"]
 
 
 def build(settings: FileKeysSettings, context: BuildContext) -> FileKeys:
-    """The store. Raises ``ValueError`` for a file that is there and cannot be understood."""
+    """Return the store. Raises ``ValueError`` for a file that is there and cannot be understood."""
     return FileKeys(settings.path or context.data_dir / "keys.toml", logger=context.logger)
 
 

@@ -76,7 +76,7 @@ class SqlKeys:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """The database's errors as those of the port."""
+    """Yield the database's errors as those of the port."""
     try:
         yield
     except ConstraintViolated as error:

@@ -57,14 +57,14 @@ class Confirmed:
 
 
 def add(transaction: Transaction, kind: Kind, digest: bytes, size: int) -> AnchorTransaction:
-    """Takes a digest over, once; one that failed is tried anew."""
+    """Take a digest over, once; one that failed is tried anew."""
     transaction.execute(_ADD, {"kind": kind, "digest": digest, "size": size})
     found = find(transaction, kind, digest)
     return AnchorTransaction("submitted", None, None) if found is None else found
 
 
 def find(transaction: Transaction, kind: Kind, digest: bytes, trouble: str = "") -> AnchorTransaction | None:
-    """How far a digest is; ``trouble`` is what keeps transactions from getting into a block now."""
+    """Return how far a digest is; ``trouble`` is what keeps transactions from getting into a block now."""
     row = transaction.execute(_FIND, {"kind": kind, "digest": digest}).fetchone()
     if row is None:
         return None

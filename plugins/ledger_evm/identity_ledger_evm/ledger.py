@@ -44,7 +44,7 @@ class EvmLedger:
 
     @classmethod
     def open(cls, settings: EvmSettings, context: BuildContext) -> EvmLedger:
-        """The ledger with its index in ``ledger_evm.sqlite`` or on the server. Raises ``NotConfigured``, ``KeyUnusable``,
+        """Return the ledger with its index in ``ledger_evm.sqlite`` or on the server. Raises ``NotConfigured``, ``KeyUnusable``,
         ``WrongChain`` when the index is another contract's, ``DatabaseError``."""
         configured = settings.configured()
         sender = sender_of(settings, configured.chain_id)

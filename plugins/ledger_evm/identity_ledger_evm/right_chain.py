@@ -12,7 +12,7 @@ class WrongChain(Exception):
 
 
 async def verify(station: Station, chain: Chain) -> None:
-    """Raises ``WrongChain``."""
+    """Raise ``WrongChain``."""
     found = await chain.chain_id()
     if found != station.chain_id:
         raise WrongChain(f"the node is of chain {found}, plugins.evm.chain_id is {station.chain_id}")

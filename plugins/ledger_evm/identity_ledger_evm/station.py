@@ -50,7 +50,7 @@ class Station:
         self._renewed = -RENEW_MICROSECONDS
 
     def write(self, job: Job[T]) -> Awaitable[T]:
-        """Runs a job, if this process still holds the lease. Raises ``LeaseLost``."""
+        """Run a job, if this process still holds the lease. Raises ``LeaseLost``."""
 
         def fenced(transaction: Transaction) -> T:
             if not lease.take(transaction, self.holder, self.now()):

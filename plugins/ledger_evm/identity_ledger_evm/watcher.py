@@ -51,7 +51,7 @@ class Watcher:
         return self._station.database
 
     async def follow(self, head: Block) -> bool:
-        """Brings everything up to ``head``; whether anything has changed."""
+        """Bring everything up to ``head``; whether anything has changed."""
         if head.hash == self._seen:
             return False
         # What is asked of one block in one look is asked once.
@@ -110,7 +110,7 @@ class Watcher:
         return True
 
     async def _common_block(self, below: int) -> tuple[int, bytes]:
-        """The newest block of ours that is still there; what lies before it is not looked at again."""
+        """Return the newest block of ours that is still there; what lies before it is not looked at again."""
         candidate = await self._database.read(partial(outgoing.block_below, number=below + 1))
         while candidate is not None:
             number, block_hash = candidate
@@ -121,7 +121,7 @@ class Watcher:
         return self._station.settings.from_block - 1, b""
 
     async def _catch_up(self, final: int, head: Block) -> bool:
-        """Reads the contract's events up to block ``final``; whether there were any blocks to read."""
+        """Read the contract's events up to block ``final``; whether there were any blocks to read."""
         moved = await self._read_to(final)
         at = await self._database.read(index.cursor)
         # A node behind the others does not know whether more was confirmed.
@@ -194,7 +194,7 @@ class Watcher:
             raise ChainUnreadable(f"transaction 0x{transaction_hash.hex()} cannot be read: {error}") from error
 
     async def _settle(self, observed: Sequence[tuple[Outgoing, Mined]]) -> bool:
-        """Ends what the index has passed."""
+        """End what the index has passed."""
         at = await self._database.read(index.cursor)
         settled = []
         blocks: dict[int, bytes] = {}

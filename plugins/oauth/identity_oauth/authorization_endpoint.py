@@ -176,7 +176,7 @@ class AuthorizationCodeGrant(TokenGrant):
     token: TokenEndpoint
 
     async def __call__(self, request: Request, form: Mapping[str, str]) -> Answer:
-        """Raises ``GrantRefused``, ``AuthFailed``, ``InvalidRequest``, ``OauthRefusal``."""
+        """Raise ``GrantRefused``, ``AuthFailed``, ``InvalidRequest``, ``OauthRefusal``."""
         for name in ("code", "redirect_uri", "code_verifier"):
             if name not in form:
                 raise InvalidRequest(f"{name} is missing.")

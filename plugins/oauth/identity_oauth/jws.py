@@ -53,7 +53,7 @@ class VerificationKey:
 
     @classmethod
     def of(cls, public: bytes) -> VerificationKey:
-        """The key of 32 raw bytes."""
+        """Return the key of 32 raw bytes."""
         members = {"kty": "OKP", "crv": "Ed25519", "x": base64.urlsafe_b64encode(public).rstrip(b"=").decode("ascii")}
         key = OKPKey.import_key(dict(members))
         kid = key.thumbprint()

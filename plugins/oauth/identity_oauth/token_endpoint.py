@@ -50,7 +50,7 @@ class TokenGrant(Protocol):
     metadata: ClassVar[Mapping[str, Any]] = {}
 
     async def __call__(self, request: Request, form: Mapping[str, str]) -> Answer:
-        """The answer with the token."""
+        """Return the answer with the token."""
 
 
 @value_class
@@ -71,7 +71,7 @@ class TokenEndpoint:
         return PageForm(self, OPERATION, MAX_BODY)
 
     async def __call__(self, request: Request) -> Answer:
-        """Raises ``OauthRefusal``, ``AuthFailed``, ``AuthRequired``, ``InvalidRequest``, and what IssueToken raises."""
+        """Raise ``OauthRefusal``, ``AuthFailed``, ``AuthRequired``, ``InvalidRequest``, and what IssueToken raises."""
         if (found := self.mismatch()) is not None:
             raise found
         if request.header("authorization") is not None or request.header("x-api-key") is not None:
@@ -115,15 +115,15 @@ class TokenEndpoint:
 
 
 async def authorize(request: Request) -> Answer:
-    """The authorization endpoint of a service without pages, on which a holder would decide: refuses everybody. It is named in the
-    metadata because some clients take none without it."""
+    """Return the authorization endpoint of a service without pages, on which a holder would decide: refuses everybody. It is named
+    in the metadata because some clients take none without it."""
     described = f"There is no code flow here: use the grant {GRANT} with {AUTH_METHOD}."
     body = {"error": "unauthorized_client", "error_description": described}
     return Answer(400, body, headers=[NO_STORE])
 
 
 async def authenticated(form: Mapping[str, str], authenticate: AuthenticateClient) -> Caller:
-    """The client that ``private_key_jwt`` shows. Raises ``AuthFailed``."""
+    """Return the client that ``private_key_jwt`` shows. Raises ``AuthFailed``."""
     _require_assertion(form)
     return await authenticate(form["client_assertion"], form.get("client_id"))
 
@@ -136,7 +136,7 @@ def _require_assertion(form: Mapping[str, str]) -> None:
 
 
 def read_scopes(text: str | None) -> frozenset[str] | None:
-    """The scopes of a request, None where it names none. Raises ``OauthRefusal``."""
+    """Return the scopes of a request, None where it names none. Raises ``OauthRefusal``."""
     if text is None:
         return None
     try:

@@ -71,7 +71,7 @@ class LookUps:
 
     @property
     def under_way(self) -> int:
-        """How many are, or wait for a connection."""
+        """Return how many are, or wait for a connection."""
         return len(self._sent) + len(self._waiting)
 
     def ask(self, sql: str, parameters: Mapping[str, object]) -> asyncio.Future[Rows]:
@@ -202,7 +202,7 @@ class LookUps:
     # What is under way
 
     def _flush(self, connection: pq.abc.PGconn) -> None:
-        """Sends what the socket takes; the rest when it takes more."""
+        """Send what the socket takes; the rest when it takes more."""
         is_left = connection.flush() == 1
         if is_left is self._is_writing or self._loop is None:
             return

@@ -72,7 +72,7 @@ class ChainHead:
 
 
 def next_link(previous: bytes, line: bytes) -> bytes:
-    """The link of ``line`` behind a line whose link is ``previous``."""
+    """Return the link of ``line`` behind a line whose link is ``previous``."""
     return hashlib.sha256(_TAG + previous + line).digest()
 
 
@@ -155,7 +155,7 @@ class AuditLines(Repository):
         return {"sequence": head.sequence, "link": head.link, "keyed_from": kept.keyed_from, "mac": tag}
 
     def _found(self, transaction: Transaction) -> tuple[KeyedHead, bool]:
-        """The head that the next line is chained to, and whether it is ours and is to be moved."""
+        """Return the head that the next line is chained to, and whether it is ours and is to be moved."""
         row = transaction.execute(_HEAD).fetchone()
         kept = self._kept(row)
         if kept is not None and (row[4] or 0) <= kept.head.sequence:

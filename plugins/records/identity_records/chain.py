@@ -27,8 +27,8 @@ class ChainBroken(ValueError):
 
 
 def follow(head: ChainHead, lines: Iterable[ChainedLine], *, known: ChainHead | None = None) -> ChainHead:
-    """The head after ``lines``, which must follow ``head``. ``known`` is a head that was seen before: the line of its number must
-    have its link. Raises ``ChainBroken``."""
+    """Return the head after ``lines``, which must follow ``head``. ``known`` is a head that was seen before: the line of its number
+    must have its link. Raises ``ChainBroken``."""
     for one in lines:
         number = head.sequence + 1
         if one.sequence != number:
@@ -44,7 +44,7 @@ def follow(head: ChainHead, lines: Iterable[ChainedLine], *, known: ChainHead | 
 
 
 def check_reached(head: ChainHead, known: ChainHead | None) -> None:
-    """Raises ``ChainBroken`` when the log ends before a head that was seen already."""
+    """Raise ``ChainBroken`` when the log ends before a head that was seen already."""
     if known is not None and head.sequence < known.sequence:
         raise ChainBroken(
             f"the log ends at line {head.sequence}, line {known.sequence} was seen before: its end was cut off"
@@ -61,8 +61,8 @@ def cut_details(cut: ChainHead) -> dict[str, JsonValue]:
 
 
 def follow_export(lines: Iterable[ChainedLine], *, known: ChainHead | None = None) -> tuple[ChainHead, ChainHead]:
-    """The cut that an export begins behind, and the head after it. Where the first line is not line 1, a later one must tell that what was
-    before it was cut, and with which link. Raises ``ChainBroken``."""
+    """Return the cut that an export begins behind, and the head after it. Where the first line is not line 1, a later one must tell
+    that what was before it was cut, and with which link. Raises ``ChainBroken``."""
     rest = iter(lines)
     first = next(rest, None)
     if first is None or first.sequence <= 1:

@@ -178,7 +178,7 @@ def _read_events(transaction: Transaction, wish: TimelineQuery) -> list[Timeline
 
 
 def _timeline_parts(transaction: Transaction, wish: TimelineQuery, parameters: dict[str, object]) -> list[str]:
-    """A condition for each role and kind, whose values are added to ``parameters``."""
+    """Return a condition for each role and kind, whose values are added to ``parameters``."""
     kinds = [""] if wish.kind is None else _kinds_of(transaction, wish.kind)
     roles = {"": kinds}
     if wish.dids is not None:
@@ -233,7 +233,7 @@ class StoredVerifications(Repository):
 
 
 def _parts(wish: VerificationQuery, *, before: str | None) -> tuple[list[str], dict[str, object]]:
-    """A WHERE for each role in which rows are seen. Only names of this file and of parameters go into the text."""
+    """Return a WHERE for each role in which rows are seen. Only names of this file and of parameters go into the text."""
     since, last = bounds(wish.since, wish.until, before)
     parameters: dict[str, object] = {"since": since, "before": last}
     common = " WHERE id >= :since AND id < :before"

@@ -14,7 +14,7 @@ _MOST_DEPTH: Final = 2
 
 
 def encode(value: Any) -> bytes:
-    """An ``int`` from 0, ``bytes``, ``str``, list or dict of these. Keys of a dict are integers."""
+    """Return an ``int`` from 0, ``bytes``, ``str``, list or dict of these. Keys of a dict are integers."""
     if isinstance(value, int):
         return _head(_UNSIGNED, value)
     if isinstance(value, bytes):
@@ -30,7 +30,7 @@ def encode(value: Any) -> bytes:
 
 
 def decode(data: bytes) -> Any:
-    """The value. Raises ``ValueError`` for anything else than ``encode`` writes."""
+    """Return the value. Raises ``ValueError`` for anything else than ``encode`` writes."""
     value, end = _read(data, 0, _MOST_DEPTH)
     if end != len(data):
         raise ValueError("bytes after the value")

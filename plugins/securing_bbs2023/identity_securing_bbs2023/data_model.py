@@ -55,14 +55,14 @@ def _is_issuer(value: Any) -> bool:
 
 
 def _is_text(value: Any) -> bool:
-    """A text, or texts with a language in VC 2.0."""
+    """Return a text, or texts with a language in VC 2.0."""
     return all(
         isinstance(one, str) or (isinstance(one, dict) and isinstance(one.get("@value"), str)) for one in _all(value)
     )
 
 
 def _objects(*required: str) -> Callable[[Any], bool]:
-    """One object or a set of them, each with something in it and with the ``required`` members; an ``id`` is an IRI."""
+    """Return one object or a set of them, each with something in it and with the ``required`` members; an ``id`` is an IRI."""
 
     def check(value: Any) -> bool:
         return value != [] and all(

@@ -10,7 +10,7 @@ __all__ = ["SdJwtVc", "identity_provide_securing"]
 
 
 def build(settings: NoSettings, context: BuildContext) -> SdJwtVc:
-    """The format; it needs nothing of the context."""
+    """Return the format; it needs nothing of the context."""
     return SdJwtVc()
 
 

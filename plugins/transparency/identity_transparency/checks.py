@@ -37,7 +37,7 @@ def witnesses(settings: Settings) -> Iterator[Diagnosis]:
 
 
 async def _stored(settings: Settings) -> tuple[int, bytes | None]:
-    """How many entries the log has, and the last note that a quorum has cosigned."""
+    """Return how many entries the log has, and the last note that a quorum has cosigned."""
     from identity_core.store import Store
     from identity_transparency.cosigned import StoredCosignedCheckpoints
     from identity_transparency.tree import TransparencyTree

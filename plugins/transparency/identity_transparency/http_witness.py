@@ -41,8 +41,8 @@ class HttpWitness:
         raise _unexpected(status, data)
 
     async def latest(self, origin: str) -> bytes | None:
-        """The last checkpoint of the log that is called ``origin`` that it has cosigned, as it says; None where there is none. Raises
-        ``WitnessFailed``."""
+        """Return the last checkpoint of the log that is called ``origin`` that it has cosigned, as it says; None where there is
+        none. Raises ``WitnessFailed``."""
         named = hashlib.sha256(origin.encode()).hexdigest()
         status, _, data = await self._answer("GET", f"{named}/checkpoint", MAX_NOTE)
         if status not in (200, 404):

@@ -31,8 +31,8 @@ from identity_transparency.use_cases.storage import CheckStorage
 
 
 async def followed(signer: LogSigner, ledger: LedgerBackend, store: Store, check: HeadCheck) -> FollowServiceLog:
-    """Keeps ``signer`` and what ``check`` refuses up to the service log, which it has read. A store that does not know it, as one that was
-    made anew from the ledger, is told. Raises ``StartError``."""
+    """Keep ``signer`` and what ``check`` refuses up to the service log, which it has read. A store that does not know it, as one
+    that was made anew from the ledger, is told. Raises ``StartError``."""
     tree = TransparencyTree(store.database)
     if await tree.service_did() is None and (found := await find_service(ledger, signer.custodian)):
         await tree.begin_service(found)
@@ -139,7 +139,7 @@ class IndexTools:
 
 @contextlib.asynccontextmanager
 async def index_tools(settings: Settings) -> AsyncIterator[IndexTools]:
-    """Opens the index, the ledger and the DID methods, for the command line. Raises ``StartError``."""
+    """Open the index, the ledger and the DID methods, for the command line. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
         plugins, _, store = await store_beside(settings, stack)
         methods, ledger = plugins.did_methods(), plugins.ledger(settings.ledger.backend)

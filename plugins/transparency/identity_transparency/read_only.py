@@ -52,14 +52,14 @@ class LookOnly:
 
 
 def looking_plugins(settings: Settings, look: LookOnly) -> PluginManager:
-    """The plugins over the installation, read-only."""
+    """Return the plugins over the installation, read-only."""
     # What plugins say of files that vanish at once would only mislead.
     log.setLevel(logging.CRITICAL)
     return PluginManager.load(settings, clock=SystemClock(), logger=log, make=look.build)
 
 
 async def looking_store(settings: Settings, custodian: Custodian) -> Store:
-    """The store, read-only. Raises ``DatabaseAbsent``, ``MigrationPending``, ``MigrationFailed``, ``DatabaseUnavailable``."""
+    """Return the store, read-only. Raises ``DatabaseAbsent``, ``MigrationPending``, ``MigrationFailed``, ``DatabaseUnavailable``."""
     try:
         secret = await rows_secret(custodian)
     except KeyNotHeld:

@@ -64,7 +64,7 @@ class RotateSeal:
     clock: Clock
 
     async def __call__(self, *, compromised: bool) -> Resealed:
-        """Raises as ``ResealingCustodian.reseal_now``; and ``PluginUnavailable`` where the seal is rotated and that cannot be recorded."""
+        """Raise as ``ResealingCustodian.reseal_now``; and ``PluginUnavailable`` where the seal is rotated and that cannot be recorded."""
         done = self.custodian.reseal_now(compromised=compromised)
         event = Event(
             details={
@@ -118,7 +118,7 @@ async def _service_log(settings: Settings, stack: AsyncExitStack) -> tuple[Servi
 
 
 def service_method(methods: Mapping[str, DidMethod]) -> PreRotatingDidMethod:
-    """The method of the service's own DID. Raises ``StartError`` where none of them has logs that say what happened to a key."""
+    """Return the method of the service's own DID. Raises ``StartError`` where none of them has logs that say what happened to a key."""
     method = methods.get(SERVICE_METHOD)
     if isinstance(method, PreRotatingDidMethod):
         return method

@@ -74,7 +74,7 @@ class TransparencyTree(Repository):
         return await self._database.read(_origin)
 
     async def rename(self, origin: str) -> None:
-        """Gives the log another name: from then on it is another log, with the same beginning. Raises ``PluginUnavailable``,
+        """Give the log another name: from then on it is another log, with the same beginning. Raises ``PluginUnavailable``,
         ``Overloaded``."""
         await self._change(_RENAME, {"origin": origin})
 

@@ -25,8 +25,8 @@ LOCK = "witnesses.lock"
 
 
 def read_witnesses(settings: Settings) -> WitnessPolicy | None:
-    """The policy of ``ledger.witnesses``; None where there is none. Raises ``SettingsError`` for a file that is none, and for a quorum that
-    no checkpoint could ever have."""
+    """Return the policy of ``ledger.witnesses``; None where there is none. Raises ``SettingsError`` for a file that is none, and
+    for a quorum that no checkpoint could ever have."""
     path = settings.ledger.witnesses
     if path is None:
         return None
@@ -96,7 +96,7 @@ class SeenByWitnesses:
 
 
 async def ask_witnesses(policy: WitnessPolicy, keys: CheckpointKeys) -> SeenByWitnesses:
-    """The newest that the witnesses of the policy have cosigned of the log with these keys.
+    """Return the newest that the witnesses of the policy have cosigned of the log with these keys.
 
     Raises ``StartError`` where those who did not say are a quorum: together they may have cosigned something newer."""
     import httpx

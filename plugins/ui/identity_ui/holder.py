@@ -224,8 +224,8 @@ def facts_of(proof: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def narrowed(delegation: Mapping[str, Any]) -> dict[str, Any]:
-    """The request of a delegation that allows no more than ``delegation`` still does: what its holder cannot change in the form. Of limits
-    it has what is left; the scope of credentials, schemas and verifiers stays."""
+    """Return the request of a delegation that allows no more than ``delegation`` still does: what its holder cannot change in the
+    form. Of limits it has what is left; the scope of credentials, schemas and verifiers stays."""
     terms = {name: delegation[name] for name in ("holderDid", "agentDid", "credentialIds", "schemaIds", "verifiers")}
     terms["maxDepth"] = delegation["maxDepth"]
     for limit, used in (("maxRefusals", "refusals"), ("maxThresholds", "thresholds")):

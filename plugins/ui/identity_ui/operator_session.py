@@ -61,7 +61,7 @@ class OperatorSessions(CookieSessions):
         request.answer_headers = (*request.answer_headers, self._written(said))
 
     async def find(self, request: Request) -> OperatorSession | None:
-        """The session of the request; None where there is none, or its key is no administrator's any more."""
+        """Return the session of the request; None where there is none, or its key is no administrator's any more."""
         said = self._read(request)
         if said is None or await self._has_ended(said["id"]):
             return None
@@ -79,6 +79,6 @@ class OperatorSessions(CookieSessions):
 
 
 def _require_operator(key: ApiKey) -> None:
-    """Raises ``Forbidden``."""
+    """Raise ``Forbidden``."""
     if key.scopes is not None or key.allowed_targets is not None:
         raise Forbidden("The pages of operators take an administrator's key.", details={"role": "admin"})

@@ -85,5 +85,5 @@ class KeepFigures(Repeating):
         return min(self.interval_seconds, 2.0 ** len(self.samples))
 
     def shown(self, exposition: bytes) -> list[FigureInterval]:
-        """The hour until now, of which ``exposition`` is; the oldest first."""
+        """Return the hour until now, of which ``exposition`` is; the oldest first."""
         return intervals([*self.samples, sample_of(exposition, self.now())])

@@ -69,8 +69,8 @@ def own_keys(given: Sequence[Object], document: Object) -> list[dict[str, Any]]:
 
 
 def _multikey(key: Any) -> Any:
-    """A key that came as a JWK (``JsonWebKey`` of CID 1.0, ``JsonWebKey2020``) with its multikey instead; any other as it is. Raises
-    ``InvalidDocument``."""
+    """Return a key that came as a JWK (``JsonWebKey`` of CID 1.0, ``JsonWebKey2020``) with its multikey instead; any other as it
+    is. Raises ``InvalidDocument``."""
     if type(key) is not dict or "publicKeyJwk" not in key:
         return key
     if key.keys() - _JWK_KEY or key.get("type") not in _JWK_TYPES:

@@ -48,7 +48,7 @@ class SignedPresentation:
 
     @classmethod
     def parse(cls, value: Mapping[str, Any]) -> SignedPresentation:
-        """Raises ``PresentationRefused`` for what has another form."""
+        """Raise ``PresentationRefused`` for what has another form."""
         types, holder, proof = value.get("type"), value.get("holder"), value.get("proof")
         if "VerifiablePresentation" not in (types if isinstance(types, list) else [types]):
             raise PresentationRefused("PARSING_ERROR", "it is no VerifiablePresentation")
@@ -101,7 +101,7 @@ class PresentationChallengeKey:
     secret: bytes = field(repr=False)
 
     def make(self, nonce: bytes, now: datetime) -> str:
-        """A challenge of 16 random bytes that ends ``CHALLENGE_LIFETIME`` after ``now``."""
+        """Return a challenge of 16 random bytes that ends ``CHALLENGE_LIFETIME`` after ``now``."""
         said = times.micros(now + CHALLENGE_LIFETIME).to_bytes(_TIME_OCTETS) + nonce
         return CHALLENGE_PREFIX + multibase.base64url_encode(said + self._mac(said))
 

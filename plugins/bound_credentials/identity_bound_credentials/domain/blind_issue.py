@@ -62,7 +62,7 @@ class CredentialOffer:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> CredentialOffer:
-        """Raises ``ExchangeRefused``."""
+        """Raise ``ExchangeRefused``."""
         header, holder, nonce = _texts(value, "header", "holderDid", "nonce")
         try:
             return cls(BoundHeader.from_octets(base64url_decode(header)), holder, base64url_decode(nonce))
@@ -90,7 +90,7 @@ class CommittedRequest:
         return cls(offer.nonce, commitment, method, sign(holder_message(offer.issue_request, method, commitment)))
 
     def check_holder(self, offer: CredentialOffer, public_keys: Iterable[bytes]) -> None:
-        """Raises ``ExchangeRefused`` unless one of the raw Ed25519 keys, which are those of the offer's holder, signed this commitment."""
+        """Raise ``ExchangeRefused`` unless one of the raw Ed25519 keys, which are those of the offer's holder, signed this commitment."""
         if self.nonce != offer.nonce or self.method.partition("#")[0] != offer.holder:
             raise ExchangeRefused("the request answers another offer, or is another holder's")
         message = holder_message(offer.issue_request, self.method, self.commitment)
@@ -114,7 +114,7 @@ class CommittedRequest:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> CommittedRequest:
-        """Raises ``ExchangeRefused``."""
+        """Raise ``ExchangeRefused``."""
         commitment, nonce, signature, method = _texts(value, "commitment", "nonce", "signature", "verificationMethod")
         try:
             data = [base64url_decode(text) for text in (nonce, commitment, signature)]
@@ -133,8 +133,8 @@ def credential_json(
     created: str,
     status_url: str | None,
 ) -> dict[str, JsonValue]:
-    """The credential as ``getCredential`` shows one of suite 2 to its holder, with the tag that the service which it is imported into
-    records for the issuer. ``status_url`` is where its list of signed gaps is served."""
+    """Return the credential as ``getCredential`` shows one of suite 2 to its holder, with the tag that the service which it is
+    imported into records for the issuer. ``status_url`` is where its list of signed gaps is served."""
     value: dict[str, JsonValue] = {
         "@context": list(CONTEXTS),
         "id": particulars.id,
@@ -170,7 +170,7 @@ def credential_json(
 
 
 def _texts(value: Mapping[str, Any], *names: str) -> list[str]:
-    """The members, which are exactly these and texts. Raises ``ExchangeRefused``."""
+    """Return the members, which are exactly these and texts. Raises ``ExchangeRefused``."""
     if value.keys() != {*names} or not all(isinstance(value[name], str) for name in names):
         raise ExchangeRefused(f"the message has exactly the members {', '.join(names)}, all of them texts")
     if any(len(value[name]) > MAX_TEXT for name in names):

@@ -102,15 +102,15 @@ class BoundHeader:
 
     @property
     def message_count(self) -> int:
-        """How many messages the signature covers, secret and blind included."""
+        """Return how many messages the signature covers, secret and blind included."""
         return ATTRIBUTES_SLOT + self.schema.message_count
 
     def hashed_slot(self, name: str) -> int:
-        """The slot of the attribute's bytes. Raises ``KeyError``."""
+        """Return the slot of the attribute's bytes. Raises ``KeyError``."""
         return ATTRIBUTES_SLOT + self.schema.hashed_slot(name)
 
     def numeric_slot(self, name: str) -> int:
-        """The slot of the attribute's number. Raises ``KeyError``."""
+        """Return the slot of the attribute's number. Raises ``KeyError``."""
         return ATTRIBUTES_SLOT + self.schema.numeric_slot(name)
 
     def known_messages(self, values: Mapping[str, JsonValue], particulars: Particulars) -> tuple[Message, ...]:
@@ -155,7 +155,7 @@ class Particulars:
         return NO_LAST_DAY if self.valid_until is None else day_of(self.valid_until) - 1
 
     def meta(self, status: StatusListReference | None) -> bytes:
-        """The message of slot 2: all that the other slots do not say, as one canonical text."""
+        """Return the message of slot 2: all that the other slots do not say, as one canonical text."""
         entry: dict[str, JsonValue] | None = None if status is None else {**status.json, "handle": self.handle}
         return jcs.canonicalize(
             {
@@ -176,8 +176,8 @@ def check_bound_signature(
     particulars: Particulars,
     commitment: bytes,
 ) -> None:
-    """Raises ``InvalidCredential`` unless this key (96 bytes) signed exactly this header, these values and particulars for the holder of
-    the commitment K (48 bytes)."""
+    """Raise ``InvalidCredential`` unless this key (96 bytes) signed exactly this header, these values and particulars for the
+    holder of the commitment K (48 bytes)."""
     # The curve backends are slow to load, and most processes of the command line never need them.
     from identity_bbs.blind import verify_blind
     from identity_bbs.bls12381 import select
@@ -193,7 +193,7 @@ def check_bound_signature(
 
 
 def day_of(moment: datetime) -> int:
-    """The days since 1970-01-01 of an instant at 00:00:00Z. Raises ``ValueRefused`` for any other."""
+    """Return the days since 1970-01-01 of an instant at 00:00:00Z. Raises ``ValueRefused`` for any other."""
     if moment.tzinfo is None:
         raise ValueRefused("a time has a zone")
     days, rest = divmod(moment.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC), _ONE_DAY)
@@ -211,7 +211,7 @@ def midnight(moment: datetime) -> datetime:
 
 
 def controller(method: str) -> str:
-    """The DID of a verification method's DID URL. Raises ``ValueRefused``."""
+    """Return the DID of a verification method's DID URL. Raises ``ValueRefused``."""
     found = _METHOD.fullmatch(method) if len(method) <= MAX_TEXT else None
     if found is None:
         raise ValueRefused("a verification method is a DID URL with a fragment")

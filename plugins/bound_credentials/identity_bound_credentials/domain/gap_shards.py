@@ -83,7 +83,7 @@ class Shard:
 
     @classmethod
     def from_octets(cls, data: bytes) -> Shard:
-        """The gaps of a file. Raises ``StatusListRefused`` for anything that ``data`` would not write."""
+        """Return the gaps of a file. Raises ``StatusListRefused`` for anything that ``data`` would not write."""
         gaps, odd = divmod(len(data) - _HEAD_OCTETS, _GAP_OCTETS)
         if odd or not 1 <= gaps <= SHARD_GAPS or not data.startswith(SHARD_TAG):
             raise StatusListRefused("not a shard of a status list")
@@ -140,7 +140,7 @@ class Manifest:
 
     @classmethod
     def from_octets(cls, data: bytes) -> Manifest:
-        """The manifest of a file. Raises ``StatusListRefused`` for anything that ``data`` would not write."""
+        """Return the manifest of a file. Raises ``StatusListRefused`` for anything that ``data`` would not write."""
         if len(data) > MAX_MANIFEST_OCTETS:
             raise StatusListRefused("the manifest is too long")
         try:
@@ -172,7 +172,8 @@ class Manifest:
         return bisect_right(self.firsts, handle) - 1
 
     def open(self, number: int, data: bytes) -> Shard:
-        """The shard of this number. Raises ``StatusListRefused`` unless the bytes are the published ones and fit into the chain."""
+        """Return the shard of this number. Raises ``StatusListRefused`` unless the bytes are the published ones and fit into the
+        chain."""
         if len(data) > MAX_SHARD_OCTETS or hashlib.sha256(data).digest() != self.digests[number]:
             raise StatusListRefused("the shard is not the one that was published")
         shard = Shard.from_octets(data)
@@ -186,7 +187,8 @@ class Manifest:
         return shard
 
     def find(self, handle: int, number: int, data: bytes) -> SignedGap:
-        """The gap that the handle lies in or is the lower end of, out of the shard of this number; still to be checked by its ``check``.
+        """Return the gap that the handle lies in or is the lower end of, out of the shard of this number; still to be checked by
+        its ``check``.
 
         Raises ``StatusListRefused``.
         """
@@ -214,7 +216,7 @@ def proof_place(manifest: Manifest) -> str:
 
 
 def sizes(gaps: int) -> list[int]:
-    """How many gaps each shard has: as few shards as hold them all, and all alike but for one gap."""
+    """Return how many gaps each shard has: as few shards as hold them all, and all alike but for one gap."""
     shards = -(-gaps // SHARD_GAPS)
     each, more = divmod(gaps, shards)
     return [each + (number < more) for number in range(shards)]

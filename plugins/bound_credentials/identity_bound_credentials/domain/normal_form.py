@@ -64,7 +64,7 @@ class NormalForm:
 
 @lru_cache(maxsize=64)
 def normal_form(question: Question) -> NormalForm:
-    """Raises ``PredicateUnsupported`` for what is empty, trivial or contradicts itself in public."""
+    """Raise ``PredicateUnsupported`` for what is empty, trivial or contradicts itself in public."""
     first = 0
     group_of = {number: group for group, numbers in enumerate(question.either) for number in numbers}
     goals: list[PartGoal] = []
@@ -99,7 +99,7 @@ def normal_form(question: Question) -> NormalForm:
 
 
 def check_size(question: Question) -> None:
-    """Raises ``PredicateUnsupported`` as ``normal_form`` does, and for a question that needs more elements or rows than a vector has
+    """Raise ``PredicateUnsupported`` as ``normal_form`` does, and for a question that needs more elements or rows than a vector has
     (PROTOCOL-2.md §6), whatever the day is."""
     form = normal_form(question)
     intervals = [goal for _, goal in form.goals if isinstance(goal, InRange)]
@@ -113,7 +113,7 @@ def check_size(question: Question) -> None:
 
 
 def _digits(width: int) -> int:
-    """How many digits 0 … width takes. PROTOCOL.md, equation (4.1)."""
+    """Return how many digits 0 … width takes. PROTOCOL.md, equation (4.1)."""
     count = 0
     while width >= 3:
         width, count = width - 3 * ((width + 1) // 4), count + 1
@@ -165,7 +165,7 @@ def _without_message(goal: MemberOf, message: Message) -> Goal:
 
 
 def _moved(goal: Goal) -> Goal:
-    """The goal at its slot in a credential of suite 2."""
+    """Return the goal at its slot in a credential of suite 2."""
     return replace(goal, slot=ATTRIBUTES_SLOT + goal.slot)
 
 

@@ -38,7 +38,7 @@ _MAX_SECONDS: Final = 253_402_300_800
 
 
 def proof_day(moment: datetime) -> int:
-    """The UTC day of a moment, in days since 1970-01-01."""
+    """Return the UTC day of a moment, in days since 1970-01-01."""
     return (moment - _EPOCH) // _DAY
 
 
@@ -105,7 +105,7 @@ class ConsentTerms:
         return frame(CONSENT_TAG, [SUITE_2.encode(), number(int(self.cover)), *fields, *times])
 
     def check_time(self, now: datetime) -> None:
-        """Raises ``ProofInvalid`` outside the consent's time."""
+        """Raise ``ProofInvalid`` outside the consent's time."""
         seconds = now.timestamp()
         if not self.not_before <= seconds + CLOCK_SKEW.total_seconds() or seconds >= self.not_after:
             raise ProofInvalid(details={"reason": "the holder's consent is not of this time"})
@@ -209,7 +209,7 @@ class Acceptance:
     cover: Cover = REQUEST_COVER
 
     def check(self, statement: PresentationStatement, bound: PresentationContext) -> None:
-        """Raises ``ProofInvalid`` for a time, day, epoch or cover that is not taken."""
+        """Raise ``ProofInvalid`` for a time, day, epoch or cover that is not taken."""
         bound.context.check_time(self.now)
         try:
             check_expiry(statement.day, bound.context)

@@ -69,7 +69,8 @@ class PresentedPresentation:
         return tuple(dict.fromkeys([*own, *(epoch.method for epoch in self.epochs)]))
 
     def statement(self, keys: Mapping[str, bytes]) -> PresentationStatement:
-        """The statement to verify, under resolved keys (96 bytes) by their methods. Raises ``KeyError`` and ``PredicateUnsupported``."""
+        """Return the statement to verify, under resolved keys (96 bytes) by their methods. Raises ``KeyError`` and
+        ``PredicateUnsupported``."""
         own = tuple(keys[credential.header.method] for credential in self.question.credentials)
         status = tuple(StatusPart(epoch, keys[epoch.method]) for epoch in self.epochs)
         return PresentationStatement(self.question, own, self.day, status)
@@ -161,8 +162,8 @@ def presentation_signals(question: Question, context: Context) -> tuple[str, ...
 def handed_over(
     text: str, key: bytes, sign: Callable[[bytes], bytes], *, audience: str | None, challenge: bytes | None
 ) -> str:
-    """The proof with the signature of the agent whose Ed25519 ``key`` (32 bytes) it names, where it is for this audience and challenge;
-    None: for any. ``sign`` gives 64 bytes. Raises ``ProofInvalid`` for any other text, which is not signed."""
+    """Return the proof with the signature of the agent whose Ed25519 ``key`` (32 bytes) it names, where it is for this audience and
+    challenge; None: for any. ``sign`` gives 64 bytes. Raises ``ProofInvalid`` for any other text, which is not signed."""
     envelope, bound = _read(text)
     if bound.agent_key != key:
         raise _refused("the proof names another agent's key")
@@ -180,7 +181,7 @@ def sign_as_agent(text: str, sign: Callable[[bytes], bytes]) -> str:
 
 
 def _read(text: str) -> tuple[dict[str, Any], PresentationContext]:
-    """The envelope without its signature, and what it is bound to."""
+    """Return the envelope without its signature, and what it is bound to."""
     if len(text) > MAX_ENVELOPE_CHARACTERS:
         raise _refused("the envelope is too long")
     try:

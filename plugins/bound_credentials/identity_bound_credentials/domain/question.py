@@ -150,7 +150,7 @@ class Question:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], headers: Sequence[BoundHeader]) -> Question:
-        """The question of its JSON form and the headers, in order. The caller writes it anew and compares. Raises
+        """Return the question of its JSON form and the headers, in order. The caller writes it anew and compares. Raises
         ``PredicateUnsupported``, and ``KeyError``, ``TypeError``, ``ValueError`` or ``AttributeError`` for another shape."""
         asked: list[dict[str, Any]] = value["credentials"]
         if len(asked) > MAX_CREDENTIALS or sum(len(one["predicates"]) for one in asked) > MAX_PREDICATES:

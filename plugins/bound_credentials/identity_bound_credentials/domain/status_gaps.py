@@ -107,7 +107,7 @@ class StatusEpoch:
 
     @classmethod
     def from_header(cls, data: bytes) -> StatusEpoch:
-        """The epoch of a signed header. Raises ``StatusListRefused`` for what no epoch is written as."""
+        """Return the epoch of a signed header. Raises ``StatusListRefused`` for what no epoch is written as."""
         if len(data) > _MAX_HEADER_OCTETS or not data.startswith(HEADER_TAG):
             raise StatusListRefused("not the header of a status list")
         try:
@@ -120,7 +120,7 @@ class StatusEpoch:
 
     @classmethod
     def from_members(cls, value: Any) -> StatusEpoch:
-        """The epoch of these JSON members. Others beside them are not seen: the caller writes anew and compares."""
+        """Return the epoch of these JSON members. Others beside them are not seen: the caller writes anew and compares."""
         try:
             texts = value["issuer"], value["method"], value["list"]
             numbers = value["epoch"], value["period"]
@@ -160,7 +160,7 @@ def list_id(issuer: str, period: int) -> str:
 
 
 def epoch_at(moment: datetime, period: int) -> int:
-    """The number of the epoch that the moment lies in."""
+    """Return the number of the epoch that the moment lies in."""
     return int((moment - _1970) // timedelta(seconds=period))
 
 
@@ -177,13 +177,14 @@ def chain(handles: Iterable[int]) -> tuple[int, ...]:
 
 
 def check_ascending(ends: Sequence[int]) -> None:
-    """Raises ``StatusListRefused`` unless each end is greater than the one before."""
+    """Raise ``StatusListRefused`` unless each end is greater than the one before."""
     if any(low >= high for low, high in pairwise(ends)):
         raise StatusListRefused("the ends of the gaps do not ascend")
 
 
 def place(ends: Sequence[int], handle: int) -> int:
-    """The index of the gap whose lower end is the handle, or the next below it. Raises ``StatusListRefused`` where there is none."""
+    """Return the index of the gap whose lower end is the handle, or the next below it. Raises ``StatusListRefused`` where there is
+    none."""
     check_handle(handle)
     index = bisect_right(ends, handle) - 1
     if not 0 <= index < len(ends) - 1:
@@ -192,6 +193,6 @@ def place(ends: Sequence[int], handle: int) -> int:
 
 
 def check_handle(handle: int) -> None:
-    """Raises ``StatusListRefused`` for what no credential can have."""
+    """Raise ``StatusListRefused`` for what no credential can have."""
     if not FIRST_END < handle < LAST_END:
         raise StatusListRefused("a handle lies between 0 and 2^32 - 1")

@@ -40,8 +40,8 @@ class StoredHolderSecrets:
         return await self._database.read(lambda transaction: _generation(transaction, holder))
 
     async def rotate(self, holder: str, root: int, now: datetime, tell: Tell, *, limit: int) -> SecretRotation:
-        """The next generation, and at most ``limit`` of the credentials that stay bound to former ones, or to secrets that follow from
-        another key of the custodian's than the present ``root``."""
+        """Return the next generation, and at most ``limit`` of the credentials that stay bound to former ones, or to secrets that
+        follow from another key of the custodian's than the present ``root``."""
 
         def change(transaction: Transaction) -> SecretRotation:
             transaction.execute(_ROTATE, {"holder": holder, "second": FIRST + 1, "now": micros(now)})

@@ -59,7 +59,7 @@ class StoredStatusGaps(Repository):
     async def give(
         self, gap_list: GapList, credential_id: str, last_day: int, *, random: Callable[[int], bytes]
     ) -> int:
-        """The handle of a credential: a free random one of the list, which is begun where it is not there, or the one that
+        """Return the handle of a credential: a free random one of the list, which is begun where it is not there, or the one that
         the credential has already. From then on the list is signed with ``gap_list.method``. ``last_day``: days since 1970-01-01. A
         handle is never given again."""
         thrown = random(_HANDLE_OCTETS * TRIES)
@@ -119,8 +119,8 @@ class StoredStatusGaps(Repository):
     async def publish(
         self, manifest: Manifest, shards: Sequence[bytes], version: int, *, after: int | None = None
     ) -> bool:
-        """Stores an edition with its shards, made of that version of the list, behind the edition ``after``, by default the one before
-        its own. False when the stored one is another, and nothing changed."""
+        """Store an edition with its shards, made of that version of the list, behind the edition ``after``, by default the one
+        before its own. False when the stored one is another, and nothing changed."""
         place = {"list_id": manifest.epoch.list_id, "epoch": manifest.epoch.epoch}
         edition = {
             **place,
@@ -144,12 +144,12 @@ class StoredStatusGaps(Repository):
         return await self._database.write(publish)
 
     async def published(self, list_id: str, epoch: int) -> Published | None:
-        """The newest edition of an epoch, or None."""
+        """Return the newest edition of an epoch, or None."""
         rows: list[Any] = await self._rows(_PUBLISHED, {"list_id": _text(list_id), "epoch": epoch})
         return None if not rows else Published(int(rows[0][0]), bytes(rows[0][1]))
 
     async def shard(self, list_id: str, digest: bytes) -> bytes | None:
-        """A published shard of any edition, or None."""
+        """Return a published shard of any edition, or None."""
         rows: list[Any] = await self._rows(_SHARD, {"list_id": _text(list_id), "digest": digest})
         return None if not rows else bytes(rows[0][0])
 
@@ -164,7 +164,7 @@ class StoredStatusGaps(Repository):
         return None if not rows else int(rows[0][0])
 
     async def forget(self, list_id: str, *, before: int) -> None:
-        """Deletes manifests and shards, and what is known of their entries, of epochs before this one."""
+        """Delete manifests and shards, and what is known of their entries, of epochs before this one."""
 
         def forget(transaction: Transaction) -> None:
             for statement in _FORGET:

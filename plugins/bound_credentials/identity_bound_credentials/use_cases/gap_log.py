@@ -64,8 +64,8 @@ class RecordGaps:
         await self.gaps.record(list_id, epoch, record.digest, receipt.sequence)
 
     async def _again(self, list_id: str, published: Published, newest: int) -> None:
-        """Publishes the list as the edition behind ``newest``: another one was recorded, and the store that made it was put back from a
-        copy. Two lists of one edition in the log would be taken for a lie. The next step records it."""
+        """Publish the list as the edition behind ``newest``: another one was recorded, and the store that made it was put back from
+        a copy. Two lists of one edition in the log would be taken for a lie. The next step records it."""
         manifest = Manifest.from_octets(published.manifest)
         shards = [await self.gaps.shard(list_id, digest) for digest in manifest.digests]
         data = [one for one in shards if one is not None]

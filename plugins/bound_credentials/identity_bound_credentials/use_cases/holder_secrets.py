@@ -36,7 +36,7 @@ MOST_TOLD = 1000
 
 
 async def is_kept(keeper: Custodian, credential_id: str, binding: Binding) -> bool:
-    """Raises ``PluginUnavailable`` where the keeper is away."""
+    """Raise ``PluginUnavailable`` where the keeper is away."""
     if not isinstance(keeper, KeepingCustodian):
         return False
     try:
@@ -48,7 +48,7 @@ async def is_kept(keeper: Custodian, credential_id: str, binding: Binding) -> bo
 
 
 async def root_of_new(keeper: Custodian) -> int:
-    """The number of the keeper's key that secrets follow from which are named now. Raises ``PluginUnavailable``."""
+    """Return the number of the keeper's key that secrets follow from which are named now. Raises ``PluginUnavailable``."""
     return await keeper.holders_root() if isinstance(keeper, RenewingCustodian) else FIRST
 
 
@@ -66,7 +66,7 @@ class RotateHolderSecret:
     clock: Clock
 
     async def __call__(self, wish: RotateHolderSecretRequest, context: RequestContext) -> tuple[Did, SecretRotation]:
-        """The holder, and what is bound to former secrets."""
+        """Return the holder, and what is bound to former secrets."""
         holder = context.caller.did
         if holder is None:
             raise Forbidden("Only the holder rotates the secret, by a signature.")

@@ -131,7 +131,7 @@ class PresentBound:
     async def _status(
         self, binding: Binding, reference: StatusListReference, now: datetime
     ) -> tuple[StatusPart, GapWitness]:
-        """The gap of the handle, under a key that verifiers find in force."""
+        """Return the gap of the handle, under a key that verifiers find in force."""
         found, key = await self._signed_gap(reference, binding.handle, now)
         if key is None:
             # Begun or resumed since the job's last step; or the issuer replaced the key, and verifiers refuse the old one's gaps.
@@ -161,7 +161,7 @@ class PresentBound:
             raise PluginUnavailable("The list of what is revoked cannot be published.") from error
 
     async def _gap(self, reference: StatusListReference, handle: int, now: datetime) -> SignedGap | None:
-        """The signed gap of the present epoch that the handle lies in, if there is one."""
+        """Return the signed gap of the present epoch that the handle lies in, if there is one."""
         published = await self.gaps.published(reference.list_id, status_gaps.epoch_at(now, reference.period))
         if published is None:
             return None

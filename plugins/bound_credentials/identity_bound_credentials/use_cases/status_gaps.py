@@ -104,7 +104,7 @@ class PublishStatusGaps(Repeating):
     """What brings published lists into the transparency log, where there is one."""
 
     async def step(self) -> float:
-        """Raises the first refusal after all lists had their turn."""
+        """Raise the first refusal after all lists had their turn."""
         refusal: IdentityError | None = None
         for gap_list in await self.gaps.lists():
             try:
@@ -117,7 +117,7 @@ class PublishStatusGaps(Repeating):
         return self.interval_seconds
 
     async def bring_up(self, gap_list: GapList) -> None:
-        """Publishes the list of the current epoch, and of the next one when it is time. Raises ``StatusListUnpublished``, and what
+        """Publish the list of the current epoch, and of the next one when it is time. Raises ``StatusListUnpublished``, and what
         the custodian raises."""
         try:
             await self._bring_up(gap_list)
@@ -126,8 +126,8 @@ class PublishStatusGaps(Repeating):
             raise StatusListUnpublished(details={"list": gap_list.id, "reason": str(refused)}) from refused
 
     async def begin_list(self, gap_list: GapList) -> None:
-        """Publishes the list of the current epoch where there is none yet, so that a credential never names a list that is not
-        there. Raises as ``bring_up`` does."""
+        """Publish the list of the current epoch where there is none yet, so that a credential never names a list that is not there.
+        Raises as ``bring_up`` does."""
         current = status_gaps.epoch_at(self.clock.now(), gap_list.period)
         if await self.gaps.published(gap_list.id, current) is None:
             await self.bring_up(gap_list)
@@ -178,7 +178,7 @@ class PublishStatusGaps(Repeating):
         return signatures
 
     async def _signed_before(self, gap_list: GapList, before: Published) -> tuple[int, dict[Gap, bytes]]:
-        """The number of the edition that follows, and the signatures of the one before; none of another key's."""
+        """Return the number of the edition that follows, and the signatures of the one before; none of another key's."""
         manifest = Manifest.from_octets(before.manifest)
         known: dict[Gap, bytes] = {}
         if manifest.epoch.method != gap_list.method:
@@ -194,7 +194,7 @@ class PublishStatusGaps(Repeating):
 
 
 def _epochs(now: datetime, period: int) -> range:
-    """The epochs whose lists are published at ``now``: the current one, and the next when it is time."""
+    """Return the epochs whose lists are published at ``now``: the current one, and the next when it is time."""
     return range(status_gaps.epoch_at(now, period), status_gaps.epoch_at(now + LEADS[period], period) + 1)
 
 
@@ -206,9 +206,9 @@ class ListKeys:
     custodian: Custodian
 
     async def __call__(self, gap_list: GapList) -> str:
-        """The id of the issuer's newest key that is held here and came with a proof of possession; the list's own where there is none, or
-        where the issuer is not in force: then no verifier takes the list, and none would take another key's. Raises what the custodian
-        does."""
+        """Return the id of the issuer's newest key that is held here and came with a proof of possession; the list's own where
+        there is none, or where the issuer is not in force: then no verifier takes the list, and none would take another key's.
+        Raises what the custodian does."""
         try:
             state = (await self.reader.standing(Did.parse(gap_list.issuer))).head.state
             if state.deactivated:

@@ -43,7 +43,7 @@ class Story:
         self._chapter = title
 
     def tell(self, title: str, text: Text, act: Callable[..., Any], *given: Any) -> Any:
-        """The answer of one step, which is ``act`` with what is ``given``; says in a line what it showed."""
+        """Return the answer of one step, which is ``act`` with what is ``given``; says in a line what it showed."""
         self.exchanges.clear()
         started = time.perf_counter()
         answer = act(*given)
@@ -60,20 +60,20 @@ class Story:
         return answer
 
     def promise(self, kept: bool) -> None:
-        """Ends the demo unless the last step came out as it must."""
+        """End the demo unless the last step came out as it must."""
         if not kept:
             step = self.steps[-1]
             fail(f"that is not what was promised: {step['shows']}", step["step"], _REPORT)
 
     def refused(self, title: str, code: str, act: Callable[..., Any], *given: Any) -> None:
-        """Runs a step that must be refused with ``code``; anything else ends the demo."""
+        """Run a step that must be refused with ``code``; anything else ends the demo."""
         answer = self.tell(title, refusal_text, attempted, act, *given)
         if answer["code"] != code:
             fail(f"expected a refusal {code}, got {answer['code']}", title, _REPORT)
 
 
 def attempted(act: Callable[..., Any], *given: Any) -> dict[str, Any]:
-    """The refusal that ``act`` runs into, with its status; status 200 and code ``none`` where it runs into none."""
+    """Return the refusal that ``act`` runs into, with its status; status 200 and code ``none`` where it runs into none."""
     try:
         answer = act(*given)
     except ServiceError as error:
@@ -82,7 +82,7 @@ def attempted(act: Callable[..., Any], *given: Any) -> dict[str, Any]:
 
 
 def refusal_text(outcome: dict[str, Any]) -> str:
-    """A refusal in words."""
+    """Return a refusal in words."""
     return f"refused: {outcome['status']} {outcome['code']}"
 
 

@@ -27,7 +27,7 @@ NASTY_DIGESTS = (bytes(32), b"\xff" * 32, b"\0" * 31 + b"\1", b"'; DROP TABLE x;
 
 
 def check_transaction(transaction: AnchorTransaction | None) -> AnchorTransaction:
-    """The form of what is told, at every moment."""
+    """Return the form of what is told, at every moment."""
     assert transaction is not None, "what was submitted is not known"
     assert transaction.state in ("submitted", "mined", "confirmed", "failed")
     if transaction.transaction_hash is not None:

@@ -43,11 +43,11 @@ class WalletSigner:
         self.multikey = multikey.encode_public(multikey.ED25519, self._pair.public)
 
     def seal(self, draft: UnsignedEntry) -> bytes:
-        """The finished entry."""
+        """Return the finished entry."""
         return draft.sealed(self.sign(draft))
 
     def sign(self, draft: UnsignedEntry) -> bytes:
-        """The signature that the draft waits for."""
+        """Return the signature that the draft waits for."""
         return self._pair.sign(draft.signing_input)
 
 
@@ -64,23 +64,23 @@ class Controller:
         self._secrets: dict[str, bytes] = {}
 
     def key(self, type_name: str = "Ed25519") -> Key:
-        """A new key without purposes."""
+        """Return a new key without purposes."""
         pair = keys.generate(type_name, self._random)
         self._secrets[pair.public] = pair.secret_raw
         return pair
 
     def new_key(self, type_name: str = "Ed25519", *purposes: str) -> Key:
-        """A new key as changes want it; without purposes those of a primary key."""
+        """Return a new key as changes want it; without purposes those of a primary key."""
         return replace(self.key(type_name), purposes=purposes or keys.default_purposes(type_name, primary=True))
 
     def creation(self, signer: WalletSigner, *, recovery: bool = True) -> Create:
-        """A DID with one Ed25519 key and maybe a recovery key."""
+        """Return a DID with one Ed25519 key and maybe a recovery key."""
         # The kit signs before it knows the change, so its evidence names none.
         recovery_key = self.key().public if recovery else None
         return Create((self.new_key(),), (signer.multikey,), recovery_key=recovery_key, strict_evidence=False)
 
     def sign(self, key: str, text: str) -> bytes:
-        """The signature of one of its keys, named by its multikey."""
+        """Return the signature of one of its keys, named by its multikey."""
         return ed25519.sign(self._secrets[key], text.encode())
 
     def authorize(
@@ -94,8 +94,8 @@ class Controller:
         body: JsonValue = None,
         lifetime: timedelta = timedelta(minutes=5),
     ) -> Authorization:
-        """A signed challenge for ``did`` that expires ``lifetime`` after ``at``, cut to whole seconds, and names ``purpose`` and the hash
-        of ``body`` where they are given."""
+        """Return a signed challenge for ``did`` that expires ``lifetime`` after ``at``, cut to whole seconds, and names ``purpose``
+        and the hash of ``body`` where they are given."""
         text = challenge.build(
             origin=ORIGIN,
             did=did,
@@ -129,7 +129,7 @@ class Life:
         return self.states[-1]
 
     def entry(self, change: Change, at: datetime, next_keys: LogKeys | None = None) -> bytes:
-        """The sealed next entry, not applied. ``next_keys`` is for a method that pre-rotates."""
+        """Return the sealed next entry, not applied. ``next_keys`` is for a method that pre-rotates."""
         before = self.states[-1] if self.states else None
         if next_keys is None or not isinstance(self.method, PreRotatingDidMethod):
             return self.signer.seal(self.method.draft(before, change, at, signer=self.signer.multikey))
@@ -155,5 +155,5 @@ class Life:
         return self.controller.authorize(str(self.state.did), signer, at, scheme=scheme)
 
     def later(self, seconds: float = 60) -> datetime:
-        """A time after the newest version."""
+        """Return a time after the newest version."""
         return self.state.updated_at + timedelta(seconds=seconds)

@@ -50,7 +50,7 @@ class SigningPromises(ExaminedCustodian):
 
     @pytest.fixture
     def signing(self, custodian: Custodian) -> Custodian:
-        """The custodian, when it declares Ed25519."""
+        """Return the custodian, when it declares Ed25519."""
         if multikey.ED25519 not in custodian.capabilities:
             pytest.skip(f"the custodian does not declare {multikey.ED25519}")
         return custodian
@@ -124,7 +124,7 @@ class CustodianConformance(KeyPromises, SigningPromises, HolderPromises):
 
     @pytest.fixture
     def reopen(self) -> Callable[[], Custodian]:
-        """Opens the same keys a second time."""
+        """Open the same keys a second time."""
         pytest.skip("the author gives no fixture 'reopen': its keys do not outlive the process")
 
     def test_it_is_a_custodian(self, custodian: Custodian) -> None:

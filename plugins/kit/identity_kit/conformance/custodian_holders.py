@@ -31,14 +31,14 @@ class HolderPromises(ExaminedCustodian):
 
     @pytest.fixture
     def keeper(self, custodian: Custodian) -> KeepingCustodian:
-        """The custodian, when it keeps holders' secrets."""
+        """Return the custodian, when it keeps holders' secrets."""
         if not isinstance(custodian, KeepingCustodian):
             pytest.skip("the custodian keeps no holders' secrets")
         return custodian
 
     @pytest.fixture
     def signer(self, custodian: Custodian) -> HolderCustodian:
-        """The custodian, when it signs credentials that are bound to them too."""
+        """Return the custodian, when it signs credentials that are bound to them too."""
         if not isinstance(custodian, HolderCustodian):
             pytest.skip("the custodian signs no credentials that are bound to holders' secrets")
         return custodian

@@ -21,7 +21,7 @@ REFUSED_NAMES = ("", "n" * 201, "a\0b", "a\nb", "é", "e\u0301", "\U0001f980", "
 
 
 async def verified(custodian: Custodian, name: str, message: bytes) -> None:
-    """Signs and verifies with the public key that the custodian gives."""
+    """Sign and verifies with the public key that the custodian gives."""
     kind, raw = multikey.decode_public(await custodian.public_key(name))
     verify = p256.verify if kind == multikey.P256 else ed25519.verify
     verify(raw, message, await custodian.sign(name, message))

@@ -39,7 +39,7 @@ class ExaminedDidMethod:
     """The steps in which the method records times; a time between two steps is recorded as the earlier."""
 
     def recorded(self, at: datetime) -> datetime:
-        """The time of a version that was drafted for ``at``, long after the version before it."""
+        """Return the time of a version that was drafted for ``at``, long after the version before it."""
         return at - (at - datetime(1970, 1, 1, tzinfo=UTC)) % self.step
 
     @pytest.fixture
@@ -59,7 +59,7 @@ class ExaminedDidMethod:
 
     @pytest.fixture
     def life(self, method: DidMethod, creation: Create, controller: Controller, signer: WalletSigner) -> Life:
-        """A DID that was created."""
+        """Return a DID that was created."""
         return Life(method, creation, controller, signer)
 
 
@@ -68,7 +68,7 @@ class ChangePromises(ExaminedDidMethod):
 
     @pytest.fixture
     def changing(self, life: Life) -> Life:
-        """A DID that can change; immutable methods skip."""
+        """Return a DID that can change; immutable methods skip."""
         if not life.method.mutable:
             pytest.skip("DIDs of this method never change")
         return life

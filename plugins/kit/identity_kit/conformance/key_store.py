@@ -92,7 +92,7 @@ class KeyStoreConformance:
 
 
 def key(name: str, **changes: Any) -> ApiKey:
-    """A key whose every field says something."""
+    """Return a key whose every field says something."""
     made = ApiKey(
         id=f"key_{name}",
         name=f"{name} – ключ",
@@ -115,7 +115,7 @@ class WritableKeyStoreConformance(KeyStoreConformance):
 
     @pytest.fixture
     def known_key(self, store: WritableKeyStore) -> str:
-        """A key that is written through the port."""
+        """Return a key that is written through the port."""
         asyncio.run(store.create(key("known")))
         return "the text of known"
 

@@ -16,7 +16,7 @@ DID = "did:ids:QmNrVDyZTYqSVSJwBKPLNk3Mt9NrKNQxJhAnfDpWmVxpJs"
 
 
 async def whole(ledger: LedgerBackend) -> list[LedgerEntry]:
-    """The whole ledger, read in pages."""
+    """Return the whole ledger, read in pages."""
     lines: list[LedgerEntry] = []
     last = 0
     while page := await ledger.entries_after(last, 100):
@@ -58,7 +58,7 @@ def check_receipt(receipt: Receipt) -> None:
 
 
 async def examined(ledger: ExaminableLedger, kind: Literal["entries", "anchors"]) -> int:
-    """How many records a ledger has that finds nothing wrong with them, asked in pages."""
+    """Return how many records a ledger has that finds nothing wrong with them, asked in pages."""
     after = 0
     while (found := await ledger.examine(kind, after, 4)).last != after:
         assert found.last <= after + 4, "more was looked at than was asked for"
@@ -74,5 +74,5 @@ class ExaminedLedger:
 
     @pytest.fixture
     def reopen(self) -> Callable[[], LedgerBackend] | None:
-        """Opens what ``ledger`` wrote anew, after it was closed; None for a ledger that forgets."""
+        """Open what ``ledger`` wrote anew, after it was closed; None for a ledger that forgets."""
         return None

@@ -60,13 +60,13 @@ class LedgerFaultConformance(ExaminedLedger):
 
     @pytest.fixture
     def reopen(self) -> Open:
-        """Opens what ``ledger`` wrote anew, in this process or in another."""
+        """Open what ``ledger`` wrote anew, in this process or in another."""
         raise NotImplementedError("give the fixture 'reopen'")
 
     @pytest.fixture
     def outage(self) -> Outage | None:
-        """Takes away what the ledger stands on for as long as the context lasts; None where nothing can be taken away. Entered
-        and left on a thread, so that it may wait."""
+        """Take away what the ledger stands on for as long as the context lasts; None where nothing can be taken away. Entered and
+        left on a thread, so that it may wait."""
         return None
 
     @pytest.fixture
@@ -183,7 +183,7 @@ class LedgerFaultConformance(ExaminedLedger):
         assert "entry 3" in {one.where for one in audited(lines, honest)}, "not found by an auditor"
 
     async def _append(self, ledger: LedgerBackend, did: str, entry: bytes) -> None:
-        """Appends the first entry of ``did``, again and again while the ledger is not back."""
+        """Append the first entry of ``did``, again and again while the ledger is not back."""
         for _ in self._patience():
             try:
                 await ledger.append(did, entry, expected_version=0)

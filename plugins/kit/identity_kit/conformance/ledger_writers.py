@@ -109,7 +109,7 @@ async def write_until_told(ledger: LedgerBackend, did: str, attempts: Attempts, 
 
 
 async def version_of(ledger: LedgerBackend, did: str) -> int:
-    """How many entries ``did`` has, as soon as the ledger can be asked."""
+    """Return how many entries ``did`` has, as soon as the ledger can be asked."""
     while True:
         try:
             return len(await ledger.entries(did))
@@ -119,7 +119,7 @@ async def version_of(ledger: LedgerBackend, did: str) -> int:
 
 @contextmanager
 def process(work: Callable[[Connection], None]) -> Iterator[tuple[BaseProcess, Connection]]:
-    """A forked process that works, and where it tells; killed at the end."""
+    """Yield a forked process that works, and where it tells; killed at the end."""
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("processes cannot be forked here")
     context = multiprocessing.get_context("fork")
@@ -136,7 +136,7 @@ def process(work: Callable[[Connection], None]) -> Iterator[tuple[BaseProcess, C
 
 
 def received(told: Connection, count: int, seconds: float) -> Iterator[Any]:
-    """The next ``count`` things that a process tells, each within ``seconds``."""
+    """Yield the next ``count`` things that a process tells, each within ``seconds``."""
     for _ in range(count):
         assert told.poll(seconds), "a process that writes has nothing to tell"
         try:

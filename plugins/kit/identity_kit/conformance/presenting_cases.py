@@ -75,7 +75,7 @@ class BoundIssuer:
         return StatusEpoch(issuer, self.method, LIST.list_id, epoch_at(NOW, LIST.period), LIST.period)
 
     def gap(self, handle: int = HANDLE, epoch: StatusEpoch | None = None) -> GapWitness:
-        """The signed gap that a handle lies in."""
+        """Return the signed gap that a handle lies in."""
         ends = chain(REVOKED)
         at = place(ends, handle)
         low, high = ends[at], ends[at + 1]
@@ -84,7 +84,7 @@ class BoundIssuer:
         return GapWitness(low, high, interface.sign(suite, self._secret, self.public_key, header, (low, high)))
 
     def issue(self, holder: HolderOfSecret, particulars: Particulars | None = None) -> BoundWitness:
-        """A credential of ``HANA``'s values, bound to the holder's secret."""
+        """Return a credential of ``HANA``'s values, bound to the holder's secret."""
         suite, about = ciphersuite(select()), particulars or particulars_of()
         request = IssueRequest(self.method, self.header.octets, about.subject, b"n" * 32)
         commitment = blind.commit_to(suite, holder.secret, holder.blind, request, os.urandom)
@@ -115,7 +115,7 @@ class HolderOfSecret:
         return blind.derived_blind(f"the blind of {self.seed}".encode().ljust(32, b"."))
 
     def agrees(self, question: Question, bound: PresentationContext) -> HolderConsent:
-        """The consent to this question for this verifier."""
+        """Return the consent to this question for this verifier."""
         message = TERMS.message(question, bound.context, None)
         data, rhos = consent(ciphersuite(select()), self.secret, [self.blind], message, os.urandom)
         return HolderConsent(data, rhos)
@@ -159,5 +159,5 @@ class BoundCase:
         return PresentationWitness((self.credential,), (gap,), self.holder.agrees(self.question, self.bound))
 
     def changed(self, **members: object) -> PresentationWitness:
-        """The witness with other members."""
+        """Return the witness with other members."""
         return replace(self.witness, **members)  # type: ignore[arg-type]

@@ -56,12 +56,12 @@ class ProverConformance:
 
     @pytest.fixture
     def issuer(self) -> Any:
-        """An issuer of credentials that the prover understands."""
+        """Return an issuer of credentials that the prover understands."""
         return BbsIssuer()
 
     @pytest.fixture
     def asked(self, issuer: Any) -> Statement:
-        """A statement that Hana's credential satisfies."""
+        """Return a statement that Hana's credential satisfies."""
         return statement(issuer.key, ("balance", "gte", 5), ("country", "set_member", ["DE", "JP"]))
 
     @pytest.fixture

@@ -72,11 +72,11 @@ class BbsIssuer:
         return IssuerKey(f"did:example:{self.seed}#bbs", keys.public_key(self._secret))
 
     def credential(self, schema: Schema, values: Mapping[str, JsonValue]) -> Witness:
-        """A credential of these values."""
+        """Return a credential of these values."""
         return Witness(self.sign(schema, schema.messages(values)), values)
 
     def sign(self, schema: Schema, messages: tuple[Message, ...]) -> bytes:
-        """The signature of any messages at all, as an issuer that cheats may make it too."""
+        """Return the signature of any messages at all, as an issuer that cheats may make it too."""
         suite, public = ciphersuite(self.curve), self.key.public_key
         return interface.sign(suite, self._secret, public, schema.header, messages)
 
@@ -86,12 +86,12 @@ class BbsIssuer:
 
 
 def statement(key: IssuerKey, *predicates: tuple[str, str, JsonValue], schema: Schema = SCHEMA) -> Statement:
-    """The statement that these (attribute, type, value) hold."""
+    """Return the statement that these (attribute, type, value) hold."""
     return Statement(key, schema, tuple(Predicate.parse(schema, *predicate) for predicate in predicates))
 
 
 def context(proof_id: str = "proof-1") -> Context:
-    """A context as the service makes it for an agent's proof."""
+    """Return a context as the service makes it for an agent's proof."""
     nonce = b"kit nonce of 16 and more octets"
     return Context(
         "https://verifier.example",
@@ -159,7 +159,7 @@ UNSUPPORTED: tuple[Asked, ...] = (
 
 
 def views(proof: ZkProof) -> bytes:
-    """The proof and everything that can be decoded out of it, as a stranger would look through it."""
+    """Return the proof and everything that can be decoded out of it, as a stranger would look through it."""
     seen = [proof.proof.encode(), *(signal.encode() for signal in proof.public_signals)]
     for layer in range(3):
         for token in re.findall(rb"[A-Za-z0-9_-]{8,}", b" ".join(seen[layer:])):
@@ -171,12 +171,12 @@ def views(proof: ZkProof) -> bytes:
 
 
 def runs(data: bytes, length: int) -> set[bytes]:
-    """All runs of this many bytes."""
+    """Return all runs of this many bytes."""
     return {data[start : start + length] for start in range(len(data) - length + 1)}
 
 
 def traces(name: str, value: JsonValue) -> Iterator[bytes]:
-    """The forms in which a value would show, if it did."""
+    """Yield the forms in which a value would show, if it did."""
     attribute = SCHEMA.attribute(name)
     if attribute is None or value is None or attribute.type == "boolean":
         return

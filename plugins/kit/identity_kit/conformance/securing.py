@@ -43,12 +43,12 @@ class SecuringConformance:
 
     @pytest.fixture
     def issuer(self, securing: SecuringFormat) -> KitIssuer:
-        """A key of the kit's own."""
+        """Return a key of the kit's own."""
         return KitIssuer(_issuing(securing).key_type, os.urandom(32))
 
     @pytest.fixture
     def public_key(self, issuer: KitIssuer) -> str:
-        """The multikey of the issuer."""
+        """Return the multikey of the issuer."""
         return issuer.public_key
 
     @pytest.fixture
@@ -58,7 +58,7 @@ class SecuringConformance:
 
     @pytest.fixture
     def secured(self, securing: SecuringFormat, unsecured: UnsecuredCredential, issuer: KitIssuer) -> Secured:
-        """A credential as it is issued."""
+        """Return a credential as it is issued."""
         return asyncio.run(_issue(_issuing(securing), unsecured, issuer))
 
     @pytest.fixture

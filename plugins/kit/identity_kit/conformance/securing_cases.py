@@ -33,7 +33,8 @@ _MOST_CHANGES: Final = 48
 
 
 def changes(secured: Secured) -> Iterator[tuple[str, Secured]]:
-    """The credential with one thing changed, each time another: a bit of a text that no encoding ignores, or a member of an object."""
+    """Yield the credential with one thing changed, each time another: a bit of a text that no encoding ignores, or a member of an
+    object."""
     if isinstance(secured, str):
         step = max(1, len(secured) // _MOST_CHANGES)
         for place in range(0, len(secured), step):

@@ -33,7 +33,7 @@ class KitIssuer:
         return multikey.encode_public(self._type, self._public)
 
     async def sign(self, draft: CredentialDraft) -> bytes:
-        """The signature that the draft asks for."""
+        """Return the signature that the draft asks for."""
         if self._type == multikey.BLS12381G2:
             return interface.sign(ciphersuite(select()), self._secret, self._public, draft.header, draft.messages)
         (message,) = draft.messages

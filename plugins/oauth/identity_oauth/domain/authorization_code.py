@@ -56,14 +56,15 @@ class RegisteredRedirect:
         return f"{parts.scheme}://{parts.netloc}"
 
     def answer(self, **members: str | None) -> str:
-        """The URI with these members in its query (RFC 6749 §4.1.2); None leaves one out."""
+        """Return the URI with these members in its query (RFC 6749 §4.1.2); None leaves one out."""
         said = urlencode({name: value for name, value in members.items() if value is not None})
         return f"{self.uri}{'&' if '?' in self.uri else '?'}{said}"
 
 
 def registered(document: DidDocument, uri: str) -> RegisteredRedirect:
-    """The URI, if the document of the client registers it: character by character, but for the port of a loopback address (RFC 9700
-    §2.1). Only HTTPS, and HTTP to the reader's own machine; a host of letters, digits, ``.``, ``-`` and ``_``, or an IPv6 address."""
+    """Return the URI, if the document of the client registers it: character by character, but for the port of a loopback address
+    (RFC 9700 §2.1). Only HTTPS, and HTTP to the reader's own machine; a host of letters, digits, ``.``, ``-`` and ``_``, or an IPv6
+    address."""
     try:
         check_uri(uri, "redirect_uri")
     except InvalidDocument as error:
@@ -87,7 +88,7 @@ def _is_same(registered_uri: str, uri: str) -> bool:
 
 
 def is_challenge(text: str) -> bool:
-    """Whether this is a ``code_challenge`` of ``S256`` (RFC 7636 §4.2)."""
+    """Return whether this is a ``code_challenge`` of ``S256`` (RFC 7636 §4.2)."""
     return _CHALLENGE.fullmatch(text) is not None
 
 
@@ -139,14 +140,14 @@ class AuthorizationCodes:
     random: Callable[[int], bytes]
 
     def seal(self, code: AuthorizationCode) -> str:
-        """The code as the client gets it."""
+        """Return the code as the client gets it."""
         scopes, expires = sorted(code.scopes), int(code.expires_at.timestamp())
         members = [code.id, code.client, code.is_native, code.redirect, code.challenge, code.audience, scopes]
         plain = orjson.dumps([*members, code.holder, code.key, expires])
         return multibase.base64url_encode(sealing.seal(self.secret, plain, _BOUND, random=self.random))
 
     def open(self, text: str) -> AuthorizationCode:
-        """A code of ours, expired or not."""
+        """Return a code of ours, expired or not."""
         if len(text) > MAX_CODE:
             raise ValueError("the text is too long")
         try:

@@ -41,8 +41,8 @@ class ClientAssertion:
     def read(
         cls, envelope: Envelope, now: datetime, *, issuer: str, token_endpoints: frozenset[str]
     ) -> ClientAssertion:
-        """The assertion, if it is for us and of this time. One whose ``typ`` is ``TYPE`` is for the ``issuer`` alone; of the others,
-        which are older, a token endpoint may be the audience."""
+        """Return the assertion, if it is for us and of this time. One whose ``typ`` is ``TYPE`` is for the ``issuer`` alone; of the
+        others, which are older, a token endpoint may be the audience."""
         explicit = _check_header(envelope.header)
         claims = envelope.claims
         client = _text(claims, "iss", 2_048)
@@ -65,7 +65,7 @@ class ClientAssertion:
 
 
 def _check_header(header: Mapping[str, Any]) -> bool:
-    """Whether the ``typ`` says what the text is. A header that brings a key, or an extension, is none of ours."""
+    """Return whether the ``typ`` says what the text is. A header that brings a key, or an extension, is none of ours."""
     if not {"alg"} <= header.keys() <= {"alg", "typ", "kid"}:
         raise ValueError("the header has other members than alg, typ and kid")
     if header["alg"] not in jws.ALGORITHMS:

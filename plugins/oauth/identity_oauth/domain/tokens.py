@@ -83,7 +83,7 @@ class AccessToken:
         return claims
 
     def signing_input(self, issuer: str, kid: str) -> str:
-        """The text whose ASCII bytes are signed (RFC 7515 §5.1). The time stamps must be whole seconds."""
+        """Return the text whose ASCII bytes are signed (RFC 7515 §5.1). The time stamps must be whole seconds."""
         header = {"alg": jws.ISSUED_ALGORITHM, "typ": TYPE, "kid": kid}
         parts = (jcs.canonicalize(header), jcs.canonicalize(self.claims(issuer)))
         return ".".join(multibase.base64url_encode(part) for part in parts)
@@ -98,12 +98,12 @@ class Envelope:
 
     @classmethod
     def open(cls, text: str) -> Envelope:
-        """The two objects of a compact JWS of at most ``MAX_LENGTH`` characters."""
+        """Return the two objects of a compact JWS of at most ``MAX_LENGTH`` characters."""
         found = CompactJws.open(text, longest=MAX_LENGTH)
         return cls(found.header, found.claims)
 
     def key_id(self) -> str:
-        """The ``kid`` of a header that holds exactly what ours do."""
+        """Return the ``kid`` of a header that holds exactly what ours do."""
         if self.header.keys() != _HEADER:
             raise ValueError("the header has other members than alg, typ and kid")
         if media_type(self.header) != TYPE:
@@ -144,7 +144,7 @@ INTERFACE: Final = "/api/v1"
 
 
 def audiences(issuer: str) -> tuple[str, str]:
-    """The audiences of a token: this service, as its issuer or as its interface is called (RFC 8707, RFC 9728)."""
+    """Return the audiences of a token: this service, as its issuer or as its interface is called (RFC 8707, RFC 9728)."""
     return issuer, issuer + INTERFACE
 
 
@@ -190,14 +190,14 @@ def narrow_key(key: ApiKey, scopes: frozenset[str] | None) -> ApiKey:
 
 
 def seal_key(secret: bytes, digest: str, identifier: str, *, random: Callable[[int], bytes]) -> str:
-    """The digest of an API key (64 hex digits) under the 32-byte ``secret`` of the service, for this token alone."""
+    """Return the digest of an API key (64 hex digits) under the 32-byte ``secret`` of the service, for this token alone."""
     return multibase.base64url_encode(
         sealing.seal(secret, bytes.fromhex(digest), _sealed_for(identifier), random=random)
     )
 
 
 def unseal_key(secret: bytes, text: str, identifier: str) -> str:
-    """The digest that ``seal_key`` sealed."""
+    """Return the digest that ``seal_key`` sealed."""
     try:
         return sealing.unseal(secret, multibase.base64url_decode(text), _sealed_for(identifier)).hex()
     except sealing.BoxInvalid as error:

@@ -112,7 +112,7 @@ class AuthorizeClient:
         return Caller(did=signed.did, authorization=await self.signatures(signed, scheme=DID_AUTH, **bound))
 
     async def __call__(self, wish: AuthorizationWish, context: RequestContext) -> str:
-        """The code. Raises ``AuthRequired`` where ``context`` has no holder who signed."""
+        """Return the code. Raises ``AuthRequired`` where ``context`` has no holder who signed."""
         holder, proven, now = context.caller.did, context.caller.authorization, self.clock.now()
         if holder is None or proven is None:
             raise AuthRequired
@@ -144,7 +144,7 @@ class RedeemAuthorizationCode:
     clock: Clock
 
     def opened(self, text: str) -> AuthorizationCode:
-        """A code of ours, believed in nothing else yet."""
+        """Return a code of ours, believed in nothing else yet."""
         try:
             return self.codes.open(text)
         except ValueError as error:
@@ -153,7 +153,7 @@ class RedeemAuthorizationCode:
     async def __call__(
         self, code: AuthorizationCode, client: str, redirect_uri: str, verifier: str, context: RequestContext
     ) -> IssuedToken:
-        """The token of the holder, for ``client``, who has shown who it is where it can."""
+        """Return the token of the holder, for ``client``, who has shown who it is where it can."""
         try:
             code.check(client, redirect_uri, verifier)
         except ValueError as error:
@@ -165,7 +165,7 @@ class RedeemAuthorizationCode:
         return await self.issue.for_client(code, context)
 
     async def _withdraw(self, code: AuthorizationCode) -> None:
-        """Ends what the code has given, also a token that is being written at this moment."""
+        """End what the code has given, also a token that is being written at this moment."""
         digest, last = codes.withdrawal_of(code.id), self.issue.last_end(code)
         if self.clock.now() < last:
             await self.spent.spend(ChallengeUseRow(digest, digest[:16], 0, last))

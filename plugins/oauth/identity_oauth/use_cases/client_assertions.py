@@ -42,7 +42,8 @@ class AuthenticateClient:
     token_endpoints: frozenset[str]
 
     async def __call__(self, text: str, client_id: str | None) -> Caller:
-        """The DID, whose assertion ``text`` works no second time. ``client_id`` is what the request says besides. Raises ``AuthFailed``."""
+        """Return the DID, whose assertion ``text`` works no second time. ``client_id`` is what the request says besides. Raises
+        ``AuthFailed``."""
         now = self.clock.now()
         try:
             envelope = Envelope.open(text)
@@ -62,7 +63,7 @@ class AuthenticateClient:
 
 
 def _signer(state: DidState, said: ClientAssertion, text: str, now: datetime) -> str:
-    """The multikey that signed. Raises ``ValueError``."""
+    """Return the multikey that signed. Raises ``ValueError``."""
     current = history.authentication_keys(state, now)
     if said.key_id is not None:
         named = {method.multibase for method in state.document.methods if method.id == said.key_id}

@@ -103,7 +103,7 @@ class TokenKeys:
         return {key.kid: key for key in (*self._keys, *(key for end, key in self._before.items() if now < end))}
 
     async def signed(self, signing_input: Callable[[str], str]) -> str:
-        """The compact JWS of the input that ``signing_input`` makes for a ``kid``. Raises what the custodian raises."""
+        """Return the compact JWS of the input that ``signing_input`` makes for a ``kid``. Raises what the custodian raises."""
         try:
             return await self._signed(signing_input)
         except KeyNotHeld:

@@ -86,7 +86,7 @@ class IssueToken:
         return await self._signed(issued, context)
 
     async def for_client(self, code: AuthorizationCode, context: RequestContext) -> IssuedToken:
-        """The token of a holder that her ``code`` gives a client."""
+        """Return the token of a holder that her ``code`` gives a client."""
         issued_at, expires_at = self._times()
         issued = AccessToken(
             code.holder, code.client, code.key, code.scopes, code.id, issued_at, expires_at, code.audience
@@ -125,7 +125,7 @@ class IssueToken:
         return subject, client, sealed, granted_scopes(scopes, key.scopes)
 
     async def _subject(self, did: Did, key: ApiKey) -> str:
-        """The DID that the key acts for. Its right to do so is asked before the DID is looked up."""
+        """Return the DID that the key acts for. Its right to do so is asked before the DID is looked up."""
         key.require_scope(OPERATE)
         key.require_target(did)
         await self.reader.active(did)
@@ -174,7 +174,7 @@ class AuthenticateToken:
         return own is not None and own[0] in self.genuine
 
     def _own(self, text: str) -> tuple[bytes, Envelope] | None:
-        """The digest and the parts of a token that names us as its issuer."""
+        """Return the digest and the parts of a token that names us as its issuer."""
         try:
             digest = _digest(text)
             envelope = self.genuine.get(digest) or Envelope.open(text)
@@ -209,7 +209,7 @@ class AuthenticateToken:
         return Caller(subject=did, scopes=found.scopes, client=client)
 
     async def _client(self, found: AccessToken) -> Did:
-        """The client that a holder has let in, where it still is one and its token was not withdrawn. Raises ``AuthFailed``."""
+        """Return the client that a holder has let in, where it still is one and its token was not withdrawn. Raises ``AuthFailed``."""
         client = Did.parse(found.client)
         await alive(self.reader, client)
         (withdrawn,) = await self.spent.numbers([withdrawal_of(found.identifier)[:16]], limit=1)
@@ -218,7 +218,7 @@ class AuthenticateToken:
         return client
 
     async def _key_caller(self, found: AccessToken) -> Caller:
-        """The API key as it is now, with no more rights than it has now and the token says."""
+        """Return the API key as it is now, with no more rights than it has now and the token says."""
         digest = token.unseal_key(self.keys.seal, found.key, found.identifier)
         key = await self.api_keys.by_digest(digest)
         narrowed = narrow_key(key, found.scopes)
@@ -232,5 +232,5 @@ class AuthenticateToken:
 
 
 def _digest(text: str) -> bytes:
-    """Raises ``ValueError`` for what is no ASCII, and so no token."""
+    """Raise ``ValueError`` for what is no ASCII, and so no token."""
     return hashlib.sha256(text.encode("ascii")).digest()

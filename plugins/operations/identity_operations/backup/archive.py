@@ -20,7 +20,7 @@ Advance = Callable[[int], object]
 
 
 def described(path: Path) -> BackedUpFile:
-    """The file as it lies there."""
+    """Return the file as it lies there."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return BackedUpFile(path.name, file.tell(), digest)
@@ -34,7 +34,7 @@ def write_archive(
     *,
     advance: Advance = lambda data: None,
 ) -> None:
-    """Seals the manifest and its files, which lie in ``folder``. Raises ``OSError``."""
+    """Seal the manifest and its files, which lie in ``folder``. Raises ``OSError``."""
     writer = SealedWriter(target, key, random=os.urandom)
     head = manifest.encode()
     writer.write(len(head).to_bytes(_LENGTH, "big") + head)

@@ -73,7 +73,7 @@ def refused(where: Path) -> Iterator[None]:
 async def create_backup(
     settings: Settings, key: OperatorKey, target: Path, *, advance: Advance = lambda data: None
 ) -> LookedAt:
-    """Writes a backup to ``target``, which must not exist: whole or not at all. A service may run. Raises ``StartError``,
+    """Write a backup to ``target``, which must not exist: whole or not at all. A service may run. Raises ``StartError``,
     ``DatabaseUnavailable``, ``OSError``."""
     _require_absent(target)
     with staged(settings.data_dir, STAGING) as staging:
@@ -102,7 +102,7 @@ async def create_backup(
 async def verify_backup(
     settings: Settings, key: OperatorKey, source: Path, *, advance: Advance = lambda data: None
 ) -> LookedAt:
-    """Opens a backup as a restore would, in a temporary directory that is removed at the end. Raises ``StartError``, ``OSError``."""
+    """Open a backup as a restore would, in a temporary directory that is removed at the end. Raises ``StartError``, ``OSError``."""
     with tempfile.TemporaryDirectory(prefix="identity-backup-") as folder:
         staging = Path(folder)
         manifest, _ = await unpack(settings, key, source, staging, advance=advance)
@@ -113,8 +113,8 @@ async def verify_backup(
 async def unpack(
     settings: Settings, key: OperatorKey, source: Path, staging: Path, *, advance: Advance
 ) -> tuple[BackupManifest, CheckpointKeys]:
-    """The files of a backup in ``staging``, which is empty: those that its manifest tells of, of the installation that the settings
-    describe, with the tables of this version; and the keys of its log. Raises ``StartError``, ``OSError``."""
+    """Return the files of a backup in ``staging``, which is empty: those that its manifest tells of, of the installation that the
+    settings describe, with the tables of this version; and the keys of its log. Raises ``StartError``, ``OSError``."""
     with refused(source), source.open("rb") as file:
         manifest = read_archive(file, key, staging, advance=advance)
     made = {"ledger.backend": manifest.ledger, "custodian.backend": manifest.custodian}
@@ -136,14 +136,14 @@ async def unpack(
 
 
 def settings_over(settings: Settings, staging: Path) -> Settings:
-    """The settings over a copy of the installation, which remembers nothing beside it."""
+    """Return the settings over a copy of the installation, which remembers nothing beside it."""
     return replace(settings, data_dir=staging, ledger=replace(settings.ledger, checkpoint_path=staging / "checkpoint"))
 
 
 @contextmanager
 def staged(parent: Path, prefix: str) -> Iterator[Path]:
-    """An empty directory in ``parent`` for its owner alone, gone at the end unless it was given another name. What one that was killed
-    left there is removed; two at a time are refused. Raises ``StartError``, ``OSError``."""
+    """Yield an empty directory in ``parent`` for its owner alone, gone at the end unless it was given another name. What one that
+    was killed left there is removed; two at a time are refused. Raises ``StartError``, ``OSError``."""
     with locked_folder(parent) as is_ours:
         if not is_ours:
             raise StartError("another backup or restore is at work here", str(parent), "wait for its end")

@@ -154,7 +154,7 @@ def _require_empty(data_dir: Path) -> None:
 
 
 def _require_end(settings: Settings, kept: Remembered | None, known: Known) -> None:
-    """Raises ``StartError`` where nothing says how far the log was."""
+    """Raise ``StartError`` where nothing says how far the log was."""
     if kept is None and not (known.checkpoints or known.is_newest or known.new_origin):
         raise StartError(
             "nothing says how far the log was: this machine remembers no checkpoint of it",
@@ -246,7 +246,7 @@ async def _record(
 
 
 async def _require_one_history(logged: TransparencyLog, store: Store, known: Sequence[Checkpoint]) -> None:
-    """Raises ``StartError`` where a checkpoint that the log has reached is not of its history, or two of one size differ."""
+    """Raise ``StartError`` where a checkpoint that the log has reached is not of its history, or two of one size differ."""
     check = check_of(logged.ledger, store)
     size = (await logged.tree.frontier()).size
     roots: dict[int, bytes] = {}

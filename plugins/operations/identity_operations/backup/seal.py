@@ -77,7 +77,7 @@ class SealedWriter:
             del self._chunk[:CHUNK]
 
     def end(self) -> None:
-        """Writes the last chunk. Without it the file is one that was cut off."""
+        """Write the last chunk. Without it the file is one that was cut off."""
         self._write_chunk(bytes(self._chunk), is_last=True)
 
     def _write_chunk(self, chunk: bytes, *, is_last: bool) -> None:
@@ -158,7 +158,7 @@ def _header(line: bytes) -> dict[str, Any]:
 
 
 def _master(key: OperatorKey, header: dict[str, Any]) -> bytes:
-    """The key that the random one is sealed under."""
+    """Return the key that the random one is sealed under."""
     if header["seal"] == "file":
         if key.is_passphrase:
             raise BackupInvalid("it is sealed under a key file and not under a passphrase")

@@ -25,8 +25,8 @@ PAGES_AT_ONCE: Final = 4_096
 def copy_at_one_moment(
     paths: Sequence[Path], folder: Path, *, advance: Callable[[int], None] = lambda pages: None
 ) -> None:
-    """Copies of ``paths`` under their names in ``folder``. ``advance`` is told how many pages are copied since it was told last. Raises
-    ``DatabaseUnavailable``, ``DatabaseDamaged``, ``OSError``."""
+    """Copy of ``paths`` under their names in ``folder``. ``advance`` is told how many pages are copied since it was told last.
+    Raises ``DatabaseUnavailable``, ``DatabaseDamaged``, ``OSError``."""
     with _pinned(paths) as readers:
         for path, reader in readers.items():
             done = 0
@@ -45,7 +45,7 @@ def copy_at_one_moment(
 
 @contextmanager
 def _pinned(paths: Sequence[Path]) -> Iterator[Mapping[Path, sqlite3.Connection]]:
-    """A connection for each file, in a reading transaction; all of them see the files of one moment."""
+    """Yield a connection for each file, in a reading transaction; all of them see the files of one moment."""
     with ExitStack() as stack:
         locks = [_lock_of(path, stack) for path in sorted(paths)]
         readers: dict[Path, sqlite3.Connection] = {}
@@ -90,7 +90,7 @@ def _lock_of(path: Path, stack: ExitStack) -> FileLock:
 
 @contextmanager
 def _hold_locks(locks: Sequence[FileLock]) -> Iterator[None]:
-    """All of them, one after the other; a writer holds one of them at a time and never waits for a second."""
+    """Yield all of them, one after the other; a writer holds one of them at a time and never waits for a second."""
     give_up_at = time.monotonic() + PATIENCE_SECONDS
     with ExitStack() as stack:
         for lock in locks:

@@ -39,7 +39,7 @@ SELECT %s, count(*)::text FROM pg_stat_replication WHERE coalesce(sync_state, 's
 
 
 def database(settings: Settings) -> Iterator[Diagnosis]:
-    """The database that the settings name."""
+    """Yield the database that the settings name."""
     if settings.database_url is None:
         yield _sqlite(settings.data_dir)
     else:
@@ -111,7 +111,7 @@ def _set_on(name: str) -> str:
 
 
 def ask(url: str) -> dict[str, str]:
-    """The settings ``ASKED`` of the server that takes writes, and the number of its ``STANDBYS``. Raises ``OSError`` when it
+    """Return the settings ``ASKED`` of the server that takes writes, and the number of its ``STANDBYS``. Raises ``OSError`` when it
     cannot be asked."""
     import psycopg
 
@@ -159,7 +159,8 @@ def tables(settings: Settings) -> Iterator[Diagnosis]:
 
 
 def index(settings: Settings) -> Iterator[Diagnosis]:
-    """A warning when DIDs are withheld. Nothing where there is no installation or its database cannot be read: other checks report that."""
+    """Yield a warning when DIDs are withheld. Nothing where there is no installation or its database cannot be read: other checks
+    report that."""
     try:
         found = read_store(settings, lambda transaction: transaction.execute(_WITHHELD).fetchall())
     except DatabaseError:
@@ -171,7 +172,7 @@ def index(settings: Settings) -> Iterator[Diagnosis]:
 
 
 def storage(settings: Settings) -> Iterator[Diagnosis]:
-    """The databases, whole and compared with each other. Raises ``StartError``. Nothing is written, whatever is there."""
+    """Yield the databases, whole and compared with each other. Raises ``StartError``. Nothing is written, whatever is there."""
     yield from list(_broken_files(settings.data_dir)) or [_compared(settings)]
 
 
@@ -208,7 +209,7 @@ def _compared(settings: Settings) -> Diagnosis:
 
 
 def checkpoint(settings: Settings) -> Iterator[Diagnosis]:
-    """The checkpoint that is remembered apart."""
+    """Yield the checkpoint that is remembered apart."""
     from identity_transparency.opening import checkpoint_file_of
 
     path = checkpoint_file_of(settings)

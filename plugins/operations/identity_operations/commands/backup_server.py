@@ -24,7 +24,7 @@ CHECKED: Final = (
 
 
 def say_how(settings: Settings) -> None:
-    """Ends the command with 1: nothing was made."""
+    """End the command with 1: nothing was made."""
     where = shown_database(settings)
     click.echo(
         f"{where}: no backup was made. A server is backed up by its own tools, at one moment for all tables:\n"

@@ -59,8 +59,8 @@ class Probe:
         self.time("verify", lambda: _check_verdicts(holder, proved["proof"], request["challenge"]))
 
     def end(self) -> None:
-        """Revokes the credential, which `identity doctor` would warn of, and deactivates the DIDs, as far as they were created. Raises as
-        ``run``."""
+        """Revoke the credential, which `identity doctor` would warn of, and deactivates the DIDs, as far as they were created.
+        Raises as ``run``."""
         try:
             if self.credential is not None:
                 self.people[0].ask("POST", f"/credentials/{quote(self.credential, safe='')}/status", _REVOKED)
@@ -119,7 +119,7 @@ def _issued(holder: TokenCaller) -> str:
 
 
 def _delegated(holder: TokenCaller, agent: TokenCaller, credential: str) -> dict[str, Any]:
-    """The request of a proof that the agent may send once."""
+    """Return the request of a proof that the agent may send once."""
     terms = {
         "holderDid": holder.did,
         "agentDid": agent.did,
@@ -177,7 +177,7 @@ def command(url: str, api_key: str | None, timeout: float, within: float | None)
 
 
 def _tried(probe: Probe, act: Callable[[], None]) -> tuple[str, str, str, str] | None:
-    """The step that failed, and its three lines; None where none did."""
+    """Return the step that failed, and its three lines; None where none did."""
     try:
         act()
     except CALL_ERRORS as error:

@@ -54,7 +54,7 @@ class Redaction:
         return _PATTERN.sub(self._replacement, text)
 
     def json(self, value: Any) -> Any:
-        """A JSON value with every text in it redacted, names of members too."""
+        """Return a JSON value with every text in it redacted, names of members too."""
         match value:
             case str():
                 return self.text(value)
@@ -89,7 +89,7 @@ def _is_public_form(text: str) -> bool:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """A secret as it stands in a text, in JSON, and in a URL."""
+    """Yield a secret as it stands in a text, in JSON, and in a URL."""
     yield secret
     yield json.dumps(secret)[1:-1]
     yield json.dumps(secret, ensure_ascii=False)[1:-1]

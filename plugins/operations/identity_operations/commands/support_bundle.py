@@ -149,7 +149,7 @@ def _files(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _end(log: Any) -> bytes:
-    """The whole lines among the last ``LOG_OCTETS`` of a file that may be a pipe."""
+    """Return the whole lines among the last ``LOG_OCTETS`` of a file that may be a pipe."""
     kept = b""
     while block := log.read(LOG_OCTETS):
         kept = (kept + block)[-LOG_OCTETS - 1 :]

@@ -121,8 +121,8 @@ class Repaired:
 
 
 async def repair_index(settings: Settings, findings: Sequence[Finding]) -> Repaired:
-    """Writes anew what follows from the ledger and is not what it should be: rows of the document index, the tree of the log. What is wrong
-    with the ledger itself stays. A service may run. Raises ``StartError``."""
+    """Write anew what follows from the ledger and is not what it should be: rows of the document index, the tree of the log. What
+    is wrong with the ledger itself stays. A service may run. Raises ``StartError``."""
     named = dict.fromkeys(one.where for one in findings if one.kind == "index")
     done, failed = list[str](), list[tuple[str, str]]()
     async with index_tools(settings) as tools:

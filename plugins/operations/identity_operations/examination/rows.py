@@ -112,7 +112,7 @@ class StoreExamination:
         return None
 
     async def newest(self) -> int:
-        """The last entry that the index has a row for, 0 where it has none."""
+        """Return the last entry that the index has a row for, 0 where it has none."""
         return int(await self._database.read(lambda reading: reading.execute(_NEWEST).fetchone()[0]) or 0)
 
     async def behind(self, last: int) -> list[Finding]:
@@ -122,12 +122,12 @@ class StoreExamination:
         return [Finding("index", did, f"version {number} is not on the ledger") for did, number in rows]
 
     async def withheld(self) -> list[Finding]:
-        """The DIDs that the service withholds."""
+        """Return the DIDs that the service withholds."""
         listed: Sequence[Suspicion] = await QuarantinedDids(self._database).list(after="", limit=_LIMIT)
         return [Finding("index", one.did, f"is withheld: {one.reason}") for one in listed]
 
     async def places(self) -> tuple[int, int]:
-        """How many transactions the tree has places for, and the sum over ``place_sum`` of each."""
+        """Return how many transactions the tree has places for, and the sum over ``place_sum`` of each."""
         count, total = await self._database.read(lambda reading: reading.execute(_PLACES).fetchone())
         return int(count), int(total)
 

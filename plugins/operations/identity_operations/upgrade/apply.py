@@ -86,9 +86,9 @@ class RestoredCopy:
 async def upgrade(
     settings: Settings, backup: BackupAtHand | RestoredCopy | None
 ) -> tuple[tuple[str, ...], datetime | None]:
-    """Makes the steps that are missing. ``backup`` is opened and held against the installation; None where the operator wants none. Returns
-    the steps, and of when the backup is. Raises ``StartError``, also while another is at work, ``OSError``; then the installation is as it
-    was."""
+    """Make the steps that are missing. ``backup`` is opened and held against the installation; None where the operator wants none.
+    Returns the steps, and of when the backup is. Raises ``StartError``, also while another is at work, ``OSError``; then the
+    installation is as it was."""
     with _alone(settings):
         # Another may have made them meanwhile.
         steps, of = await pending_steps(settings), None
@@ -106,7 +106,7 @@ async def upgrade(
 
 @contextlib.contextmanager
 def _alone(settings: Settings) -> Iterator[None]:
-    """Raises ``StartError`` where another upgrade of the installation is at work. The lock ends with the process that has it."""
+    """Raise ``StartError`` where another upgrade of the installation is at work. The lock ends with the process that has it."""
     with contextlib.ExitStack() as stack:
         if settings.database_url is None:
             lock = stack.enter_context(contextlib.closing(FileLock(settings.data_dir / "upgrade.lock")))
@@ -124,7 +124,7 @@ def _alone(settings: Settings) -> Iterator[None]:
 
 
 async def _rehearsed(settings: Settings) -> End:
-    """How far a copy reaches that was brought up and looked at."""
+    """Return how far a copy reaches that was brought up and looked at."""
     with staged(settings.data_dir, STAGING) as staging:
         copy_installation(settings.data_dir, staging)
         copy = settings_over(settings, staging)
@@ -166,8 +166,8 @@ async def _tried_on(settings: Settings, copy: RestoredCopy) -> datetime:
 
 
 def _held_against(settings: Settings, over: Settings, within: timedelta) -> datetime:
-    """The time of the newest line in the audit log of the copy ``over``, which must be a part of the installation's; the first line that it
-    lacks must not be older than ``within``. Neither database is changed. Raises ``StartError``."""
+    """Return the time of the newest line in the audit log of the copy ``over``, which must be a part of the installation's; the
+    first line that it lacks must not be older than ``within``. Neither database is changed. Raises ``StartError``."""
     there, newest, _ = _looked(over, None, _WHERE)
     if newest is None:
         raise StartError("there is no installation in the copy: its audit log is empty", _WHERE, _PUT_BACK)

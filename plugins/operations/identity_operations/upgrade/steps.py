@@ -10,7 +10,7 @@ from identity_core.store import Store
 
 
 async def bring_up(settings: Settings) -> None:
-    """Makes them, each database in one transaction; what was done before a kill is not done again. Raises ``StartError``."""
+    """Make them, each database in one transaction; what was done before a kill is not done again. Raises ``StartError``."""
     with told_at_start(settings):
         plugins = load_plugins(settings, SystemClock())
         try:

@@ -64,7 +64,8 @@ class VerifiedPresentation:
 def own_statement(
     received: ReceivedPresentation,
 ) -> tuple[PresentationStatement, PresentationContext, PresentationEnvelope]:
-    """The verifier's own statement with day and epochs of the envelope, which is of exactly its request. Raises ``ProofInvalid``."""
+    """Return the verifier's own statement with day and epochs of the envelope, which is of exactly its request. Raises
+    ``ProofInvalid``."""
     envelope, question = PresentationEnvelope.decode(received.text), received.question
     context = envelope.bound.context
     for name, found, expected in (

@@ -222,7 +222,7 @@ class PresentationVerifier:
         return parts
 
     def _satellite(self, data: bytes) -> Proof:
-        """A further part: its points and first three responses; the messages' come with all others. Raises ``InvalidPoint``."""
+        """Return a further part: its points and first three responses; the messages' come with all others. Raises ``InvalidPoint``."""
         curve = self._suite.curve
         starts = range(0, POINTS_OCTETS, G1_OCTETS)
         a_bar, b_bar, d = (curve.octets_to_g1(data[start : start + G1_OCTETS]) for start in starts)
@@ -269,7 +269,7 @@ def _weight(seed: bytes, number_: int) -> int:
 
 
 def _responses(relation: PresentationRelation, envelope: PresentationEnvelope, lead: Proof) -> dict[Slot, int]:
-    """The response of every hidden slot: of each class one, in the first slot of it. Raises ``ProofInvalid``."""
+    """Return the response of every hidden slot: of each class one, in the first slot of it. Raises ``ProofInvalid``."""
     if len(lead.m_hats) != len(relation.owned(0)):
         raise refusal("the BBS proof hides another number of messages")
     responses = dict(zip(relation.owned(0), lead.m_hats, strict=True))

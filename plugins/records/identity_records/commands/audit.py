@@ -161,7 +161,7 @@ def _verified_here(
 
 @contextlib.contextmanager
 def _read(settings: Settings, url: str | None, api_key: str | None, after: int) -> Iterator[Lines]:
-    """The lines of the service at ``url``, else of the installation."""
+    """Yield the lines of the service at ``url``, else of the installation."""
     if url is None:
         with _opened(settings) as (runner, (log, _)):
             yield _stored(runner, log, after)
@@ -173,7 +173,7 @@ def _read(settings: Settings, url: str | None, api_key: str | None, after: int) 
 
 @contextlib.contextmanager
 def _opened(settings: Settings) -> Iterator[tuple[asyncio.Runner, tuple[AuditLines, bool]]]:
-    """The audit log of the installation, and the loop that it was opened in."""
+    """Yield the audit log of the installation, and the loop that it was opened in."""
     from identity_records.local_log import audit_log
 
     refuse_absent(settings, "name the one of the service with --data-dir, or a running service with --url")
@@ -213,7 +213,7 @@ def _line(item: Any) -> ChainedLine:
 
 
 def _remembered(path: Path) -> ChainHead | None:
-    """The head of an earlier check; None where there was none."""
+    """Return the head of an earlier check; None where there was none."""
     try:
         value = json.loads(path.read_text())
         return ChainHead(int(value["sequence"]), bytes.fromhex(value["link"]))

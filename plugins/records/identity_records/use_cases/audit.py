@@ -162,8 +162,8 @@ class CutAuditLog(Repeating):
         return SOON_SECONDS
 
     async def _past(self, until: datetime) -> ChainHead | None:
-        """The last line in front of which all are older than the day of ``until``; None where there is none. Raises ``StorageMismatch`` for
-        a log that is not whole."""
+        """Return the last line in front of which all are older than the day of ``until``; None where there is none. Raises
+        ``StorageMismatch`` for a log that is not whole."""
         midnight = until.replace(hour=0, minute=0, second=0, microsecond=0)
         cut = reached = await self.audit.cut()
         for _ in range(PAGES):

@@ -82,7 +82,8 @@ def _wanted(query: ListVerificationHistoryQuery | GetVerificationStatsQuery) -> 
 
 
 def _seen(wish: VerificationQuery, visibility: Visibility) -> VerificationQuery:
-    """The wish within what the caller sees. Asking for a holder whom it may not see finds nothing, so that the filter is no oracle."""
+    """Return the wish within what the caller sees. Asking for a holder whom it may not see finds nothing, so that the filter is no
+    oracle."""
     if wish.holder is not None and not visibility.shows(wish.holder):
         return replace(wish, caller="", dids=frozenset())
     everything = visibility.dids is None

@@ -25,5 +25,5 @@ class Visibility:
         return cls(caller.identity, frozenset({str(caller.did or caller.subject)}))
 
     def shows(self, did: str | None) -> bool:
-        """Whether a DID may be named to the caller."""
+        """Return whether a DID may be named to the caller."""
         return did is not None and (self.dids is None or did in self.dids)

@@ -102,7 +102,7 @@ def _approve_newest(file: Any, folder: Path, witness_file: bytes | None) -> tupl
 
 
 def _approved(path: Path) -> dict[str, str]:
-    """The version approved last, by the SCID of its log."""
+    """Return the version approved last, by the SCID of its log."""
     try:
         read = json.loads(path.read_bytes())
     except FileNotFoundError:

@@ -143,8 +143,8 @@ def _trusted(
     said: Sequence[LogLeaf],
     later: LoggedHistory | None,
 ) -> TrustedLog:
-    """The log to whose keys the longest of the service's logs leads from ``key``: the one in the history, what the service has ``said``
-    since, the one in ``later``."""
+    """Yield the log to whose keys the longest of the service's logs leads from ``key``: the one in the history, what the service
+    has ``said`` since, the one in ``later``."""
 
     def evidence() -> Iterator[tuple[bytes, Sequence[Recorded]]]:
         yield kept.checkpoint, kept.service
@@ -169,7 +169,7 @@ def _trusted(
 def _retired(
     kept: LoggedHistory, service_did: str | None, later: LoggedHistory | None, signed: SignedCheckpoint, log: TrustedLog
 ) -> Mapping[str, int]:
-    """The keys of logs that the service retired. Raises ``Refuted`` where the history has another service's log, or lacks it."""
+    """Return the keys of logs that the service retired. Raises ``Refuted`` where the history has another service's log, or lacks it."""
     if service_did not in (None, kept.service_did or (later and later.service_did)):
         raise Refuted(f"the history comes without the log of {service_did}, which says which keys are retired")
     retired = {} if kept.service_did is None else dict(retired_keys(kept.service_did, kept.service, signed))
@@ -239,8 +239,8 @@ def _in_checkpoint(kept: LoggedHistory, log: TrustedLog, path: Path | None) -> L
 def _fetched(
     http: Client, did: str, key: VerifierKey, path: Path | None, service_did: str | None, quorum: dict[str, str]
 ) -> tuple[LoggedHistory, list[LogLeaf]]:
-    """The history of ``did`` and of the service's own DID, with proofs to the checkpoint in ``path``, or to the newest of the
-    service: that of its quorum, or any. And the leaves of the service's own DID, whether or not they are in it."""
+    """Return the history of ``did`` and of the service's own DID, with proofs to the checkpoint in ``path``, or to the newest of
+    the service: that of its quorum, or any. And the leaves of the service's own DID, whether or not they are in it."""
     known = service_did
     service_did = known or http.call("GET", "/ledger/key", signed_in=False).get("serviceDid")
     # The checkpoint comes second, so that it covers whatever the history names.
@@ -263,7 +263,7 @@ def _fetched(
 
 
 def _recorded(http: Client, leaf: LogLeaf, size: int) -> Recorded:
-    """The leaf with its proof to the tree of ``size`` entries."""
+    """Return the leaf with its proof to the tree of ``size`` entries."""
     query = {"transaction": leaf.transaction_hash, "size": size}
     proof = http.call("GET", "/ledger/proof/inclusion", query=query, signed_in=False)
     return Recorded(leaf, tuple(base64url_decode(one) for one in proof["hashes"]))

@@ -127,7 +127,7 @@ def examine(
     advance: Callable[[int], None],
     dids: dict[bytes, list[tuple[int, bytes]]] | None = None,
 ) -> list[LogFault]:
-    """Feeds the auditor. ``dids`` is filled with the entries of each DID."""
+    """Feed the auditor. ``dids`` is filled with the entries of each DID."""
     auditor = Audit(checkpoint, held)
     for tile, bundle in zip(tiles_of(checkpoint.size, 0), tiles_of(checkpoint.size, None), strict=True):
         try:

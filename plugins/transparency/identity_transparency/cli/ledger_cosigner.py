@@ -50,7 +50,7 @@ class CosigningKey:
     pair: Ed25519KeyPair | MlDsaKeyPair
 
     def line(self, checkpoint: Checkpoint, seconds: int) -> str:
-        """The cosignature line of a checkpoint at a POSIX time."""
+        """Return the cosignature line of a checkpoint at a POSIX time."""
         if self.key.kind == WITNESS_ML_DSA:
             message = subtree_message(self.key.name, seconds, checkpoint)
         else:
@@ -72,7 +72,7 @@ class WatchedLogs:
     policy: Path | None = None
 
     def __call__(self) -> Sequence[VerifierKey]:
-        """Raises ``LogsUnknown``."""
+        """Raise ``LogsUnknown``."""
         if self.policy is None:
             return self.given
         try:
@@ -100,8 +100,8 @@ class Cosigner:
         self._notes: dict[str, bytes] | None = _read(state)
 
     def add_checkpoint(self, data: bytes) -> str:
-        """The cosignature lines for the body of a request. Raises what ``accept`` raises; ``LogsUnknown``; ``OSError`` where the state
-        cannot be kept."""
+        """Return the cosignature lines for the body of a request. Raises what ``accept`` raises; ``LogsUnknown``; ``OSError`` where
+        the state cannot be kept."""
         submission = Submission.parse(data)
         # Compared, signed and written in one turn: no checkpoint can come in between, and times follow the sizes.
         with self._turn:
@@ -118,8 +118,8 @@ class Cosigner:
         return lines
 
     def latest(self, origin_hash: str) -> bytes | None:
-        """The last cosigned checkpoint of the log whose origin has this SHA-256 in lower-case hex; None where there is none. Raises
-        ``OSError`` where the state cannot be read."""
+        """Return the last cosigned checkpoint of the log whose origin has this SHA-256 in lower-case hex; None where there is none.
+        Raises ``OSError`` where the state cannot be read."""
         with self._turn:
             for origin, note in self._stored_notes().items():
                 if hashlib.sha256(origin.encode()).hexdigest() == origin_hash:
@@ -139,7 +139,7 @@ def _checkpoint_of(note: bytes) -> Checkpoint:
 
 
 def _without_strangers(data: bytes, logs: Sequence[VerifierKey]) -> bytes:
-    """The note with the signatures of ``logs`` alone: whatever else a client has put into it is not ours to keep and to show."""
+    """Return the note with the signatures of ``logs`` alone: whatever else a client has put into it is not ours to keep and to show."""
     note = Note.parse(data)
     lines = [log.line(found.signature) for log in logs if (found := note.by(log)) is not None]
     return f"{note.text}\n{''.join(lines)}".encode()
@@ -158,7 +158,7 @@ def _read(path: Path) -> dict[str, bytes]:
 
 
 def write_state(path: Path, notes: Mapping[str, bytes]) -> None:
-    """Replaces the file, on disk when it returns."""
+    """Replace the file, on disk when it returns."""
     texts = {origin: note.decode() for origin, note in notes.items()}
     with durable_draft(path, json.dumps(texts).encode()) as draft:
         draft.replace(path)
@@ -167,8 +167,8 @@ def write_state(path: Path, notes: Mapping[str, bytes]) -> None:
 def open_cosigner(
     folder: Path, name: str, logs: Callable[[], Sequence[VerifierKey]], *, with_ml_dsa: bool
 ) -> tuple[Cosigner, FileLock]:
-    """The witness of ``folder``, whose keys are made at its first start, and the lock that the caller holds as long as it runs. Ends the
-    command where another process has the folder, or the state is gone. Raises ``Malformed``, ``OSError``."""
+    """Return the witness of ``folder``, whose keys are made at its first start, and the lock that the caller holds as long as it
+    runs. Ends the command where another process has the folder, or the state is gone. Raises ``Malformed``, ``OSError``."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = FileLock(folder / "witness.lock")
     if not lock.try_acquire():

@@ -57,8 +57,8 @@ def prove(subject: str, url: str, version_id: int | None, policy: Path | None) -
 def fetched_proof(
     http: Client, subject: str, version_id: int | None, known: WitnessPolicy | None
 ) -> tuple[LogLeaf, bytes, Checkpoint, tuple[bytes, ...]]:
-    """The leaf of a DID's version or of a transaction, the note and the checkpoint of the service, and the hashes that were checked to lead
-    from the one to the other. Raises ``Malformed`` and ``Refuted``; an entry that is not there ends the command."""
+    """Return the leaf of a DID's version or of a transaction, the note and the checkpoint of the service, and the hashes that were
+    checked to lead from the one to the other. Raises ``Malformed`` and ``Refuted``; an entry that is not there ends the command."""
     leaf = _leaf_of(http, subject, version_id)
     note = http.octets("/ledger/checkpoint")
     checkpoint = (
@@ -98,7 +98,7 @@ def _require_covered(leaf: LogLeaf, checkpoint: Checkpoint, url: str) -> None:
 
 
 def _own_keys(http: Client) -> Sequence[VerifierKey]:
-    """The keys that the service states it signs with, or has signed with; who reads the proof decides which of them count."""
+    """Return the keys that the service states it signs with, or has signed with; who reads the proof decides which of them count."""
     answer = http.call("GET", "/ledger/key", signed_in=False)
     return [VerifierKey.parse(one["verifierKey"]) for one in (answer, *answer.get("earlierKeys", ()))]
 
@@ -136,8 +136,8 @@ def verify_file(
 def _followed(
     proof: TlogProof, given: Sequence[VerifierKey], service: LoggedHistory, service_did: str | None
 ) -> tuple[list[VerifierKey], Mapping[str, int]]:
-    """The keys that count for the checkpoint of the proof, and the tree sizes from which on keys of logs are retired. Raises ``Refuted``
-    where none of them has signed it, because the one that has was replaced before."""
+    """Return the keys that count for the checkpoint of the proof, and the tree sizes from which on keys of logs are retired. Raises
+    ``Refuted`` where none of them has signed it, because the one that has was replaced before."""
     checkpoint, refusal = unverified(proof.checkpoint), Refuted("no log of this name is known")
     for key in (one for one in given if one.name == checkpoint.origin):
         try:

@@ -29,7 +29,7 @@ SETTLED_SECONDS = 1.0
 
 
 def compared(settings: Settings, advance: Callable[[], None]) -> tuple[int, list[LogFault]]:
-    """How many DIDs were compared, and a finding for each that differs."""
+    """Return how many DIDs were compared, and a finding for each that differs."""
     return asyncio.run(_compared(settings, advance))
 
 

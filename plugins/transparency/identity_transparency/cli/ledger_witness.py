@@ -121,7 +121,7 @@ class WitnessApp:
 
 
 async def _body(receive: Callable[[], Awaitable[Message]]) -> bytes | None:
-    """The body, or one byte too much of it; None where the client is gone."""
+    """Return the body, or one byte too much of it; None where the client is gone."""
     body, more = b"", True
     while more and len(body) <= MAX_BODY:
         message = await receive()
@@ -197,7 +197,7 @@ def serve(
 
 
 def _run(app: WitnessApp, listening: socket.socket, limits: Server) -> None:
-    """Serves until SIGTERM or Ctrl-C."""
+    """Serve until SIGTERM or Ctrl-C."""
     import uvicorn
 
     from identity_core.cli.connections import BoundedProtocol, Connections

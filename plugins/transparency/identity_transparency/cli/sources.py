@@ -133,7 +133,7 @@ class FolderSource:
             raise Missing("there is no such file") from error
 
     def leaves_of(self, did: str) -> list[LogLeaf]:
-        """The entries of ``did`` as the bundles have them; whether they are those of the tree is for an audit to say."""
+        """Return the entries of ``did`` as the bundles have them; whether they are those of the tree is for an audit to say."""
         found: list[LogLeaf] = []
         for bundle in tiles_of(unverified(self.note()).size, None):
             data = self.tile(bundle)
@@ -166,7 +166,7 @@ class LocalSource:
         return self._run(self._signed())
 
     def bring_up(self) -> None:
-        """Logs what the ledger has beyond its log. Raises ``StorageMismatch`` as ``note`` does."""
+        """Log what the ledger has beyond its log. Raises ``StorageMismatch`` as ``note`` does."""
         self._run(self._log.follower.now())
 
     def stored(self) -> Checkpoint:
@@ -219,7 +219,7 @@ source_options = all_of(folder_option, url_option, data_dir_option, database_url
 def open_source(
     *, folder: Path | None, url: str | None, config: Path | None, data_dir: Path | None, database_url: str | None
 ) -> Iterator[LogSource]:
-    """The source that the options name; without any, this installation."""
+    """Yield the source that the options name; without any, this installation."""
     if folder is not None:
         yield FolderSource(folder, url)
     elif url is not None and data_dir is None and database_url is None:
@@ -235,7 +235,7 @@ def open_source(
 
 
 def settings_of(*, config: Path | None, data_dir: Path | None, database_url: str | None, **_: Any) -> Settings:
-    """The settings of this installation, of the options that ``open_source`` takes."""
+    """Return the settings of this installation, of the options that ``open_source`` takes."""
     return configured(config, {"data_dir": data_dir, "database_url": database_url})
 
 

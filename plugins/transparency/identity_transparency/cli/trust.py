@@ -90,7 +90,7 @@ def _evidence(
 def opened_checkpoint(
     data: bytes, log: TrustedLog | CheckpointKeys, where: str, witnesses: Sequence[str] = (), cosignatures: int = 0
 ) -> SignedCheckpoint:
-    """The verified checkpoint; ends the command for any other."""
+    """Return the verified checkpoint; ends the command for any other."""
     known = [verifier_key(text) for text in witnesses]
     remedy = f"do not trust this log until you know why; {FOLLOW}"
     invalid = failing((Malformed, Refuted), where, remedy, what="the checkpoint is not valid")

@@ -53,7 +53,7 @@ class Audit:
 
     @property
     def size(self) -> int:
-        """How many entries were fed."""
+        """Return how many entries were fed."""
         return self._frontier.size
 
     def feed(self, leaves: Sequence[bytes], tile: bytes) -> None:
@@ -109,7 +109,7 @@ class Audit:
             self._report("missing-tail", f"entry {self.size + 1}", says)
 
     def _check_held(self, hashes: Sequence[bytes]) -> None:
-        """Compares the kept checkpoints that end within the bundle."""
+        """Compare the kept checkpoints that end within the bundle."""
         while self._held and self._held[0].size <= self.size + len(hashes):
             held = self._held.pop(0)
             root = self._frontier.appended(hashes[: held.size - self.size]).root
@@ -118,7 +118,7 @@ class Audit:
                 self._report("fork", f"checkpoint of {held.size}", says)
 
     def _keep(self, root: bytes) -> None:
-        """Builds the levels above as far as they are full."""
+        """Build the levels above as far as they are full."""
         for level in range(64):
             if len(self._levels) == level:
                 self._levels.append(bytearray())

@@ -55,7 +55,7 @@ class CheckpointKeys:
     number: int = 1
 
     def counting(self, size: int) -> tuple[VerifierKey, ...]:
-        """The keys of which one has to have signed a checkpoint of this size, the present first."""
+        """Return the keys of which one has to have signed a checkpoint of this size, the present first."""
         return (self.present, *(one.key for one in self.earlier if size <= one.tree_size))
 
     def is_signer(self, data: bytes) -> bool:
@@ -87,7 +87,7 @@ class CheckpointKeys:
 
 
 def succession_text(origin: str, old: str, new: str, size: int) -> str:
-    """The text of a succession: ``old`` and ``new`` are multikeys, ``size`` entries the log had."""
+    """Return the text of a succession: ``old`` and ``new`` are multikeys, ``size`` entries the log had."""
     return f"{FIRST_LINE}\n{origin}\n{old}\n{new}\n{size}\n"
 
 
@@ -119,10 +119,10 @@ def keys_listed(origin: str, replaced: Sequence[Replacement], sizes: Sequence[in
 def keys_followed(
     given: VerifierKey, replaced: Sequence[Replacement], sizes: Sequence[int] = (), *, is_believed: bool = False
 ) -> CheckpointKeys:
-    """The keys that one who knows ``given`` may believe, of those that a service log or a stranger lists: it, and those before it as long
-    as each has signed for the one before. All of them where the list ``is_believed``, because it is the log of a DID that he knows.
-    ``sizes`` as in ``keys_listed``: a size that a stranger states must not be among them. Raises ``Refuted`` where such a list has another
-    key."""
+    """Return the keys that one who knows ``given`` may believe, of those that a service log or a stranger lists: it, and those
+    before it as long as each has signed for the one before. All of them where the list ``is_believed``, because it is the log of a
+    DID that he knows. ``sizes`` as in ``keys_listed``: a size that a stranger states must not be among them. Raises ``Refuted``
+    where such a list has another key."""
     mine = of_use(replaced, CHECKPOINT)
     publics = [verifier_key(given.name, one.replaces) for one in mine[:1]]
     publics += [verifier_key(given.name, one.multikey) for one in mine]

@@ -63,7 +63,7 @@ class LoggedHistory:
 
     @classmethod
     def parse(cls, data: bytes) -> LoggedHistory:
-        """Raises ``Malformed``."""
+        """Raise ``Malformed``."""
         try:
             body = strict_json.loads(data)
             if body["format"] != FORMAT:
@@ -119,7 +119,7 @@ def retired_keys(did: str, entries: Sequence[Recorded], signed: SignedCheckpoint
 def verify_history(
     did: str, entries: Sequence[Recorded], signed: SignedCheckpoint, retired: Mapping[str, int] = MappingProxyType({})
 ) -> ProvenHistory:
-    """Checks every entry and the log that they make; of keys that are ``retired`` none counts from their tree size on. Raises
+    """Check every entry and the log that they make; of keys that are ``retired`` none counts from their tree size on. Raises
     ``Refuted``, ``Malformed``, ``LogInvalid``."""
     check_recorded(did, entries, signed)
     deactivated = False
@@ -160,7 +160,7 @@ def require_places(did: str, lines: Sequence[bytes], placed: Sequence[LogLeaf], 
 
 
 def read_transaction(body: Mapping[str, Any]) -> LogLeaf:
-    """A leaf from an answer of getLedgerTransaction, or from an entry of a kept history with its ``did``.
+    """Return a leaf from an answer of getLedgerTransaction, or from an entry of a kept history with its ``did``.
 
     Raises ``KeyError``, ``TypeError``, ``ValueError``.
     """

@@ -61,7 +61,8 @@ class WitnessedLog:
         return count
 
     def merged(self, kept: WitnessFile | None, offered: bytes) -> WitnessFile:
-        """The did-witness.json with the approvals of ``offered``. Raises ``LogInvalid`` for one that is none, ``InvalidDocument``."""
+        """Return the did-witness.json with the approvals of ``offered``. Raises ``LogInvalid`` for one that is none,
+        ``InvalidDocument``."""
         if not any(self.required):
             raise InvalidDocument("The DID has no witnesses.")
         old = None if kept is None else kept.octets
@@ -101,7 +102,7 @@ class ReadWitnessedLog:
         return self.known.put(name, whole)
 
     async def _entries(self, did: str, after: int) -> list[tuple[str, int, object]]:
-        """The versionId, the length and the parameter of each entry behind ``after`` ones."""
+        """Return the versionId, the length and the parameter of each entry behind ``after`` ones."""
         found = list[tuple[str, int, object]]()
         while lines := await self.ledger.entries(did, after=after + len(found), limit=AT_ONCE):
             for line in lines:

@@ -40,7 +40,7 @@ def name_of(number: int) -> str:
 
 
 async def first_key(custodian: Custodian, origin: str) -> CheckpointKeys:
-    """The keys of a log whose first was never replaced. Raises ``KeyNotHeld``."""
+    """Return the keys of a log whose first was never replaced. Raises ``KeyNotHeld``."""
     return CheckpointKeys(verifier_key(origin, await custodian.public_key(CHECKPOINT)))
 
 

@@ -63,31 +63,32 @@ class CosignedLog:
     _verified: BoundedCache[bytes, SignedCheckpoint] = field(default_factory=lambda: BoundedCache(256), init=False)
 
     async def refresh(self) -> None:
-        """Reads the newest, which another process may have kept."""
+        """Read the newest, which another process may have kept."""
         note = await self.kept.newest()
         if note is not None and (self.last is None or note != self.last.octets):
             self.last = self._open(note)
 
     async def covering(self, index: int) -> SignedCheckpoint | None:
-        """The earliest that is kept and covers the leaf ``index``."""
+        """Return the earliest that is kept and covers the leaf ``index``."""
         if self.last is None or self.last.checkpoint.size <= index:
             return None
         note = await self.kept.covering(index)
         return None if note is None else self._open(note)
 
     async def place(self, index: int) -> tuple[int, datetime] | None:
-        """How many entries the earliest checkpoint has that is kept and covers the leaf ``index``, and when a quorum had cosigned it."""
+        """Return how many entries the earliest checkpoint has that is kept and covers the leaf ``index``, and when a quorum had
+        cosigned it."""
         found = await self.covering(index)
         at = None if found is None else self.policy.met_at(found.cosigned)
         return None if found is None or at is None else (found.checkpoint.size, at)
 
     @property
     def size(self) -> int:
-        """How many entries are cosigned, as far as this process knows."""
+        """Return how many entries are cosigned, as far as this process knows."""
         return 0 if self.last is None else self.last.checkpoint.size
 
     def _open(self, note: bytes) -> SignedCheckpoint | None:
-        """None for what another policy or another key of the log has left behind."""
+        """Return None for what another policy or another key of the log has left behind."""
         known = self._verified.get(note)
         if known is None:
             try:
@@ -164,7 +165,7 @@ class WitnessFeeder(Repeating):
         return BUSY_SECONDS if is_busy else None
 
     async def close(self) -> None:
-        """Stops in the middle of whatever it does; what a witness has cosigned by then it will say again."""
+        """Stop in the middle of whatever it does; what a witness has cosigned by then it will say again."""
         await Repeating.close(self)
         tasks = [one.task for one in self.fed if one.task is not None]
         for task in tasks:
@@ -188,7 +189,7 @@ class WitnessFeeder(Repeating):
         return 0.0 if moment is None else max(0.0, self.clock.monotonic() - moment)
 
     async def _advance(self, frontier: Frontier) -> None:
-        """Makes the next checkpoint the one that is asked for, where there is something new and the one before has had its time."""
+        """Make the next checkpoint the one that is asked for, where there is something new and the one before has had its time."""
         now, before = self.clock.monotonic(), self._candidate
         if frontier.size <= (0 if before is None else before.checkpoint.size):
             return
@@ -252,7 +253,7 @@ class WitnessFeeder(Repeating):
         return Submission(old, hashes, candidate.note).encode()
 
     def _count(self, one: FedWitness, candidate: Candidate, answer: bytes) -> None:
-        """Takes the cosignature out of an answer. Raises ``Malformed``, ``Refuted``."""
+        """Take the cosignature out of an answer. Raises ``Malformed``, ``Refuted``."""
         note = Note.parse(candidate.note + answer)
         found, key = note.by(one.witness.key), one.witness.key
         if found is None or note.text != candidate.checkpoint.text:
@@ -265,7 +266,7 @@ class WitnessFeeder(Repeating):
         one.size, one.behind_since = candidate.checkpoint.size, candidate.next_made_at
 
     async def _publish(self, candidate: Candidate) -> None:
-        """Makes it the last cosigned one, unless a later one is. One more cosignature comes to those that are there."""
+        """Make it the last cosigned one, unless a later one is. One more cosignature comes to those that are there."""
         last, size = self.cosigned.last, candidate.checkpoint.size
         if not candidate.is_quorate:
             candidate.is_quorate = True

@@ -31,7 +31,7 @@ class ServiceName(Protocol):
     """The DID of the service, whose log lists the generations of the log key."""
 
     async def service_did(self) -> str | None:
-        """The DID; None before the first rotation of the log key."""
+        """Return the DID; None before the first rotation of the log key."""
 
     async def begin_service(self, did: str) -> str:
         """The same, which is ``did`` from now on where there was none. Durable on return."""
@@ -130,8 +130,8 @@ PAGE: Final = 500
 
 
 async def find_service(ledger: LedgerBackend, custodian: Custodian) -> str | None:
-    """The DID whose first entry lists the service's own key and no other; None where the ledger has none, and where the custodian holds
-    no such key. Reads the ledger from its beginning."""
+    """Return the DID whose first entry lists the service's own key and no other; None where the ledger has none, and where the
+    custodian holds no such key. Reads the ledger from its beginning."""
     own = await public_key(custodian, SERVICE_KEY)
     sequence = 0
     while own is not None and (lines := await ledger.entries_after(sequence, PAGE)):

@@ -73,7 +73,7 @@ class LedgerFollower:
         return frontier
 
     async def _grow(self, frontier: Frontier) -> Frontier:
-        """One tile's worth. The entry before is read again, to see that the ledger is still the one that was logged."""
+        """Return one tile's worth. The entry before is read again, to see that the ledger is still the one that was logged."""
         size = frontier.size
         known = min(size, 1)
         lines, hashes = await self._lines_after(size - known, WIDTH - size % WIDTH + known, known=known)
@@ -83,7 +83,7 @@ class LedgerFollower:
     async def _lines_after(
         self, start: int, limit: int, *, known: int = 1
     ) -> tuple[Sequence[LedgerEntry], Sequence[bytes]]:
-        """The entries after ``start`` and their leaf hashes; the first ``known`` of them, at most one, must be in the tree."""
+        """Return the entries after ``start`` and their leaf hashes; the first ``known`` of them, at most one, must be in the tree."""
         lines = await self.ledger.entries_after(start, limit)
         if [line.receipt.sequence for line in lines] != list(range(start + 1, start + len(lines) + 1)):
             raise _contradiction(start + known + 1)
@@ -98,7 +98,7 @@ class LedgerFollower:
         return lines, hashes
 
     async def _last(self, size: int) -> bytes:
-        """The hash of the last leaf of a tree of ``size``."""
+        """Return the hash of the last leaf of a tree of ``size``."""
         number, place = divmod(size - 1, WIDTH)
         tile = (await self.tree.tiles([(0, number)])).get((0, number), b"")
         return tile[place * HASH_BYTES : (place + 1) * HASH_BYTES]
@@ -131,8 +131,8 @@ class CheckpointSigner:
         return CheckpointSigner(self.custodian, self.keys.renamed(origin), self.clock)
 
     async def signed(self, frontier: Frontier) -> bytes:
-        """The signed note over the tree: by the key in use, and by those before it that still sign. Raises what reading the service log
-        raises, and the custodian."""
+        """Return the signed note over the tree: by the key in use, and by those before it that still sign. Raises what reading the
+        service log raises, and the custodian."""
         if self._last is not None and self._last[0] == frontier:
             return self._last[1]
         try:
@@ -144,7 +144,7 @@ class CheckpointSigner:
         return note
 
     async def alone(self, frontier: Frontier) -> bytes:
-        """The note by the key in use and no other: the same bytes at any time."""
+        """Return the note by the key in use and no other: the same bytes at any time."""
         checkpoint = Checkpoint(self.key.name, frontier.size, frontier.root)
         signature = await self.custodian.sign(name_of(self.keys.number), checkpoint.text.encode())
         return sign_checkpoint(checkpoint, self.key, signature)
@@ -165,7 +165,7 @@ class CheckpointSigner:
         await self.refresh()
 
     async def refresh(self) -> CheckpointKeys:
-        """The keys as the service log lists them now."""
+        """Return the keys as the service log lists them now."""
         keys = self.keys if self.read is None else await self.read()
         self.keys = keys
         return keys

@@ -57,7 +57,7 @@ class ReplaceServiceKey:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def __call__(self, *, compromised: bool = False) -> ReplacedKey:
-        """Replaces the present key. ``compromised``: what the old key and those before it have signed counts no more, and they are
+        """Replace the present key. ``compromised``: what the old key and those before it have signed counts no more, and they are
         destroyed. Raises what a change of a DID raises, and the custodian."""
         log = self.log
         await log.follow.now()
@@ -80,7 +80,7 @@ class ReplaceServiceKey:
         return await self.log.writer.signer.custodian.generate(name, multikey.ED25519, did="-", purpose=self.use)
 
     async def _crowded_out(self) -> list[JsonValue]:
-        """The operations that take the oldest entries out of the document where it has no room."""
+        """Return the operations that take the oldest entries out of the document where it has no room."""
         standing = await self.log.writer.reader.active(await self.log.begun())
         listed = [one.fragment for one in standing.recorded.state.document.services if one.type == TYPE]
         return [
@@ -89,7 +89,7 @@ class ReplaceServiceKey:
         ]
 
     async def _destroy_past(self) -> tuple[int, ...]:
-        """Takes the keys out of the custodian whose signatures count no more."""
+        """Take the keys out of the custodian whose signatures count no more."""
         custodian, now = self.log.writer.signer.custodian, self.log.writer.clock.now()
         mine = of_use(self.log.history.replaced, self.use)
         kept = since_theft(mine)

@@ -146,7 +146,7 @@ class RotateServiceKey:
         return await self.log.writer.signer.custodian.generate(name, multikey.ED25519, did="-", purpose=LOG_KEY)
 
     async def _hand_on(self, pause: float) -> tuple[int, int]:
-        """Moves the DIDs that slept through a generation, with a ``pause`` of so many seconds after each. How many, and how many
+        """Move the DIDs that slept through a generation, with a ``pause`` of so many seconds after each. How many, and how many
         need an older key that is not retired all the same."""
         present, handed_on, waiting, last = key_hash(self.log.writer.signer.multikey), 0, 0, ""
         older = {key for key in self._history.generations[:-1] if key not in self._history.retired}
@@ -172,7 +172,7 @@ class RotateServiceKey:
         return True
 
     async def _late(self, size: int, retired: tuple[str, ...]) -> tuple[str, ...]:
-        """The DIDs of the entries of retired keys that came after all."""
+        """Return the DIDs of the entries of retired keys that came after all."""
         found, ledger = set(), self.log.writer.ledger
         while lines := await ledger.entries_after(size, PAGE):
             found |= {line.did for line in lines if signer_of(line.entry) in retired}

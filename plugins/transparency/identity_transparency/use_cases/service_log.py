@@ -47,7 +47,7 @@ class ServiceLog:
         return self.follow.history
 
     async def begun(self) -> Did:
-        """The service's own DID; its log begins here where it has not."""
+        """Return the service's own DID; its log begins here where it has not."""
         if self.follow.history is None:
             custodian = self.writer.signer.custodian
             known = await find_service(self.writer.ledger, custodian)

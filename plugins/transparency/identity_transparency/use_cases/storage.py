@@ -79,7 +79,7 @@ class CheckStorage:
 
 
 def require_signed(kept: Remembered, keys: CheckpointKeys) -> None:
-    """Raises ``StorageMismatch`` where what is remembered was signed with another key than these."""
+    """Raise ``StorageMismatch`` where what is remembered was signed with another key than these."""
     try:
         keys.renamed(kept.checkpoint.origin).open(kept.note)
     except (Malformed, Refuted) as error:

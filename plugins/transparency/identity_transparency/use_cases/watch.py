@@ -99,7 +99,7 @@ class WatchStorage(Repeating, StorageWatch):
         return self._tree.size
 
     def hold_up(self, *others: Repeating | None) -> None:
-        """Keeps the others, who write too, from their steps while there is a mismatch."""
+        """Keep the others, who write too, from their steps while there is a mismatch."""
         for other in filter(None, others):
             other.hindrance = lambda: self.mismatch or self.clock_fault()
 
@@ -114,7 +114,7 @@ class WatchStorage(Repeating, StorageWatch):
         self._woken, other.rest_seconds = other, REST_SECONDS
 
     async def look(self) -> None:
-        """Raises ``StorageMismatch``, and what the ports raise."""
+        """Raise ``StorageMismatch``, and what the ports raise."""
         self.audit.require_in_place()
         await self.check.projections()
         tree = await self.log.follower.now()
@@ -126,7 +126,7 @@ class WatchStorage(Repeating, StorageWatch):
         self._tree = tree
 
     async def remember(self) -> None:
-        """Writes down how far ledger and audit log are, if that is news."""
+        """Write down how far ledger and audit log are, if that is news."""
         news = await self.audit.chain(after=self._audit[0], limit=1)
         if (self._tree.size, self._audit[0]) == self._written and not news:
             return
@@ -143,7 +143,7 @@ class WatchStorage(Repeating, StorageWatch):
         self._written = (self._tree.size, self._audit[0])
 
     async def close(self) -> None:
-        """Remembers the end, unless there is something wrong with it."""
+        """Remember the end, unless there is something wrong with it."""
         await Repeating.close(self)
         try:
             await self.look()

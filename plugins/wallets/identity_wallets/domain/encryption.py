@@ -20,13 +20,13 @@ _POINT: Final = frozenset({"kty", "crv", "x", "y"})
 
 
 def metadata(secret: bytes) -> dict[str, JsonValue]:
-    """The members of the verifier's metadata by which a wallet encrypts (§5.1)."""
+    """Return the members of the verifier's metadata by which a wallet encrypts (§5.1)."""
     key: dict[str, JsonValue] = {**jwe.public_members(secret), "use": "enc", "alg": jwe.ALGORITHM, "kid": KEY_ID}
     return {"jwks": {"keys": [key]}, "encrypted_response_enc_values_supported": [*jwe.ENCODINGS]}
 
 
 def decrypt(secret: bytes, text: str) -> Mapping[str, Any]:
-    """The members of a response that is encrypted to this key."""
+    """Return the members of a response that is encrypted to this key."""
     try:
         _check(strict_json.loads(multibase.base64url_decode(text.partition(".")[0])))
         found = strict_json.loads(jwe.decrypt(secret, text))

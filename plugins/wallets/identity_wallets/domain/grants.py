@@ -68,7 +68,7 @@ class WalletGrants:
     random: Callable[[int], bytes]
 
     def offer(self, credential_id: str, now: datetime, *, with_transaction_code: bool) -> WalletGrant:
-        """A new grant."""
+        """Return a new grant."""
         code = None
         if with_transaction_code:
             # 64 random bits leave no bias that a guesser of five tries could use.
@@ -82,7 +82,7 @@ class WalletGrants:
         return replace(grant, expires_at=now.replace(microsecond=0) + TOKEN_LIFE, transaction_code=None)
 
     def seal(self, stage: Stage, grant: WalletGrant) -> str:
-        """The code or the token."""
+        """Return the code or the token."""
         expires = int(grant.expires_at.timestamp())
         plain = orjson.dumps([grant.id, grant.credential_id, expires, grant.transaction_code])
         return multibase.base64url_encode(sealing.seal(self.secret, plain, _bound(stage), random=self.random))
@@ -102,7 +102,7 @@ class WalletGrants:
         return grant
 
     def nonce(self, now: datetime) -> str:
-        """A nonce for a proof of possession."""
+        """Return a nonce for a proof of possession."""
         told = int((now + NONCE_LIFE).timestamp()).to_bytes(8) + self.random(_NONCE_OCTETS)
         return multibase.base64url_encode(told + self._mac(told))
 

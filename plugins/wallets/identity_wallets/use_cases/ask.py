@@ -79,7 +79,7 @@ def _wanted_credentials(
 
 
 def _check_redirect(text: str) -> None:
-    """Raises ``InvalidRequest`` unless a wallet may be led there."""
+    """Raise ``InvalidRequest`` unless a wallet may be led there."""
     try:
         parts = urlsplit(text)
         is_good = parts.scheme == "https" and bool(parts.hostname) and parts.username is None and not parts.fragment
