@@ -38,7 +38,7 @@ class Figures:
         self.oldest_seconds = 0.0 if work.oldest is None else max(0.0, (now - work.oldest).total_seconds())
 
     def stepped(self, before: Batch, after: Batch, ledger: str) -> None:
-        """A batch went a step, or waits for another reason than before."""
+        """Note that a batch advanced a step, or waits for another reason than before."""
         if after.reason and after.reason != before.reason:
             log.warning("anchoring waits: batch %d is %s: %s", after.id, after.state.value, after.reason)
         if before.state is BatchState.CONFIRMED:
@@ -60,7 +60,7 @@ class Figures:
             log.error("ALARM: batch %d of %d anchors failed: %s", after.id, after.size, after.reason)
 
     def revocation_undone(self, before: RevokedLeaf, block_number: int | None, ledger: str) -> None:
-        """The block of a revocation is gone; ``block_number`` is where it is now, if it is anywhere."""
+        """Note that the block of a revocation is gone. ``block_number`` is its new block, if it has one."""
         self.reopened += 1
         log.error(
             "ALARM: the ledger %s undid block %d, in which the anchor of %s was revoked; %s",

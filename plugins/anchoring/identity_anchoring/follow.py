@@ -44,7 +44,7 @@ class FollowBatches:
     _not_before: dict[int, float] = field(default_factory=dict)
 
     async def __call__(self) -> None:
-        """One look at the undecided batches. Raises ``LeaseLost``."""
+        """Check the undecided batches. Raises ``LeaseLost``."""
         unanswered = 0
         for batch in await self.outbox.undecided(self.ledger.anchor_ledger_name):
             if self._not_before.get(batch.id, float("-inf")) > self.clock.monotonic():
@@ -220,7 +220,7 @@ class RecheckFinal(Generic[T]):
 
 
 def recheck_batches(follow: FollowBatches) -> RecheckFinal[Batch]:
-    """Return whether confirmed batches still are, and where."""
+    """Return whether confirmed batches still are, and in which block."""
 
     async def correction(batch: Batch) -> Correction | None:
         told = await follow.report(batch)
@@ -231,7 +231,7 @@ def recheck_batches(follow: FollowBatches) -> RecheckFinal[Batch]:
 
 
 def recheck_revocations(revoke: RevokeLeaves) -> RecheckFinal[RevokedLeaf]:
-    """Return whether the ledger still has the revocations of leaves, and where."""
+    """Return whether the ledger still has the revocations of leaves, and in which block."""
 
     async def correction(revoked: RevokedLeaf) -> Correction | None:
         block_number = await revoke.block_of(revoked.leaf)

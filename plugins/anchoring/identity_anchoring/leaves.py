@@ -94,7 +94,7 @@ def revoking(transaction: Transaction, ledger: str, limit: int) -> Sequence[Anch
 
 
 def revoked(transaction: Transaction, leaf: AnchorLeaf, block_number: int) -> None:
-    """The ledger has it. Raises ``LeaseLost``."""
+    """Note that the ledger has the revocation. Raises ``LeaseLost``."""
     _one(transaction.execute(_REVOKED, {"proof_id": leaf.proof_id}).rowcount)
     transaction.execute(_SHOW_REVOKED, {"proof_id": leaf.proof_id, "block": block_number})
 
@@ -107,12 +107,13 @@ def all_revoked(transaction: Transaction, ledger: str, below: RevokedLeaf | None
 
 
 def moved(transaction: Transaction, leaf: AnchorLeaf, block_number: int) -> None:
-    """The ledger has it in another block. Raises ``LeaseLost``."""
+    """Note that the ledger has the revocation in another block. Raises ``LeaseLost``."""
     _one(transaction.execute(_MOVED, {"proof_id": leaf.proof_id, "block": block_number}).rowcount)
 
 
 def undone(transaction: Transaction, leaf: AnchorLeaf, batch: Batch) -> None:
-    """The ledger has it no longer: the receipt is that of ``batch``, in which the leaf is. Raises ``LeaseLost``."""
+    """Note that the ledger no longer has the revocation. The receipt is that of ``batch``, which holds the leaf. Raises
+    ``LeaseLost``."""
     # Of a batch that failed nothing is on the ledger, and nothing is to be revoked there.
     state = LeafState.BATCHED if batch.state is BatchState.FAILED else LeafState.REVOKING
     _one(transaction.execute(_AGAIN, {"proof_id": leaf.proof_id, "state": state.value}).rowcount)

@@ -234,7 +234,7 @@ class StoredOutbox(Repository):
         return await self._database.write(lambda transaction: leaves.backfill(transaction, now, limit))
 
     def _show(self, transaction: Transaction, before: Batch, after: Batch) -> None:
-        """The receipts of its proofs; those that are pending read their batch."""
+        """Write the receipts of the batch's proofs. Pending proofs read their batch."""
         if after.anchor == before.anchor or before.anchor.status is after.anchor.status is AnchorStatus.PENDING:
             return
         shown = _PENDING if after.anchor.status is AnchorStatus.PENDING else _columns(after)
@@ -248,7 +248,7 @@ class StoredOutbox(Repository):
     def _tell(
         self, transaction: Transaction, which: str, parameters: Mapping[str, Any], kind: tuple[str, str], now: datetime
     ) -> None:
-        """One event of the timeline for each of those proofs, in one statement."""
+        """Write one event of the timeline for each of these proofs, in one statement."""
         at = micros(now)
         event = {"prefix": f"{at:016x}", "at": at, "kind": kind[0], "outcome": kind[1]}
         transaction.execute(_EVENT.format(random=self._random, which=which), {**parameters, **event})

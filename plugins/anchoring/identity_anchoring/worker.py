@@ -117,12 +117,12 @@ class AnchorWorker(Repeating):
 
     @property
     def fault(self) -> str:
-        """Why it does not get on; empty when it does."""
+        """Return why the worker makes no progress; empty if it does."""
         # By name: a slotted dataclass is made anew, and a bare super() would still mean the class before.
         return super(AnchorWorker, self).fault or self.follow.figures.trouble
 
     async def close(self) -> None:
-        """Stops it and lets go of the lease; the next worker does the rest."""
+        """Stop the worker and release its lease. The next worker does the rest."""
         await super(AnchorWorker, self).close()
         if self._task is not None:
             try:
@@ -137,7 +137,7 @@ class AnchorWorker(Repeating):
             return BUSY_SECONDS
 
     async def round(self) -> float:
-        """Does what can be done now; how many seconds later there may be more. Raises ``LeaseLost`` and what the outbox and the
+        """Do the work that is due. Return the seconds until more may be due. Raises ``LeaseLost`` and what the outbox and the
         ledger raise."""
         if not self._is_caught_up:
             await self.outbox.catch_up()
@@ -174,7 +174,7 @@ class AnchorWorker(Repeating):
         return min(max(left, 0.001), BUSY_SECONDS)
 
     async def _recheck(self) -> None:
-        """Whether what was confirmed still is, now and then."""
+        """Check now and then whether confirmed batches and revocations still are."""
         if self.clock.monotonic() < self._checked_at + RECHECK_SECONDS:
             return
         self._checked_at = self.clock.monotonic()

@@ -104,7 +104,7 @@ def offer(
 
 
 def _list(did: str, service: str | None, status_url: str | None, period: str) -> tuple[Any, str | None]:
-    """The list that may revoke, as a header names it, and where it is served; two times None for no list. Ends the command."""
+    """Return the status list, as a header names it, and its URL; ``(None, None)`` for no list. Invalid options end the command."""
     from identity_bound_credentials.domain.bound_credential import StatusListReference
     from identity_bound_credentials.domain.status_gaps import list_id
 
@@ -201,7 +201,7 @@ def _checked_tag(offered: Any, asked: Any, file: Any) -> str:
 
 
 def _recognise(holders: dict[str, str], did: str, tag: str, *, new_secret: bool) -> None:
-    """One secret for one holder, one holder for one secret. Ends the command."""
+    """Require one secret for one holder, and one holder for one secret; anything else ends the command."""
     if any(one == tag and other != did for other, one in holders.items()):
         fail("another holder has this secret", did, "sign nothing: a secret was handed on, or stolen")
     if holders.get(did, tag) != tag and not new_secret:

@@ -128,7 +128,7 @@ def read_held(held: Path, did: str) -> dict[str, Any]:
 
 
 def _issuer_key(key: str | None, document: Any, log: Any, now: datetime) -> KeyFinder:
-    """From the one source that was named. Ends the command for none, several, or one that is no good."""
+    """Return the key from the one source that was named. No source, several, or an invalid one ends the command."""
     if sum(source is not None for source in (key, document, log)) != 1:
         misused("whose key is it?", "give one of --issuer-key, --issuer-document and --issuer-log")
     with failing(ValueError, "the issuer's key", "give it as it is published", status=2):

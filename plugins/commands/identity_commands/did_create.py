@@ -203,7 +203,7 @@ def _begun(body: dict[str, Any], made: FiledKeys, path: Path, later: Wishes) -> 
 
 
 def _join(opened: Client, wallet: Wallet, wishes: Wishes) -> dict[str, Any]:
-    """Adds the keys that sign credentials, and returns the document that has them. The DID is made, whatever comes of it."""
+    """Add the keys that sign credentials. Return the document with them. The DID exists even if this fails."""
     try:
         answer = change(opened, wallet, [], wishes)
     except (ServiceError, ServiceUnreachable) as error:

@@ -44,8 +44,8 @@ def local_server(
     within: Path | None = None,
     popen: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen,
 ) -> Iterator[LocalServer]:
-    """Runs ``identity serve`` with ``arguments`` and further variables; yields when it is ready, stops it afterwards.
-    ``path`` is put before the others that modules are imported from; its folder is made ``within``, and ``popen`` begins the process."""
+    """Run ``identity serve`` with ``arguments`` and further variables. Yield when it is ready, and stop it afterwards. ``path`` is
+    put before the others that modules are imported from; its folder is made ``within``, and ``popen`` begins the process."""
     with tempfile.TemporaryDirectory(prefix="identity-", dir=within) as folder:
         key = secrets.token_urlsafe(32)
         data_dir, log = Path(folder) / "data", Path(folder) / "server.log"
@@ -85,7 +85,7 @@ def _await_ready(process: subprocess.Popen[bytes], log: Path) -> str:
 
 
 def _not_ready(log: Path) -> NoReturn:
-    """In the three lines of the server where it has reported why."""
+    """End the command with the three lines that the server reported, if it reported any."""
     tail = log.read_text(errors="replace")[-2000:].strip()
     what = "the server did not become ready"
     reason = _REASON.search(tail)

@@ -98,7 +98,7 @@ def changed_profiles() -> Iterator[Profiles]:
 
 
 def require_name(_: click.Context, __: click.Parameter, name: str | None) -> str | None:
-    """A name that stands on one line and in one word."""
+    """Require a name of one word on one line."""
     if name is not None and _NAME.fullmatch(name) is None:
         raise click.BadParameter("A name has letters, digits, and . : - _ alone.")
     return name

@@ -42,12 +42,12 @@ def agents_key(text: str | None) -> bytes | None:
 
 
 def in_document(file: Any, now: datetime) -> KeyFinder:
-    """Out of a DID document, bare or in the answer of a resolution. Raises ``ValueError`` for what is neither."""
+    """Find keys in a DID document, bare or in a resolution result. Raises ``ValueError``: for anything else."""
     return _of_document(_json(file), now)
 
 
 def in_log(data: bytes, now: datetime) -> KeyFinder:
-    """Out of the log of a DID, every entry of it verified. Raises ``ValueError`` for a log that is not valid."""
+    """Find keys in the log of a DID, of which every entry is verified. Raises ``ValueError`` for a log that is not valid."""
     from identity_commands.verify_log import verify
     from identity_core.domain.dids.state import LogInvalid
 
@@ -61,7 +61,7 @@ def in_log(data: bytes, now: datetime) -> KeyFinder:
 
 
 def resolved_at(url: str, now: datetime) -> KeyFinder:
-    """Asks the service at ``url``. The service is trusted with the issuer's document, and with nothing else."""
+    """Find keys through the service at ``url``, which is trusted for the issuer's document and nothing else."""
     from identity_client import Client, ServiceError, ServiceUnreachable
 
     def find(method_id: str) -> bytes:

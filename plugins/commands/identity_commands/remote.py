@@ -226,11 +226,11 @@ def add_command(
     anonymous: bool = False,
     whose: str = "",
 ) -> None:
-    """Adds a command that sends one operation and prints its answer, as ``show`` does.
+    """Add a command that sends one operation and prints its answer, as ``show`` does.
 
-    The operation's path is filled with the first arguments among the ``options``; what else is there is named as in the query, or is
-    what ``body`` makes the request of, for the caller. One that is ``anonymous`` needs no credential;
-    ``whose`` says whose it wants where the service's own answer would not.
+    The operation's path is filled with the first arguments among the ``options``; what else is there is named as in the query, or
+    is what ``body`` makes the request of, for the caller. One that is ``anonymous`` needs no credential; ``whose`` says whose it
+    wants where the service's own answer would not.
     """
 
     def run(caller: RemoteCaller, **given: Any) -> None:

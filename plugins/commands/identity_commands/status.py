@@ -187,7 +187,7 @@ async def _fetched(
 
 
 def _logged(log_key: str | None, policy: Path | None) -> Logged | None:
-    """Which logs count, and whose cosignatures they need; None where no proof is asked for."""
+    """Return the accepted logs and the required cosignatures; None if no proof is required."""
     if log_key is None and policy is None:
         return None
     from identity_tlog.policy import WitnessPolicy

@@ -41,7 +41,7 @@ class Verified:
     unbound_changes: int | None
 
     def summary(self) -> dict[str, JsonValue]:
-        """The same as JSON."""
+        """Return the result as JSON."""
         return {
             "did": self.did,
             "versions": self.versions,

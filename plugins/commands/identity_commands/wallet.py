@@ -105,7 +105,7 @@ class Wallet:
         return next(((filed, place) for filed, place in self.places() if filed[place].get("keyId") == key_id), None)
 
     def name(self, did: str) -> None:
-        """The DID is made: its keys have ids from now on."""
+        """Record that the DID exists: its keys have ids from now on."""
         self.did = did
         for filed, place in self.places():
             filed[place] = {"keyId": f"{did}#{filed[place]['publicKey']}"} | filed[place]
@@ -156,7 +156,7 @@ class Wallet:
         self.finish()
 
     def finish(self) -> None:
-        """The pending operation was done: its keys take their places."""
+        """Record that the pending operation succeeded: its keys become the current ones."""
         pending = self.pending or {}
         fresh = pending.get("keys", {})
         if pending.get("operation") == "rotate":
@@ -174,7 +174,7 @@ class Wallet:
         self.save()
 
     def abandon(self) -> None:
-        """The pending operation was refused: it changed nothing."""
+        """Record that the pending operation was refused and changed nothing."""
         for key in (self.pending or {}).get("keys", {}).values():
             self.retire(key)
         self.pending = None

@@ -69,6 +69,6 @@ def build(settings: Pkcs11Settings, context: BuildContext) -> Custodian:
 
 @hookimpl
 def identity_provide_custodian() -> Provider[Custodian]:
-    """Hands over the custodian ``pkcs11``."""
+    """Return the custodian ``pkcs11``."""
     about = "Ed25519 keys, and what secrets of holders follow from, on a PKCS#11 token that they never leave"
     return Provider("pkcs11", build, Pkcs11Settings, about, looks=True)

@@ -76,7 +76,7 @@ class Pkcs11Custodian:
         raise KeyRefused("A key token makes no BBS signatures.", details={"supported": [*CAPABILITIES]})
 
     def commit_holder(self, secret: str, credential: str, request: IssueRequest) -> bytes:
-        """The first commitment has the token make what all secrets follow from."""
+        """Commit to the holder's secret. On the first call the token generates the key from which all secrets follow."""
         with checked_names():
             return self._secrets_or_made.commit(secret, credential, request)
 

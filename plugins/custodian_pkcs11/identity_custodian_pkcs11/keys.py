@@ -135,13 +135,13 @@ def find(session: pkcs11.Session, name: str) -> TokenKey | None:
 
 
 def names(session: pkcs11.Session) -> list[str]:
-    """The names under which there is a key of a type that is held here, or half of one, no matter who put it there."""
+    """Return the names under which the token has a key of a supported type, or half of one, from any creator."""
     found = [one for kind in _KINDS for one in list(session.get_objects(_ours(kind)))]
     return sorted({str(one[Attribute.LABEL]) for one in found})
 
 
 def generate(session: pkcs11.Session, label: Label, curve: bytes) -> None:
-    """Has the token make a key."""
+    """Generate a key on the token."""
     _forget_halves(session, label.name)
     is_edwards = label.key_type == multikey.ED25519
     parameters = session.create_domain_parameters(

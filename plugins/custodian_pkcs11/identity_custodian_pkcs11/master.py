@@ -40,7 +40,7 @@ def find(session: pkcs11.Session) -> Any | None:
 
 
 def make(session: pkcs11.Session) -> None:
-    """Has the token make the key."""
+    """Generate the key on the token."""
     session.generate_key(
         KeyType.GENERIC_SECRET,
         BITS,

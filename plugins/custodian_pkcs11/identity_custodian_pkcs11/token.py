@@ -121,7 +121,7 @@ class Token:
             raise PluginUnavailable("The key token does not do what it is asked.") from error
 
     def close(self) -> None:
-        """Logs out and closes the session."""
+        """Log out and close the session."""
         with self._module.lock:
             connection, self._connection = self._connection, None
             if connection is not None and connection.generation == self._module.generation:

@@ -60,5 +60,5 @@ def build(settings: SealedSettings, context: BuildContext) -> SealedCustodian:
 
 @hookimpl
 def identity_provide_custodian() -> Provider[Custodian]:
-    """Hands over the custodian ``sealed``."""
+    """Return the custodian ``sealed``."""
     return Provider("sealed", build, SealedSettings, "XChaCha20-Poly1305 boxes in SQLite or PostgreSQL", looks=True)

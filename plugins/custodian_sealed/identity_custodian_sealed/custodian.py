@@ -153,7 +153,7 @@ class SealedCustodian:
             return await self._attendance.tell()
 
     async def close(self) -> None:
-        """Forgets what is in memory and closes the database."""
+        """Erase the keys in memory and close the database."""
         self._held.clear()
         try:
             # A row that stays counts as the one of a process that crashed.
@@ -219,7 +219,7 @@ class SealedCustodian:
             await self._take_over()
 
     async def _take_over(self) -> None:
-        """Everything was sealed anew by another process: opens the data key that is stored now."""
+        """Open the data key that is stored now, after another process sealed everything anew."""
         stored = await self._stored()
         while True:
             try:

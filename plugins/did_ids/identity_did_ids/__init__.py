@@ -20,5 +20,5 @@ def build(settings: DidIdsSettings, context: BuildContext) -> DidIds:
 
 @hookimpl
 def identity_provide_did_method() -> Provider[DidMethod]:
-    """Hands over the method."""
+    """Return the method."""
     return Provider("ids", build, DidIdsSettings, "self-certifying DIDs with a log that anybody can check")

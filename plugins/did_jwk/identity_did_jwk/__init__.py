@@ -16,5 +16,5 @@ def build(settings: NoSettings, context: BuildContext) -> DidJwk:
 
 @hookimpl
 def identity_provide_did_method() -> Provider[DidMethod]:
-    """Hands over the method."""
+    """Return the method."""
     return Provider("jwk", build, summary="identifiers that are a JSON Web Key; nothing is recorded")

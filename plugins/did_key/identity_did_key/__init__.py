@@ -16,5 +16,5 @@ def build(settings: DidKeySettings, context: BuildContext) -> DidKey:
 
 @hookimpl
 def identity_provide_did_method() -> Provider[DidMethod]:
-    """Hands over the method."""
+    """Return the method."""
     return Provider("key", build, DidKeySettings, "identifiers that are their own document")

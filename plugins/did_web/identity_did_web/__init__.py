@@ -31,5 +31,5 @@ def build(settings: WebSettings, context: BuildContext) -> DidWeb:
 
 @hookimpl
 def identity_provide_did_method() -> Provider[DidMethod]:
-    """Hands over the method."""
+    """Return the method."""
     return Provider("web", build, WebSettings, "resolves did:web DIDs of others, read-only")

@@ -19,5 +19,5 @@ def build(settings: EnvironmentKeysSettings, context: BuildContext) -> Environme
 
 @hookimpl
 def identity_provide_key_store() -> Provider[KeyStore]:
-    """Hands over the store ``env``."""
+    """Return the store ``env``."""
     return Provider("env", build, EnvironmentKeysSettings, "API_KEY and IDENTITY_API_KEYS", looks=True)

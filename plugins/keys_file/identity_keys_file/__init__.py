@@ -16,5 +16,5 @@ def build(settings: FileKeysSettings, context: BuildContext) -> FileKeys:
 
 @hookimpl
 def identity_provide_key_store() -> Provider[KeyStore]:
-    """Hands over the store ``file``."""
+    """Return the store ``file``."""
     return Provider("file", build, FileKeysSettings, "a TOML file of digests, read again when it changes", looks=True)

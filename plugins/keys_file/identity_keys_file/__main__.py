@@ -30,7 +30,7 @@ def entry(
 
 
 def _array(texts: Sequence[str]) -> str:
-    """A JSON array of texts is one of TOML, but for two escapes: TOML knows no surrogates and allows no bare DEL."""
+    """Return a TOML array of texts, which is JSON but for two escapes: TOML has no surrogates and no bare DEL."""
     return json.dumps(list(texts), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

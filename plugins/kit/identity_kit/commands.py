@@ -89,7 +89,7 @@ def _check_name(kind: str, name: str) -> None:
 
 
 def _refuse_installed(distribution: str) -> None:
-    """Two providers of one kind and name stop every start, so none is made that could not live beside the others."""
+    """Refuse a name that an installed provider of this kind has, because two of one name stop every start."""
     try:
         version = metadata.version(distribution)
     except metadata.PackageNotFoundError:

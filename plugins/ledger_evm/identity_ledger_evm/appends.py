@@ -160,7 +160,7 @@ def sent(transaction: Transaction, rows: Sequence[Queued], transaction_id: int) 
 
 
 def decide(transaction: Transaction, transaction_id: int, failure: str) -> None:
-    """Tells the rows of a final transaction; ``failure``: why nothing of it was recorded, or empty."""
+    """Decide the rows of a final transaction; ``failure``: why nothing of it was recorded, or empty."""
     for number, did, expected, entry in transaction.execute(_OF_TRANSACTION, {"id": transaction_id}).fetchall():
         # Asked of the index, because a refusal may mean that an earlier signature of the same transaction went through.
         sequence = index.recorded_by(transaction, Item(did, expected, bytes(entry)), transaction_id)

@@ -94,7 +94,7 @@ class Chain:
         return quantity(await self._node.call("eth_getTransactionCount", address, tag))
 
     async def balance(self, address: str) -> int:
-        """In wei."""
+        """Return the balance in wei."""
         return quantity(await self._node.call("eth_getBalance", address, "latest"), bits=256)
 
     async def mined(self, transaction_hash: bytes) -> Mined | None:
@@ -120,7 +120,7 @@ class Chain:
         return octets(member(await self._node.call("eth_getTransactionByHash", hexed(transaction_hash)), "input"))
 
     async def send(self, raw: bytes) -> None:
-        """Hands a signed transaction to the node."""
+        """Send a signed transaction to the node."""
         await self._node.call("eth_sendRawTransaction", hexed(raw))
 
     async def events(self, first: int, last: int) -> Sequence[Event]:

@@ -99,7 +99,8 @@ class Dispatcher:
             await self._send_again(one, head)
 
     def _is_too_cheap(self, one: Outgoing, holds_up_the_others: bool, head: Block) -> bool:
-        """Said by the node, or shown by the blocks that passed it by; not while it is the purse that is too small."""
+        """Return whether the fee is too low, as the node reports or the blocks show that passed it by. A low balance does not
+        count."""
         if self._memory.poor or head.number <= one.signed_in:
             return False
         waited = head.number - one.signed_in >= self._station.settings.bump_blocks

@@ -21,7 +21,7 @@ class LeaseLost(Exception):
 
 
 def take(transaction: Transaction, holder: str, now: int) -> bool:
-    """Take or renews the lease. One that would end later than any lease can was made by a clock that was wrong."""
+    """Take or renew the lease. One that would end later than any lease can was made by a clock that was wrong."""
     most = now + 10 * LEASE_MICROSECONDS
     row = {"holder": holder, "until": now + LEASE_MICROSECONDS, "now": now, "most": most}
     return transaction.execute(_TAKE, row).rowcount == 1

@@ -118,7 +118,7 @@ def add(transaction: Transaction, kind: Kind, data: bytes, gas: int, signed_in: 
 
 
 def sign_again(transaction: Transaction, number: int, signed_in: int, attempt: Attempt) -> None:
-    """Another signature: with a higher fee, or with another nonce when a stranger took its own."""
+    """Store another signature, with a higher fee, or with another nonce when a stranger took its own."""
     transaction.execute(_RENEW, {"id": number, "nonce": attempt.nonce, "signed_in": signed_in})
     transaction.execute(_TABLE.insert, _TABLE.write(attempt, transaction_id=number))
 

@@ -46,7 +46,7 @@ class Station:
         return taken
 
     def lost_lease(self) -> None:
-        """Another process was faster: the next look asks again."""
+        """Note that another process has the lease. The next round tries again."""
         self._renewed = -RENEW_MICROSECONDS
 
     def write(self, job: Job[T]) -> Awaitable[T]:

@@ -31,7 +31,8 @@ class Waiters:
         self._expected.pop(number, None)
 
     async def tell(self, look: int, trouble: str) -> None:
-        """After a look. Those whose append has not been sent when a whole look ended in trouble need not wait longer."""
+        """Wake the waiters after a round. Those whose append has not been sent when a whole look ended in trouble need not wait
+        longer."""
         if not self._expected:
             return
         told = []

@@ -72,7 +72,7 @@ class Watcher:
         return self._blocks[number]
 
     async def _observe(self, head: Block) -> list[tuple[Outgoing, Mined]]:
-        """Looks for receipts of everything that is open; those that are in a block."""
+        """Look up receipts of all open transactions. Return those that are in a block."""
         found: list[tuple[Outgoing, Mined]] = []
         open_ones = await self._database.read(outgoing.open_ones)
         for one, mined in zip(open_ones, await asyncio.gather(*map(self._receipt, open_ones)), strict=True):
@@ -90,7 +90,7 @@ class Watcher:
         return None
 
     async def _undo(self, head: Block) -> bool:
-        """Goes back when the block at the cursor is another one now: more was undone than the confirmations allow for."""
+        """Move the cursor back if its block was replaced: more was undone than the confirmations allow for."""
         at = await self._database.read(index.cursor)
         if not at.hash or head.number < at.number:
             # A node behind the others has nothing to say about it.

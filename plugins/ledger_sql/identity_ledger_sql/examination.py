@@ -27,7 +27,7 @@ _LAST: Final = "SELECT coalesce(max(sequence), 0) FROM ledger_entries"
 
 
 def entries(transaction: Transaction, after: int, limit: int) -> Examination:
-    """Looks at entries."""
+    """Examine entries."""
     rows = transaction.execute(_ENTRIES, {"after": after, "limit": limit + 1}).fetchall()
     faults: list[str] = []
     before: tuple[int, int, int, bytes] = (0, 0, 0, chain.GENESIS)
@@ -63,7 +63,7 @@ def entries(transaction: Transaction, after: int, limit: int) -> Examination:
 
 
 def anchored(transaction: Transaction, after: int, limit: int) -> Examination:
-    """Looks at anchors and revocations."""
+    """Examine anchors and revocations."""
     rows = transaction.execute(_ANCHORS, {"after": after, "limit": limit + 1}).fetchall()
     faults: list[str] = []
     place, before = after, chain.GENESIS

@@ -278,7 +278,7 @@ class SqlLedger:
         return await self._read(lambda transaction: look(transaction, after, limit))
 
     async def close(self) -> None:
-        """Finishes the appends that wait and closes the database. A second time is no error."""
+        """Finish the pending appends and close the database. A second time is no error."""
         if not self._is_shared:
             await self._database.close()
 

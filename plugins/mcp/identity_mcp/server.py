@@ -96,7 +96,7 @@ class AgentServer:
         return CallToolResult(content=content, structured_content=found)
 
     async def list_resources(self, context: Context, page: PaginatedRequestParams | None) -> ListResourcesResult:
-        """Return None that everybody has: what there is, has a template."""
+        """Return no resources, because every resource has a template."""
         return ListResourcesResult(resources=[])
 
     async def list_templates(
@@ -106,7 +106,7 @@ class AgentServer:
         return ListResourceTemplatesResult(resource_templates=TEMPLATES)
 
     async def read(self, context: Context, asked: ReadResourceRequestParams) -> ReadResourceResult:
-        """A proof comes as it is, for a verifier. Raises ``MCPError`` for what there is not."""
+        """Return a resource. A proof is unchanged, for a verifier. Raises ``MCPError``: when the resource does not exist."""
         uri = str(asked.uri)
         try:
             value = await self._resource(self._service_of(context), uri)

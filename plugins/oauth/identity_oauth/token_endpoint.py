@@ -115,8 +115,8 @@ class TokenEndpoint:
 
 
 async def authorize(request: Request) -> Answer:
-    """Return the authorization endpoint of a service without pages, on which a holder would decide: refuses everybody. It is named
-    in the metadata because some clients take none without it."""
+    """Refuse every authorization request, because a service without pages cannot show a holder the decision. The metadata names
+    this endpoint because some clients need one."""
     described = f"There is no code flow here: use the grant {GRANT} with {AUTH_METHOD}."
     body = {"error": "unauthorized_client", "error_description": described}
     return Answer(400, body, headers=[NO_STORE])

@@ -40,7 +40,7 @@ class SweepRecords(Repeating):
         self.sizes = {kind: StepSize(self.monotonic) for kind in self.kept}
 
     async def step(self) -> float:
-        """Return one step of each kind. Comes back soon while there is more."""
+        """Run one step of each kind. Return the seconds until the next, which are few while there is more to do."""
         now, more = erasing_time(self.clock), False
         for kind, kept in self.kept.items():
             more |= await self.sizes[kind].step(partial(self.records.forget, kind, now - kept))

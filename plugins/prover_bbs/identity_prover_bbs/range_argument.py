@@ -103,7 +103,7 @@ class RangeVerifier:
         self._c = c
 
     def first(self) -> tuple[bytes, bytes]:
-        """Return a and B."""
+        """Return A and B."""
         return self._vector.first(self._c, self._responses)
 
     def second(self, y: int) -> list[bytes]:

@@ -75,7 +75,7 @@ class SetVerifier:
         self._c = c
 
     def first(self) -> tuple[bytes, bytes]:
-        """Return a and B."""
+        """Return A and B."""
         return self._vector.first(self._c, self._vector.responses)
 
     def second(self, y: int) -> list[bytes]:

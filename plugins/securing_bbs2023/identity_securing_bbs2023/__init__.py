@@ -184,7 +184,7 @@ def _raise(error: type[InvalidCredential | ProofInvalid], refused: Exception) ->
 
 @hookimpl
 def identity_provide_securing() -> Provider[IssuingFormat]:
-    """Hands it over; every format that is installed is used."""
+    """Return the format. Every installed format is used."""
     return Provider("bbs2023", build, summary="bbs-2023: W3C data integrity with selective disclosure", looks=True)
 
 

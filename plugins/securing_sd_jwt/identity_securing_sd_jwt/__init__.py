@@ -16,5 +16,5 @@ def build(settings: NoSettings, context: BuildContext) -> SdJwtVc:
 
 @hookimpl
 def identity_provide_securing() -> Provider[SecuringFormat]:
-    """Hands over the format."""
+    """Return the format."""
     return Provider("sd-jwt", build, summary="SD-JWT VC: claims that a wallet discloses one by one")

@@ -65,7 +65,7 @@ class StatusListReference:
 
     @property
     def json(self) -> dict[str, JsonValue]:
-        """As it stands in the header."""
+        """Return the form that the header contains."""
         return {"bits": BITS, "list": self.list_id, "period": self.period}
 
 

@@ -48,7 +48,7 @@ class SignedGap:
     signature: bytes
 
     def check(self, public_key: bytes, handle: int) -> None:
-        """The handle is not in the list, says the raw 96-byte key.
+        """Verify with the raw 96-byte key that the handle is not in the list.
 
         Raises ``StatusListRefused`` where the key did not sign this gap for this epoch or the handle is outside of it,
         ``HandleListed`` where it is the lower end. The signature comes first: no server can make a credential look revoked.
@@ -167,7 +167,7 @@ class Manifest:
         )
 
     def shard_of(self, handle: int) -> int:
-        """Which shard to fetch for this handle. Raises ``StatusListRefused`` for what is no handle."""
+        """Return the number of the shard to fetch for this handle. Raises ``StatusListRefused`` for an invalid handle."""
         status_gaps.check_handle(handle)
         return bisect_right(self.firsts, handle) - 1
 
@@ -195,7 +195,7 @@ class Manifest:
         return self.gap_in(self.open(number, data), handle)
 
     def gap_in(self, shard: Shard, handle: int) -> SignedGap:
-        """The same out of a shard of this list that is open. Raises ``StatusListRefused``."""
+        """Return the gap of the handle, from an open shard of this list. Raises ``StatusListRefused``."""
         index = status_gaps.place(shard.ends, handle)
         return SignedGap(self.epoch, Gap(shard.ends[index], shard.ends[index + 1]), shard.signatures[index])
 

@@ -242,20 +242,20 @@ def check_consent(consent: HolderConsent, commitments: Sequence[bytes], message:
 
 
 def acceptance_of(expectation: Expectation, now: datetime) -> Acceptance:
-    """How a proof is taken at ``now`` (aware UTC), as far as its mathematics say: an older list, and a cover that was said, are for
-    ``Expectation.checks``."""
+    """Return how a proof is accepted at ``now`` (aware UTC), by its mathematics alone. ``Expectation.checks`` decides about an
+    older list and a stated cover."""
     usual = Acceptance(now, cover=REQUEST_COVER if expectation.consent_cover is None else Cover(0))
     age = expectation.status_max_age
     return usual if age is None else replace(usual, status_max_age=max(age, usual.status_max_age))
 
 
 def last_expiry(day: int) -> datetime:
-    """When a proof that credentials are valid on this day ends at the latest."""
+    """Return the latest time at which a proof that credentials are valid on this day expires."""
     return _EPOCH + (day + 1) * _DAY + DAY_SKEW
 
 
 def check_expiry(day: int | None, context: Context) -> None:
-    """A proof does not outlive its day. Raises ``PredicateUnsupported``."""
+    """Require that a proof expires with its day. Raises ``PredicateUnsupported``."""
     if day is not None and context.expires_at > last_expiry(day):
         raise unsupported("a proof that says that credentials are valid ends with its day")
 

@@ -108,7 +108,7 @@ class PresentedPresentation:
 
     @property
     def consent_ends(self) -> datetime | None:
-        """When the holder's consent ends."""
+        """Return the time at which the holder's consent ends."""
         return None if self.bound.consent is None else datetime.fromtimestamp(self.bound.consent.not_after, UTC)
 
     @property
@@ -141,7 +141,7 @@ class PresentedPresentation:
 
     @property
     def proven(self) -> frozenset[str]:
-        """Which of ``NEVER_PROVEN`` it says itself, if it is right: what its question asks."""
+        """Return the members of ``NEVER_PROVEN`` that the proof itself proves if it is valid, as its question asks."""
         return frozenset(NEVER_PROVEN) - frozenset(unchecked(self.question))
 
 
@@ -175,7 +175,8 @@ def handed_over(
 
 
 def sign_as_agent(text: str, sign: Callable[[bytes], bytes]) -> str:
-    """As ``handed_over``, whichever key the envelope names. Raises ``ProofInvalid`` for what is no envelope or names no agent."""
+    """Sign as ``handed_over`` does, with any key that the envelope names. Raises ``ProofInvalid``: for an invalid envelope or one
+    that names no agent."""
     envelope, bound = _read(text)
     return _with_signature(envelope, sign(bound.agent_message(sha256(jcs.canonicalize(envelope)).digest())))
 

@@ -155,7 +155,7 @@ class StatusEpoch:
 
 
 def list_id(issuer: str, period: int) -> str:
-    """The id of an issuer's list of that period: 22 characters that follow from both."""
+    """Return the id of an issuer's list of that period: 22 characters that follow from both."""
     return base64url_encode(sha256(f"{_LIST_TAG}\n{issuer}\n{period}".encode()).digest()[:16])
 
 
@@ -165,9 +165,10 @@ def epoch_at(moment: datetime, period: int) -> int:
 
 
 def chain(handles: Iterable[int]) -> tuple[int, ...]:
-    """The ends of all gaps, ascending: 0, the listed handles, 2^32 - 1. A list of n handles has n + 1 gaps.
+    """Return the ends of all gaps, ascending: 0, the listed handles, 2^32 - 1. A list of n handles has n + 1 gaps.
 
-    Raises ``StatusListRefused`` for numbers that are no handles, for one that stands there twice, and for more than ``MAX_GAPS`` gaps.
+    Raises ``StatusListRefused`` for numbers that are no handles, for one that stands there twice, and for more than ``MAX_GAPS``
+    gaps.
     """
     ends = (FIRST_END, *sorted(handles), LAST_END)
     check_ascending(ends)

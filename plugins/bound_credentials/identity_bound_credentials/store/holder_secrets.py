@@ -52,7 +52,8 @@ class StoredHolderSecrets:
         return await self._database.write(change)
 
     async def forget(self, holder: str, root: int, now: datetime, tell: Tell, *, limit: int) -> SecretRotation:
-        """Nothing is proved any more with what is bound to former generations. What that is, at most ``limit``; it is all forgotten."""
+        """Forget everything that is bound to former generations: no proof of it can be made from then on. Return at most ``limit``
+        of what was forgotten."""
 
         def change(transaction: Transaction) -> SecretRotation:
             found = _former(transaction, holder, root, now, limit)

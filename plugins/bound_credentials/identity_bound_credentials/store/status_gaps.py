@@ -83,8 +83,8 @@ class StoredStatusGaps(Repository):
         return await self._database.write(give)
 
     async def take(self, gap_list: GapList, credential_id: str, handle: int, last_day: int) -> bool:
-        """As ``give``, for the handle that the issuer chose and signed. False where another credential has it, or this one another; then
-        nothing changed."""
+        """Store a handle that the issuer chose and signed, as ``give`` does. False where another credential has it, or this one
+        another; then nothing changed."""
         row = {"list_id": gap_list.id, "credential_id": credential_id, "last_day": last_day, "handle": handle}
 
         def take(transaction: Transaction) -> bool:
@@ -97,16 +97,17 @@ class StoredStatusGaps(Repository):
         return await self._database.write(take)
 
     async def sign_with(self, list_id: str, method: str) -> None:
-        """From now on the list is signed with this key; its version changes where that is another than before."""
+        """Sign the list with this key from now on. Its version changes if the key does."""
         change = {"id": list_id, "method": method}
         await self._database.write(lambda transaction: transaction.execute(_SIGNED_BY, change).rowcount)
 
     async def lists(self) -> Sequence[GapList]:
-        """All lists, in the order of their ids."""
+        """Return all lists, in the order of their ids."""
         return [_LISTS.read(row) for row in await self._rows(_ALL_LISTS, {})]
 
     async def listed(self, list_id: str, *, last_day: int) -> tuple[int, Sequence[int]]:
-        """The version of the list, and the handles of the revoked and suspended credentials whose last day is ``last_day`` or later."""
+        """Return the version of the list, and the handles of the revoked and suspended credentials whose last day is ``last_day``
+        or later."""
 
         def read(transaction: Transaction) -> tuple[int, Sequence[int]]:
             # The version first: handles that are newer than their version are read again, older ones would stay.
@@ -154,12 +155,12 @@ class StoredStatusGaps(Repository):
         return None if not rows else bytes(rows[0][0])
 
     async def record(self, list_id: str, epoch: int, digest: bytes, sequence: int) -> None:
-        """The manifest with this digest is the entry of the ledger with this sequence."""
+        """Record that the manifest with this digest is the ledger's entry with this sequence."""
         row = {"list_id": list_id, "epoch": epoch, "digest": digest, "sequence": sequence}
         await self._database.write(lambda transaction: transaction.execute(_RECORD, row).rowcount)
 
     async def recorded(self, list_id: str, digest: bytes) -> int | None:
-        """Which entry the manifest with this digest is, or None."""
+        """Return the sequence of the entry that is the manifest with this digest, or None."""
         rows: list[Any] = await self._rows(_RECORDED, {"list_id": _text(list_id), "digest": digest})
         return None if not rows else int(rows[0][0])
 
@@ -174,7 +175,7 @@ class StoredStatusGaps(Repository):
 
 
 def _begin(transaction: Transaction, gap_list: GapList) -> None:
-    """The list is there, and signed with this key from now on."""
+    """Create the list if it is missing, and sign it with this key from now on."""
     transaction.execute(_NEW_LIST, _LISTS.write(gap_list))
     transaction.execute(_SIGNED_BY, {"id": gap_list.id, "method": gap_list.method})
 

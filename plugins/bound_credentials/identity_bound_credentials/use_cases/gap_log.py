@@ -35,7 +35,8 @@ class RecordGaps:
     ledger: LedgerBackend
 
     async def __call__(self, list_id: str, epoch: int) -> None:
-        """Nothing happens where it is recorded, or not published. Raises ``LedgerUnavailable``; it is safe to ask again."""
+        """Record the edition. If it is recorded already or not published, do nothing. Raises ``LedgerUnavailable``; a retry is
+        safe."""
         published = await self.gaps.published(list_id, epoch)
         if published is None:
             return

@@ -53,7 +53,7 @@ async def root_of_new(keeper: Custodian) -> int:
 
 
 def lost() -> PluginUnavailable:
-    """No proof can be made with the credential."""
+    """Return the error for a credential with which no proof can be made."""
     return PluginUnavailable("The secret that the credential is bound to is not kept here.", details={"remedy": REMEDY})
 
 

@@ -123,7 +123,7 @@ class IssueBound:
         await self.publisher.begin_list(gap_list)
 
     async def _draft(self, prepared: Prepared, key_id: str, key: PublicKey) -> BoundDraft:
-        """The list that may revoke it is signed with the issuer's newest key. Raises ``InvalidCredential``."""
+        """Draft the credential. Its status list is signed with the issuer's newest key. Raises ``InvalidCredential``."""
         custodian, keeper = self.custodian, self.keeper
         if not isinstance(custodian, HolderCustodian) or not isinstance(keeper, KeepingCustodian):
             raise invalid("the custodian of this service keeps no secrets of holders, which suite 2 needs")
@@ -155,7 +155,7 @@ class IssueBound:
         return Signed(request.method, key.raw, signature, binding, commitment[G1_OCTETS : 2 * G1_OCTETS])
 
     async def _list_of(self, prepared: Prepared, key: PublicKey) -> GapList:
-        """The issuer's list of signed gaps, for a credential that ``key`` signs. Raises ``InvalidCredential``."""
+        """Return the issuer's list of signed gaps, for a credential that ``key`` signs. Raises ``InvalidCredential``."""
         method, list_key = await newest_held_key(self.custodian, prepared.state.document)
         used = {multikey.encode_public(multikey.BLS12381G2, one.raw) for one in (key, list_key)}
         if not used <= {*(prepared.state.proven_keys or ())}:

@@ -145,7 +145,7 @@ class Life:
         return self.state
 
     def update(self, *operations: Operation, at: datetime | None = None) -> DidState:
-        """These changes of the document, authorised by the controller; at a time after the newest version, if none is given."""
+        """Apply these changes of the document, authorised by the controller. The default time is after the newest version."""
         moment = at or self.later()
         return self.change(Update(operations, self.authorize(moment)), moment)
 

@@ -32,7 +32,7 @@ class ExaminedCustodian:
 
     @pytest.fixture(params=KEY_TYPES)
     def key_type(self, request: pytest.FixtureRequest, custodian: Custodian) -> str:
-        """Each key type that the custodian declares."""
+        """Return each key type that the custodian declares."""
         kind: str = request.param
         if kind not in custodian.capabilities:
             pytest.skip(f"the custodian does not declare {kind}")

@@ -54,7 +54,7 @@ class ExaminedDidMethod:
 
     @pytest.fixture
     def creation(self, method: DidMethod, controller: Controller, signer: WalletSigner) -> Create:
-        """How a DID of the method begins."""
+        """Return the creation of a DID of the method."""
         return controller.creation(signer, recovery=method.mutable)
 
     @pytest.fixture

@@ -211,5 +211,5 @@ async def _all(store: WritableKeyStore) -> list[ApiKey | None]:
 
 
 def _plain(found: ApiKey | None) -> ApiKey | None:
-    """The key without the name that a store gives itself in ``source``, which is the store's own business."""
+    """Return the key without ``source``, in which a store names itself."""
     return None if found is None else replace(found, source="sql")

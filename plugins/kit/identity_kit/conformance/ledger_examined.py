@@ -50,7 +50,7 @@ def check_lines(lines: Sequence[LedgerEntry], *, shared_chain: bool = False) -> 
 
 
 def check_receipt(receipt: Receipt) -> None:
-    """The form of a receipt."""
+    """Check the form of a receipt."""
     assert re.fullmatch(r"[0-9a-f]{64}", receipt.transaction_hash), "not 32 bytes in lower-case hex"
     assert receipt.block_number >= 1
     assert receipt.sequence >= 1

@@ -211,7 +211,7 @@ class LedgerFaultConformance(ExaminedLedger):
 
 @asynccontextmanager
 async def _beside_the_loop(outage: AbstractContextManager[None]) -> AsyncIterator[None]:
-    """An outage may wait for a lock that the ledger gives back only while its event loop runs."""
+    """Enter an outage on a thread, because it may wait for a lock that the ledger releases only while its event loop runs."""
     await asyncio.to_thread(outage.__enter__)
     try:
         yield

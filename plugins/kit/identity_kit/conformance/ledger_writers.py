@@ -24,7 +24,7 @@ PAUSE_SECONDS = 0.02
 
 
 def write_until_killed(reopen: Callable[[], LedgerBackend], told: Connection) -> None:
-    """Appends without end, and tells DID, version and receipt of what was acknowledged."""
+    """Append without end, and report DID, version and receipt of each acknowledged entry."""
 
     async def write(ledger: LedgerBackend, did: str) -> None:
         while True:
@@ -45,7 +45,7 @@ def write_until_killed(reopen: Callable[[], LedgerBackend], told: Connection) ->
 
 
 def race(reopen: Callable[[], LedgerBackend], name: str, turns: int, told: Connection) -> None:
-    """Appends ``turns`` entries to a DID of its own and as many to one that others write too; tells ``done``."""
+    """Append ``turns`` entries to an own DID and as many to a shared one; then report ``done``."""
 
     async def get_in(ledger: LedgerBackend, did: str, entry: bytes) -> None:
         while True:
@@ -78,7 +78,7 @@ class Attempts:
     refused: int = 0
 
     def check(self, lines: Sequence[LedgerEntry]) -> None:
-        """Every receipt is true, and so is every answer that an entry was not recorded."""
+        """Check that every receipt is true, and every answer that an entry was not recorded."""
         found = {line.entry: line.receipt for line in lines}
         lost = [entry for entry, receipt in self.acknowledged.items() if found.get(entry) != receipt]
         assert not lost, f"acknowledged and lost: {lost}"
@@ -88,7 +88,7 @@ class Attempts:
 
 
 async def write_until_told(ledger: LedgerBackend, did: str, attempts: Attempts, stop: asyncio.Event) -> None:
-    """Appends to ``did`` until ``stop``, each time something else, and notes what it was told."""
+    """Append different entries to ``did`` until ``stop``, and note each result."""
     number = version = 0
     while not stop.is_set():
         # Where nothing can be read either, it is an append that is to be refused: one of an old version is as good.

@@ -79,7 +79,7 @@ def _other_letter(letter: str) -> str:
 
 
 def escaped(name: str) -> str:
-    """A name as a part of a JSON pointer (RFC 6901 §3)."""
+    """Return a name as a part of a JSON pointer (RFC 6901 §3)."""
     return name.replace("~", "~0").replace("/", "~1")
 
 

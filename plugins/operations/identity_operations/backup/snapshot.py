@@ -90,7 +90,7 @@ def _lock_of(path: Path, stack: ExitStack) -> FileLock:
 
 @contextmanager
 def _hold_locks(locks: Sequence[FileLock]) -> Iterator[None]:
-    """Yield all of them, one after the other; a writer holds one of them at a time and never waits for a second."""
+    """Hold all of the locks, acquired one after the other; a writer holds one of them at a time and never waits for a second."""
     give_up_at = time.monotonic() + PATIENCE_SECONDS
     with ExitStack() as stack:
         for lock in locks:

@@ -39,7 +39,7 @@ SELECT %s, count(*)::text FROM pg_stat_replication WHERE coalesce(sync_state, 's
 
 
 def database(settings: Settings) -> Iterator[Diagnosis]:
-    """Yield the database that the settings name."""
+    """Check the database that the settings name."""
     if settings.database_url is None:
         yield _sqlite(settings.data_dir)
     else:
@@ -172,7 +172,8 @@ def index(settings: Settings) -> Iterator[Diagnosis]:
 
 
 def storage(settings: Settings) -> Iterator[Diagnosis]:
-    """Yield the databases, whole and compared with each other. Raises ``StartError``. Nothing is written, whatever is there."""
+    """Check that the databases are complete and agree with each other. Raises ``StartError``. Nothing is written, whatever is
+    there."""
     yield from list(_broken_files(settings.data_dir)) or [_compared(settings)]
 
 
@@ -209,7 +210,7 @@ def _compared(settings: Settings) -> Diagnosis:
 
 
 def checkpoint(settings: Settings) -> Iterator[Diagnosis]:
-    """Yield the checkpoint that is remembered apart."""
+    """Check the checkpoint that is stored apart."""
     from identity_transparency.opening import checkpoint_file_of
 
     path = checkpoint_file_of(settings)

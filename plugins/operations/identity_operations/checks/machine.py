@@ -24,7 +24,7 @@ SET_IT: Final = "set the clock and keep it set (`timedatectl status`): challenge
 
 
 def extras(settings: Settings) -> Iterator[Diagnosis]:
-    """Yield the libraries that the settings need. Raises ``StartError`` for the first that is missing."""
+    """Check the libraries that the settings need. Raises ``StartError`` for the first that is missing."""
     require_extras(settings)
     yield ok("every library that the settings need is installed")
 
@@ -86,7 +86,7 @@ def _health(settings: Settings) -> bytes:
 
 
 def backups(settings: Settings) -> Iterator[Diagnosis]:
-    """Yield the newest sealed file in ``backup.directory``."""
+    """Check the newest sealed file in ``backup.directory``."""
     from identity_operations.backup.seal import MAGIC
 
     folder, most = settings.backup.directory, settings.backup.max_age_hours
