@@ -1,7 +1,7 @@
 """The DID method ``did:ids`` (openapi/DECISIONS.md §2.1): self-certifying identifiers, a hash-chained and signed log.
 
-This is the plugin to copy for a method of your own. A plugin is a module with a hook; the hook hands over a ``Provider``; its
-``build`` gets the plugin's validated settings and returns the object that the core calls from then on.
+Copy this plugin to write your own method. A plugin is a module with a hook, and the hook returns a ``Provider``. Its ``build`` gets
+the plugin's validated settings and returns the object that the core calls from then on.
 """
 
 from __future__ import annotations

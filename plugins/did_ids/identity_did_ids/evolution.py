@@ -1,7 +1,7 @@
-"""Which state a change leads to: the rules of openapi/DECISIONS.md §2, as one pure function.
+"""The rules of openapi/DECISIONS.md §2 as one pure function from state and change to the next state.
 
-Every way in goes through here: the use cases draft with it, the fold of a log runs it again and compares. Nothing is signed or
-hashed here; the state that comes back has no entry hash yet.
+Every change passes through this module: the use cases draft with it, and the fold of a log runs it again and compares. It signs and
+hashes nothing, so the state that it returns has no entry hash yet.
 """
 
 from __future__ import annotations
@@ -100,12 +100,12 @@ def create(did: Did, change: Create, at: datetime, rules: Rules) -> DidState:
 
 
 def evolve(state: DidState | None, change: Change, at: datetime, *, rules: Rules, did: Did | None = None) -> DidState:
-    """Return the state after ``change`` at the time ``at``; for a ``Create`` that of ``did``. A recovery that restores a version
-    needs a state that knows its past (``state.remembering``).
+    """Return the state after ``change`` at the time ``at``; for a ``Create`` the first state of ``did``. A recovery that restores a
+    version needs a state with its past (``state.remembering``).
 
-    Raises ``InvalidDocument``; ``DidNotFound`` for a version to restore that there is not; ``DidDeactivated`` after the end;
-    ``AuthFailed`` and ``Forbidden`` when the authorization does not reach so far; ``VersionConflict`` when a grace period has ended
-    at ``at`` and its version is not there yet.
+    Raises ``InvalidDocument``; ``DidNotFound`` for an unknown version to restore; ``DidDeactivated`` after the end; ``AuthFailed``
+    and ``Forbidden`` when the authorization is insufficient; ``VersionConflict`` when a grace period has ended by ``at`` and its
+    version is not recorded yet.
     """
     if isinstance(change, Create):
         if state is not None or did is None:
@@ -130,7 +130,7 @@ def evolve(state: DidState | None, change: Change, at: datetime, *, rules: Rules
 
 
 def _of_log_key(state: DidState, change: OfLogKey, at: datetime) -> DidState:
-    """The same DID. Which key signs is for the log to say (``log_keys``)."""
+    """Return the state with the same document. ``log_keys`` decides which key signs."""
     if isinstance(change, RetireLogKey):
         PublicKey.parse(keys.ED25519.name, change.multikey)
         if digest(change.multikey) not in state.retired_keys or change.multikey in state.update_keys:
@@ -275,7 +275,7 @@ def check(document: DidDocument) -> None:
 
 
 def require_new(state: DidState, multibase: str) -> None:
-    """Forward security: a key that has been in the document, or was the recovery key, never comes back."""
+    """Refuse a key that is or was in the document, or that is or was the recovery key (forward security)."""
     known = [method.multibase for method in state.document.methods]
     if multibase in known or multibase == state.recovery_key or digest(multibase) in state.retired_keys:
         raise InvalidDocument(
@@ -291,7 +291,7 @@ def check_recovery_key(multibase: str, document: DidDocument) -> None:
 
 
 def retired(before: DidState, document: DidDocument, recovery_key: str | None) -> tuple[str, ...]:
-    """Digests of the keys that are gone, the spent recovery key among them."""
+    """Return digests of the keys that left the document, and of a used recovery key."""
     left = {method.multibase for method in document.methods}
     gone = [method.multibase for method in before.document.methods if method.multibase not in left]
     if before.recovery_key is not None and before.recovery_key != recovery_key:

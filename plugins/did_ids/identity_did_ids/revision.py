@@ -1,7 +1,7 @@
-"""A document being revised: the operations of one version, applied to a working copy.
+"""A working copy of a document, to which the operations of one version are applied.
 
-Each operation refuses what makes no sense on the document as it stands (a service id that exists, a key that is not there);
-the finished document is checked as a whole by ``document.check``. Authorization is checked in ``evidence``.
+Each operation refuses an invalid change of the current document, such as a service id that exists or an unknown key.
+``document.check`` checks the finished document as a whole. Authorization is checked in ``evidence``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from identity_core.errors import InvalidDocument
 
 @dataclass(slots=True)
 class Revision:
-    """The working copy. Keys and services keep their places; what is new comes last, a successor before its predecessor."""
+    """The working copy. Keys and services keep their order; new ones come last, and a successor comes before its predecessor."""
 
     did: str
     methods: list[VerificationMethod]
@@ -33,14 +33,14 @@ class Revision:
 
     @classmethod
     def of(cls, document: DidDocument, contexts: Collection[str] = SERVICE_CONTEXTS) -> Revision:
-        """Return a copy to work on, which lists what the document listed of the contexts of services, and ``contexts``."""
+        """Return a working copy, which lists the service contexts that the document listed, and ``contexts``."""
         related = {name: list(key_ids) for name, key_ids in document.relationships}
         listed = (*document.contexts, *contexts)
         methods, services = list(document.methods), list(document.services)
         return cls(document.did, methods, related, services, document.also_known_as, listed)
 
     def document(self) -> DidDocument:
-        """Return the document as it stands; relationships that became empty are gone."""
+        """Return the current document, without empty relationships."""
         found = self.relationships
         related = tuple([(name, tuple(found[name])) for name in keys.RELATIONSHIPS if found.get(name)])
         services = tuple(self.services)
@@ -74,7 +74,7 @@ class Revision:
                 related.remove(key_id)
 
     def revoke_key(self, key_id: str, at: datetime) -> None:
-        """Leave a key in its relationships until ``at``."""
+        """Revoke a key from ``at`` on. It stays in its relationships until then."""
         method = self.key(key_id)
         self.methods[self.methods.index(method)] = replace(method, revoked=at)
 
