@@ -189,7 +189,7 @@ def require_possession(
     did: str, before: DidDocument | None, after: DidDocument, offered: Mapping[str, Possession]
 ) -> dict[str, bytes]:
     """Return the proofs of the BBS keys that ``after`` has and ``before`` lacks, by multikey. Raises ``InvalidDocument``: when a
-    proof is missing, superfluous or invalid."""
+    proof is missing, superfluous or invalid, or more than ``MOST_BBS_KEYS_AT_ONCE`` keys are new."""
     fresh = [method.multibase for method in after.methods if method.type == multikey.BLS12381G2]
     if before is not None and fresh:
         known = {method.multibase for method in before.methods}

@@ -93,7 +93,7 @@ def _check_alone(state: DidState, said: LogKeys) -> None:
 
 
 def _check_taken_over(state: DidState | None, change: OfLogKey, said: LogKeys | None) -> None:
-    """Require a log that pre-rotates, a rotation that leaves all former keys, or a retirement that leaves none. Raises
+    """Require a log that pre-rotates. A rotation must replace all log keys, and a retirement must keep all. Raises
     ``InvalidDocument``."""
     if state is None or said is None or not state.next_key_hashes:
         raise InvalidDocument("Only a log that pre-rotates goes on under another key by itself.")

@@ -19,7 +19,7 @@ LATE_SECONDS = 600.0
 
 
 def witnesses(settings: Settings) -> Iterator[Diagnosis]:
-    """Nothing without a policy. Raises ``StartError`` for one with which the service would not start."""
+    """Check the witness policy, if there is one. Raises ``StartError``: for a policy with which the service would not start."""
     from identity_transparency.witnesses import read_witnesses
 
     policy = read_witnesses(settings)

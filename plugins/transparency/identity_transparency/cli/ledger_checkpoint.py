@@ -45,7 +45,7 @@ SOCKET_SECONDS: Final = 10.0
 def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Any) -> bytes:
     """Return the note with the cosignature of the witness at ``url``; ``prove(old)`` makes the consistency proof from that size.
 
-    Raises ``Refuted`` when the witness does not cosign.
+    Raises ``Refuted``: when the witness does not cosign.
     """
     place, old = f"{url.rstrip('/')}/add-checkpoint", 0
     for _ in range(3):

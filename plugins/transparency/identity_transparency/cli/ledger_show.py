@@ -54,7 +54,7 @@ def _node(depth: int, span: Span, digest: bytes | None, *, given: bool) -> dict[
 
 
 def _peaks(checkpoint: Checkpoint) -> list[dict[str, Any]]:
-    """Return the complete subtrees of the log, from left to right; a checkpoint has the root of all, and not theirs."""
+    """Return the complete subtrees of the log, from left to right. A checkpoint contains only the root of all of them."""
     whole = subtrees((0, checkpoint.size)) if checkpoint.size else ()
     spans = [(number << height, (number + 1) << height) for height, number in whole]
     return [_node(1, span, None, given=False) for span in spans]
@@ -77,7 +77,7 @@ def _path(leaf: LogLeaf, size: int, hashes: Sequence[bytes]) -> list[dict[str, A
 
 
 def drawn(body: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of the picture. Below each node that is not given and has children, they follow, the left one first."""
+    """Yield the lines of the picture. The children of a computed node follow below it, the left one first."""
     yield f"{body['origin']}, {body['treeSize']} {'entry' if body['treeSize'] == 1 else 'entries'}"
     yield f"root  {body['rootHash']}"
     levels: dict[int, list[dict[str, Any]]] = {}
