@@ -51,11 +51,12 @@ MAX_OPERATIONS: Final = 50
 
 @value_class
 class Rules:
-    """The rules that an operator sets: the longest grace period, and of DIDs that are created from now on, whether keys
-    in grace are kept from changing keys, whether the evidence of every change must be bound to it, and how far back a
-    recovery may reach. ``witnesses``: the method's entries have a place for who must approve of them. ``contexts``:
-    those of services that a document lists beside what the one before it listed; of an entry that is read, those that
-    its own document lists."""
+    """The rules that an operator sets: ``max_grace`` is the longest grace period; the next three are initial rules of new DIDs
+    (``DidState``).
+
+    ``witnesses``: entries of the method can name witnesses. ``contexts``: service contexts that a document may list in addition to
+    those of the one before; of an entry that is read, those of its own document.
+    """
 
     max_grace: timedelta = timedelta(days=90)
     strict_grace: bool = True

@@ -27,8 +27,8 @@ log = logging.getLogger("identity.look")
 
 @value_class
 class LookOnly:
-    """A read-only view of the installation; what is missing is built in ``scratch``, a temporary directory. ``pending``
-    is what waits for a start to bring it up to date, ``blind`` the hooks of what cannot look."""
+    """A read-only view of the installation. Missing parts are built in ``scratch``, a temporary directory. ``pending``: migrations
+    that the next start will run. ``blind``: hooks of providers without a read-only mode."""
 
     scratch: Path
     pending: list[str] = field(default_factory=list)

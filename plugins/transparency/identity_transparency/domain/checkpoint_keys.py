@@ -216,7 +216,7 @@ class TrustedLog:
         one. ``is_believed``: the caller knows that DID; only then keys after the given one are trusted.
 
         A replaced key counts up to the size that was signed with its replacement. The first checkpoint of ``evidence`` that the
-        present key signed is the newest; If the entries of the service log beside it are proven in it, a replaced key counts up to
+        present key signed is the newest. If the entries of the service log beside it are proven in it, a replaced key counts up to
         the place of its replacement. The places that the ``leaves`` state are not used. Raises ``Refuted``, ``LogInvalid``, and
         ``KeyReplaced``: when the log replaces the given key and is not trusted.
         """
