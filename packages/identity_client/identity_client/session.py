@@ -177,8 +177,8 @@ class Client:
         scheme: str = DID_AUTH,
         query: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Return one call under DIDAuth or RecoveryKey: fetches a challenge for exactly this purpose, path, query and body (None:
-        no body), signs, sends. Raises ``ForeignOrigin`` for a challenge that the service had from another."""
+        """Make one call under DIDAuth or RecoveryKey: fetch a challenge for exactly this purpose, path, query and body (None: no
+        body), sign it, and send the request. Raises ``ForeignOrigin`` for a challenge of another service."""
         digest = None if body is None else hash_body(body)
         params = {name: value for name, value in (query or {}).items() if value is not None}
         bound: Any = {"purpose": purpose, "digest": digest, "target": f"{path}?{httpx.QueryParams(params)}"}
