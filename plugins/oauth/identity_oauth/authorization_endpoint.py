@@ -161,7 +161,7 @@ class AuthorizationEndpoint:
 @value_class
 class AuthorizationCodeGrant(TokenGrant):
     """The grant ``authorization_code`` at ``/oauth/token``. A client with a key proves it. A client without one states its name,
-    and its code is bound to a redirection URI on the holder's own machine or to an application there."""
+    and its code is bound to a redirection URI on the holder's own machine or to an application of the holder."""
 
     metadata: ClassVar = {
         "response_types_supported": ["code"],
