@@ -1,4 +1,4 @@
-"""The audit log: lines of JSON, each chained to the one before by a hash, so that a removed or edited line shows (``chain.py``).
+"""The audit log: lines of JSON, each chained to the one before by a hash, so removed or edited lines are found (``chain.py``).
 
 ``audit_head`` contains the end of the chain, with a tag that only the service can make (``RowMac``). A line is chained to that head
 and not to the last line, so a removed end leaves a gap. If the head is foreign, or later lines are unknown to it, the chain

@@ -1,6 +1,6 @@
 """Handles of credentials, and the lists of signed gaps that were published, in the store.
 
-A list is made from the handles whose credentials are revoked or suspended, and its ``version`` says when that must be done again.
+A list is made from the handles of revoked and suspended credentials. A change of its ``version`` shows that it must be made again.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ _FORGET = (
 
 
 class StoredStatusGaps(Repository):
-    """Lists, the handles in them, and what was published of them."""
+    """The lists, the handles in them, and their publications."""
 
     async def give(
         self, gap_list: GapList, credential_id: str, last_day: int, *, random: Callable[[int], bytes]
     ) -> int:
-        """Return the handle of a credential: a free random one of the list, which is begun where it is not there, or the one that
-        the credential has already. From then on the list is signed with ``gap_list.method``. ``last_day``: days since 1970-01-01. A
-        handle is never given again."""
+        """Return the handle of a credential: the one that it has, or a free random one of the list, which is created if it is
+        missing. From then on the list is signed with ``gap_list.method``. ``last_day``: days since 1970-01-01. A handle is never
+        assigned twice."""
         thrown = random(_HANDLE_OCTETS * TRIES)
         tries = [
             int.from_bytes(thrown[at : at + _HANDLE_OCTETS], "big") for at in range(0, len(thrown), _HANDLE_OCTETS)
@@ -83,8 +83,8 @@ class StoredStatusGaps(Repository):
         return await self._database.write(give)
 
     async def take(self, gap_list: GapList, credential_id: str, handle: int, last_day: int) -> bool:
-        """Store a handle that the issuer chose and signed, as ``give`` does. False where another credential has it, or this one
-        another; then nothing changed."""
+        """Store a handle that the issuer chose and signed, as ``give`` does. Return False, and change nothing, if another
+        credential has it, or this credential has another."""
         row = {"list_id": gap_list.id, "credential_id": credential_id, "last_day": last_day, "handle": handle}
 
         def take(transaction: Transaction) -> bool:
@@ -120,8 +120,8 @@ class StoredStatusGaps(Repository):
     async def publish(
         self, manifest: Manifest, shards: Sequence[bytes], version: int, *, after: int | None = None
     ) -> bool:
-        """Store an edition with its shards, made of that version of the list, behind the edition ``after``, by default the one
-        before its own. False when the stored one is another, and nothing changed."""
+        """Store an edition with its shards, made from that version of the list, after the edition ``after``, by default the one
+        before its own. Return False, and change nothing, if the stored edition is another."""
         place = {"list_id": manifest.epoch.list_id, "epoch": manifest.epoch.epoch}
         edition = {
             **place,
@@ -165,7 +165,7 @@ class StoredStatusGaps(Repository):
         return None if not rows else int(rows[0][0])
 
     async def forget(self, list_id: str, *, before: int) -> None:
-        """Delete manifests and shards, and what is known of their entries, of epochs before this one."""
+        """Delete manifests, shards and records of their entries from epochs before this one."""
 
         def forget(transaction: Transaction) -> None:
             for statement in _FORGET:
