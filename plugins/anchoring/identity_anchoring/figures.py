@@ -1,4 +1,4 @@
-"""Figures of anchoring, and alarms in the log. Of several processes the one that holds the lease has the numbers.
+"""Metrics of anchoring, and alarms in the log. Of several processes the one that holds the lease has the numbers.
 
 The events of the timeline are written with the receipts (``StoredOutbox.advance``).
 """
@@ -19,7 +19,7 @@ log = logging.getLogger("identity")
 
 @dataclass(slots=True)
 class Figures:
-    """The counters of this process: gauges of the outbox as it last saw it, and counts since its start."""
+    """The metrics of this process: gauges of the outbox at its last read, and counters since its start."""
 
     waiting: int = 0
     undecided: int = 0

@@ -1,4 +1,4 @@
-"""Leaves in the outbox: those of new proofs, and their revocations until the ledger has them, or when it has them no longer."""
+"""Leaves in the outbox: those of new proofs, and their revocations until the ledger has them or loses them again."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def revoke_leaf(transaction: Transaction, proof_id: str) -> None:
 
 
 def revoking(transaction: Transaction, ledger: str, limit: int) -> Sequence[AnchorLeaf]:
-    """Return the leaves whose revocation is on the way."""
+    """Return the leaves whose revocation is under way."""
     return [LEAVES.read(row) for row in transaction.execute(_REVOKING, {"ledger": ledger, "limit": limit}).fetchall()]
 
 
@@ -123,7 +123,7 @@ def undone(transaction: Transaction, leaf: AnchorLeaf, batch: Batch) -> None:
 
 
 def retry(transaction: Transaction, now: datetime) -> int:
-    """Queue the leaves of all failed batches again, and return how many. A proof that was revoked meanwhile stays where it is."""
+    """Queue the leaves of all failed batches again, and return how many. A proof that was revoked meanwhile stays unchanged."""
     transaction.execute(_SHOW_RETRIED)
     return transaction.execute(_RETRY, {"now": micros(now)}).rowcount
 

@@ -1,12 +1,12 @@
-"""Sealing: what waits becomes one tree, whose root and paths are stored before a ledger hears of it.
+"""Sealing makes one tree of the waiting leaves, and stores its root and paths before it is submitted to a ledger.
 
-So every receipt has its path as soon as it has a batch, and whatever dies afterwards, the same root is submitted again.
+So every receipt has its path as soon as it has a batch. After any crash, the same root is submitted again.
 
 The worker: one loop in every server process, or alone as ``identity anchor worker``; the process that holds the lease works.
 
-No queue library: the work is a table. An idle worker writes nothing and reads a glance a second, and every five seconds what is final
-(``recheck``). In a process that serves from a server it rests until ledger or audit log have moved (``WatchStorage.spare``).
-After a crash the next worker continues from the rows of the tables.
+It needs no queue library, because the work is a table. An idle worker writes nothing. It reads the table once a second, and final
+rows every five seconds (``recheck``). With a database server, it rests until ledger or audit log have moved
+(``WatchStorage.spare``). After a crash the next worker continues from the rows of the tables.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ from identity_tlog.note import Checkpoint
 
 @value_class
 class NewestCheckpoint:
-    """``origin`` is the log's name. What is anchored is the body, the text that is signed: its signature may be made at any time."""
+    """The newest checkpoint of the log with the name ``origin``. Its body, the signed text, is anchored, because it can be signed
+    at any time."""
 
     follower: LedgerFollower
     origin: str
 
     async def __call__(self) -> bytes | None:
-        """Return the body; None for an empty log, and while it does not follow its ledger, which the follower reports."""
+        """Return the body; None for an empty log, and while the log does not agree with its ledger, which the follower reports."""
         try:
             frontier = await self.follower.now()
         except IdentityError:
@@ -50,8 +51,8 @@ class NewestCheckpoint:
 
 @dataclass(slots=True)
 class SealBatch:
-    """Seals the oldest leaves, and with them the ledger's own checkpoint if it is another than in the batch before: a ledger that is
-    anchored on another one cannot be written anew unseen."""
+    """The sealing of the oldest leaves, with the ledger's own checkpoint if it has changed since the last batch. A ledger that is
+    anchored on another one cannot be rewritten undetected."""
 
     outbox: StoredOutbox
     ledger_name: str
@@ -97,7 +98,8 @@ log = logging.getLogger("identity")
 
 @dataclass(slots=True)
 class AnchorWorker(Repeating):
-    """``called`` wakes it out of idleness, ``news`` tells those who wait that receipts may have changed."""
+    """The worker of anchoring. ``called`` wakes it when it is idle. ``news`` signals waiting requests that receipts may have
+    changed."""
 
     complaint = "anchoring does not get on"
 

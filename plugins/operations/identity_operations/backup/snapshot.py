@@ -1,8 +1,8 @@
-"""Copies of several SQLite files as they were at one moment, while a service writes to them.
+"""Copies of several SQLite files in their state at one moment, while a service writes to them.
 
-The locks of all files are taken, a reading transaction is begun on each, and the locks are given back: a writer waits for a few
-milliseconds, and what each transaction sees from then on is of one moment. Then each file is copied from its transaction by SQLite's
-backup API, for as long as that takes; writers continue in the write-ahead log, which is not reset while a reader is in it.
+The locks of all files are acquired, a reading transaction is begun on each, and the locks are released. So a writer waits for a few
+milliseconds, and all transactions see the state of one moment. Then SQLite's backup API copies each file from its transaction.
+Meanwhile writers continue in the write-ahead log, which is not reset during a read.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ PAGES_AT_ONCE: Final = 4_096
 def copy_at_one_moment(
     paths: Sequence[Path], folder: Path, *, advance: Callable[[int], None] = lambda pages: None
 ) -> None:
-    """Copy of ``paths`` under their names in ``folder``. ``advance`` is told how many pages are copied since it was told last.
-    Raises ``DatabaseUnavailable``, ``DatabaseDamaged``, ``OSError``."""
+    """Copy ``paths`` under their names to ``folder``. ``advance`` is called with the number of pages since its last call. Raises
+    ``DatabaseUnavailable``, ``DatabaseDamaged``, ``OSError``."""
     with _pinned(paths) as readers:
         for path, reader in readers.items():
             done = 0

@@ -1,4 +1,4 @@
-"""``identity config check`` and ``identity config init``: whether the settings are good; a file to begin with."""
+"""The commands ``identity config check`` and ``identity config init``: check the settings, and write a first file."""
 
 from __future__ import annotations
 
