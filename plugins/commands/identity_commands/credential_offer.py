@@ -188,7 +188,7 @@ def sign_request(
 
 
 def _checked_tag(offered: Any, asked: Any, file: Any) -> str:
-    """Return the holder's tag of a commitment that is one. Ends the command for any other."""
+    """Return the holder's tag of a valid commitment. An invalid one ends the command."""
     from identity_bbs.blind import CommitmentInvalid, check_commitment
     from identity_bbs.bls12381 import select
     from identity_bbs.suite import ciphersuite
@@ -222,7 +222,7 @@ def _signed(
     now: datetime,
     validity: Mapping[str, str | None],
 ) -> dict[str, Any]:
-    """Return what the credential says, signed. Ends the command for values or times that it cannot have."""
+    """Return the signed content of the credential. Invalid values or times end the command."""
     from identity_bound_credentials.domain.bound_credential import NO_HANDLE, Particulars, midnight
 
     from identity_bbs.blind import blind_sign

@@ -123,7 +123,7 @@ def accept(
 
 
 def read_held(held: Path, did: str) -> dict[str, Any]:
-    """Return what the holder's file holds; one that is not there, or not this DID's, ends the command."""
+    """Return the content of the holder's file. A missing file, or one of another DID, ends the command."""
     return read_record(held, "holder's file", HELD, did)
 
 
@@ -138,7 +138,7 @@ def _issuer_key(key: str | None, document: Any, log: Any, now: datetime) -> KeyF
 
 
 def _request_of(requests: Mapping[str, Any], presented: PresentedCredential) -> tuple[str, dict[str, str] | None]:
-    """Return the request that the credential answers, and its place: the one with this commitment, for this header."""
+    """Return the request for the credential, and its index: the one with this commitment, for this header."""
     from identity_bound_credentials.domain.bound_format import binding_of
 
     if (bound := binding_of(presented)) is None:
@@ -149,6 +149,6 @@ def _request_of(requests: Mapping[str, Any], presented: PresentedCredential) -> 
 
 
 def member(message: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the message itself, or in the member that the other command printed it in."""
+    """Return the message, which may be in the member under which the other command printed it."""
     inner = message.get(name, message)
     return inner if isinstance(inner, dict) else {}

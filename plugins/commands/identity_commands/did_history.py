@@ -1,4 +1,4 @@
-"""``identity did history``: the versions of a DID, a line each, or drawn with the keys that come and go."""
+"""``identity did history``: the versions of a DID, one per line, or a graph with added and removed keys."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def command() -> None:
 
 
 def _reference(_: click.Context, __: click.Parameter, text: str) -> str:
-    """Return a reference that can be one of a delegation: a token with another would be signed for nothing."""
+    """Return the reference of a delegation. A malformed one ends the command, because no token with it would be accepted."""
     from identity_client.capability import delegation_id
 
     place, _slash, last = text.rpartition("/")

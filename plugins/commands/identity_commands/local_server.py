@@ -1,4 +1,4 @@
-"""A server of one's own for a while: a temporary data directory, a free port, ended with the command."""
+"""A temporary server with its own data directory and a free port, which ends with the command."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def local_server(
     popen: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen,
 ) -> Iterator[LocalServer]:
     """Run ``identity serve`` with ``arguments`` and further variables. Yield when it is ready, and stop it afterwards. ``path`` is
-    put before the others that modules are imported from; its folder is made ``within``, and ``popen`` begins the process."""
+    the first entry of its import path. Its folder is created ``within``, and ``popen`` starts the process."""
     with tempfile.TemporaryDirectory(prefix="identity-", dir=within) as folder:
         key = secrets.token_urlsafe(32)
         data_dir, log = Path(folder) / "data", Path(folder) / "server.log"
@@ -70,7 +70,7 @@ def local_server(
 
 
 def _await_ready(process: subprocess.Popen[bytes], log: Path) -> str:
-    """Return the URL, when the server says that it is ready there."""
+    """Wait until the server reports that it is ready, and return its URL."""
     deadline = time.monotonic() + START_SECONDS
     with httpx.Client(trust_env=False, verify=False) as http:  # noqa: S501  (it speaks plain HTTP)
         while True:

@@ -1,6 +1,6 @@
 """The sources of public keys for a check: the command line, a document, a log, or a service that resolves.
 
-For `identity proof verify` the issuer's, for `identity ibct verify` the holder's.
+These are the issuer's keys for `identity proof verify`, and the holder's for `identity ibct verify`.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ KeyFinder = Callable[[str], bytes]
 
 
 class Unchecked(Exception):
-    """The issuer's key could not be had; the message says why."""
+    """An issuer's key that could not be fetched. The message states the reason."""
 
 
 def key_of_option(text: str) -> KeyFinder:
-    """Return the key of a ``Bls12381G2Key2020`` multikey, whatever the proof names. Raises ``ValueError`` for a text that is none."""
+    """Return the key of a ``Bls12381G2Key2020`` multikey, even if the proof names another. Raises ``ValueError``: for any other
+    text."""
     raw = raw_key(text, multikey.BLS12381G2)
     return lambda _: raw
 
 
 def agents_key(text: str | None) -> bytes | None:
-    """Return the raw key of an agent's multikey, where one is given. One that is none ends the command."""
+    """Return the raw key of an agent's multikey, if one is given. An invalid one ends the command."""
     with failing(ValueError, "the agent's key", "give an Ed25519 multikey, z6Mk…", status=2):
         return None if text is None else agent_key_of(text)
 
@@ -112,7 +113,7 @@ def holder_keys(did: str, now: datetime, *, keys: Sequence[str], document: Any, 
 
 
 def authentication_keys(value: Any, did: str, now: datetime) -> list[bytes]:
-    """Return the keys of a DID document, bare or in a resolution. Raises ``ValueError`` for one of another DID, or that has no such
+    """Return the keys of a DID document, bare or in a resolution. Raises ``ValueError``: for one of another DID, or without such a
     key."""
     document = _document(value)
     if document["id"] != did:

@@ -30,7 +30,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def read_private(path: Path, what: str) -> bytes:
-    """Return the bytes of a file with secrets. Ends the command where it is missing, or where others than its owner can read it."""
+    """Return the bytes of a file with secrets. A missing file, or one that others than its owner can read, ends the command."""
     try:
         # A pipe (`<(pass show …)`) belongs to the one who made it, whatever its mode says.
         if stat.S_ISFIFO(path.stat().st_mode):
@@ -71,7 +71,7 @@ def read_pipe(path: Path, *, seconds: float = PIPE_SECONDS) -> bytes:
 
 
 def typed_or_piped(what: str) -> str:
-    """Return one line of standard input; asked for without showing it where that is a terminal."""
+    """Return one line of standard input. On a terminal, prompt for it without echo."""
     if sys.stdin.isatty():
         return str(click.prompt(what, hide_input=True, err=True))
     return sys.stdin.readline().rstrip("\r\n")
@@ -111,9 +111,9 @@ def _from_place(place: str, name: str, variable: str, what: str) -> str:
 
 @contextlib.contextmanager
 def private_record(path: Path, what: str, new: Mapping[str, Any], did: str) -> Iterator[dict[str, Any]]:
-    """Yield the record at ``path``, or ``new`` where there is none; on disk again at the end, unless something is raised. Two
-    commands at once take turns. A file that is no such record, or not of this ``did``, ends the command: its members are those of
-    ``new``, and the DID."""
+    """Yield the record at ``path``, or ``new`` if there is none. It is on disk again at the end, unless an error is raised.
+    Concurrent commands run one after the other. A file of another form, or of another ``did``, ends the command: a record has the
+    members of ``new``, and the DID."""
     from identity_core.database.files import FileLock
 
     with contextlib.closing(FileLock(path.with_name(f".{path.name}.lock"))) as lock:
@@ -127,8 +127,8 @@ def private_record(path: Path, what: str, new: Mapping[str, Any], did: str) -> I
 
 
 def read_record(path: Path, what: str, new: Mapping[str, Any], did: str | None = None) -> dict[str, Any]:
-    """Return the record at ``path``, as ``private_record`` has it. One that is not there ends the command too. Without a ``did`` it
-    may be anybody's."""
+    """Return the record at ``path``, as ``private_record`` has it. A missing one ends the command too. Without a ``did`` it may be
+    of any DID."""
     new = {"did": did or "", **new}
     try:
         value = strict_json.loads(read_private(path, what))

@@ -174,7 +174,7 @@ def fetch(url: str, method: str, public_key: str, handle: str | None, digest: st
 async def _fetched(
     url: str, epoch: StatusEpoch, key: bytes, handle: int, digest: bytes | None, logged: Logged | None, *, whole: bool
 ) -> tuple[SignedGap, bytes]:
-    """Return the gap, and the proof that its list is in the log, where one is asked for."""
+    """Return the gap, and, if required, the proof that its list is in the log."""
     from identity_bound_credentials.published_gaps import PublishedGaps
 
     async with PublishedGaps(url) as published:
@@ -221,7 +221,7 @@ def _handles(file: Any) -> list[int]:
 
 
 def _written(folder: Path, epoch: StatusEpoch, ends: Sequence[int], secret: bytes) -> tuple[Manifest, bool]:
-    """Return the manifest that stands in the folder afterwards, and whether it is new."""
+    """Write the list. Return the manifest in the folder, and whether it is new."""
     from identity_bound_credentials.domain.gap_shards import manifest_place
 
     from identity_core.database.files import FileLock

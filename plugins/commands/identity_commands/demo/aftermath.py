@@ -49,7 +49,7 @@ def checked(story: Story, people: Participants) -> None:
 
 
 def verdict_text(verdict: dict[str, Any]) -> str:
-    """Return a verdict in words."""
+    """Return the text of a verdict."""
     if not verdict["verified"]:
         return f"not verified: {', '.join(verdict['errors'])}"
     proven, checks = verdict["predicate"], len(verdict["checks"])

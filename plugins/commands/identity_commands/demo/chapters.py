@@ -38,7 +38,7 @@ _ANCHORED: Final = {"anchor": True, "syncWaitMs": 5_000}
 
 
 def a_did(story: Story, people: Participants) -> None:
-    """Leave Hana with the key that she recovered by."""
+    """Leave Hana with the key of her recovery."""
     session = people.session
     title = "Hana creates a DID with two keys, a service and a recovery key"
     created = story.tell(title, "{did}, block {blockNumber}", session.create, _DID)
@@ -82,7 +82,7 @@ def _change_and_replay(story: Story, session: Client, hana: Signer) -> None:
 
 
 def a_credential(story: Story, people: Participants) -> None:
-    """Leave everybody with a DID, and the credential."""
+    """Leave all participants with a DID, and the credential."""
     title = "Ivo, Aki and Vera create DIDs; the service keeps Ivo's signing key for him"
     said = "Ivo is {0[did]}, with a Bls12381G2Key2020 key"
     made = story.tell(title, lambda made: said.format(*made), lambda: [*map(people.session.create, _THREE)])
@@ -125,7 +125,7 @@ def a_delegation(story: Story, people: Participants) -> None:
 
 
 def terms(people: Participants) -> dict[str, Any]:
-    """Return the delegation to Aki over the present credential."""
+    """Return the delegation to Aki over the current credential."""
     return {
         "holderDid": people.hana.did,
         "agentDid": people.aki.did,

@@ -1,4 +1,4 @@
-"""The participants of the demo, and what each chapter leaves to the next."""
+"""The participants of the demo, and the results that each chapter leaves to the next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOP: Final = "https://shop.example"
 
 @dataclass(slots=True)
 class Participants:
-    """The people, and what one chapter leaves to the next. ``session`` has the operator's API key."""
+    """The people, and the results that one chapter leaves to the next. ``session`` has the operator's API key."""
 
     session: Client
     hana: TokenCaller = field(init=False)

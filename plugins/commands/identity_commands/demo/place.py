@@ -28,7 +28,7 @@ _CHAIN_SECONDS: Final = 30.0
 
 @contextlib.contextmanager
 def somewhere(url: str | None, api_key: str | None, ledger: str) -> Iterator[tuple[Client, list[Exchange]]]:
-    """Yield a session, and the list that its exchanges are put into."""
+    """Yield a session, and the list of its exchanges."""
     exchanges: list[Exchange] = []
     with contextlib.ExitStack() as stack:
         if url is None:
@@ -87,7 +87,7 @@ def _listens(port: int) -> bool:
 
 
 def _deployed(chain: Mapping[str, str]) -> Any:
-    """Return what the command says that puts the contract on a chain."""
+    """Return the output of the command that deploys the contract on a chain."""
     command = [sys.executable, "-m", "identity_core", "ledger", "evm", "deploy", "--json"]
     done = subprocess.run(command, env=os.environ | chain, capture_output=True, text=True, check=False)
     if done.returncode != 0:

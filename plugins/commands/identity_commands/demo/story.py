@@ -1,4 +1,4 @@
-"""How the story is told: a step is done, timed, shown in two lines, and remembered for ``--json``.
+"""The steps of the demo: each is run, timed, printed in two lines, and recorded for ``--json``.
 
 Private keys and access tokens are masked everywhere, also those of a demo.
 """
@@ -24,7 +24,7 @@ _REPORT: Final = "report this: the service is not what it promises"
 
 @dataclass(slots=True)
 class Story:
-    """``exchanges`` is where the session puts what it sends and gets; ``is_shown`` prints them below their step."""
+    """The run of the demo. ``exchanges`` are the requests and responses of the session; ``is_shown`` prints them below their step."""
 
     exchanges: list[Exchange]
     is_quiet: bool
@@ -33,17 +33,17 @@ class Story:
     _chapter: str = ""
 
     def say(self, text: str) -> None:
-        """Prints, unless only JSON is wanted."""
+        """Print a line, unless only JSON is requested."""
         if not self.is_quiet:
             click.echo(text)
 
     def chapter(self, title: str) -> None:
-        """Begins a chapter."""
+        """Begin a chapter."""
         self.say(("\n" if self.steps else "") + click.style(title, bold=True))
         self._chapter = title
 
     def tell(self, title: str, text: Text, act: Callable[..., Any], *given: Any) -> Any:
-        """Return the answer of one step, which is ``act`` with what is ``given``; says in a line what it showed."""
+        """Run one step, which is ``act`` with the ``given`` values, print a line about its result, and return its answer."""
         self.exchanges.clear()
         started = time.perf_counter()
         answer = act(*given)
@@ -60,7 +60,7 @@ class Story:
         return answer
 
     def promise(self, kept: bool) -> None:
-        """End the demo unless the last step came out as it must."""
+        """End the demo unless the last step had the expected result."""
         if not kept:
             step = self.steps[-1]
             fail(f"that is not what was promised: {step['shows']}", step["step"], _REPORT)
@@ -73,7 +73,7 @@ class Story:
 
 
 def attempted(act: Callable[..., Any], *given: Any) -> dict[str, Any]:
-    """Return the refusal that ``act`` runs into, with its status; status 200 and code ``none`` where it runs into none."""
+    """Return the refusal of ``act``, with its status; without a refusal status 200 and code ``none``."""
     try:
         answer = act(*given)
     except ServiceError as error:
@@ -87,7 +87,7 @@ def refusal_text(outcome: dict[str, Any]) -> str:
 
 
 def masked(value: Any, longest: int | None = None) -> Any:
-    """``value`` with the secrets in it shortened beyond use, and texts of more than ``longest`` characters cut."""
+    """Return ``value`` with unusably shortened secrets, and texts cut at ``longest`` characters."""
     if isinstance(value, dict):
         return {name: f"{str(one)[:4]}…" if name in _MASKED else masked(one, longest) for name, one in value.items()}
     if isinstance(value, list):
