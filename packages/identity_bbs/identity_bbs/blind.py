@@ -107,7 +107,7 @@ def commit(
 def commit_to(
     suite: Ciphersuite, secret: HolderSecret, blind: int, request: IssueRequest, random: Callable[[int], bytes]
 ) -> bytes:
-    """As ``commit``, with a b that the keeper can make again (``derived_blind``) and need not keep."""
+    """Commit as ``commit`` does, with a b that the keeper can derive again (``derived_blind``) and need not store."""
     # Masks must not repeat for another blind where the source of randomness repeats itself.
     return _committed(suite, secret, blind, request, _masks(secret, request, random, scalar(blind)))
 

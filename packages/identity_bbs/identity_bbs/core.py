@@ -90,8 +90,8 @@ def verify_point(suite: Ciphersuite, public_key: BbsPublicKey, signature: Signat
 def sign_checked(
     suite: Ciphersuite, secret: int, public_key: bytes, header: bytes, messages: Sequence[int]
 ) -> Signature:
-    """As ``core_sign``, and checked by the secret scalar: A·(secret + e) = B and BP2·secret = W say together what the pairings of
-    ``core_verify`` say. Raises ``BbsSignatureInvalid``, for a public key of another secret too."""
+    """Sign as ``core_sign`` does, and check with the secret scalar: A·(secret + e) = B and BP2·secret = W are together equivalent
+    to the pairings of ``core_verify``. Raises ``BbsSignatureInvalid``, for a public key of another secret too."""
     curve = suite.curve
     key = BbsPublicKey(public_key, curve.g2_mul(curve.g2_generator(), secret))
     if curve.g2_to_octets(key.point) != public_key:
@@ -233,7 +233,7 @@ def pairings_hold(suite: Ciphersuite, weighted: Sequence[Weighted]) -> bool:
 
 
 def undisclosed_indexes(count: int, disclosed_indexes: Sequence[int]) -> list[int]:
-    """The others of 0 … count - 1. Raises ``ValueError`` unless the disclosed ones strictly ascend and are in range."""
+    """Return the other indexes of 0 … count - 1. Raises ``ValueError``: unless the disclosed ones strictly ascend and are in range."""
     previous = -1
     for index in disclosed_indexes:
         if not previous < index < count:

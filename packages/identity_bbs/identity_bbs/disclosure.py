@@ -21,7 +21,7 @@ from identity_bbs.suite import MAX_MESSAGES, BbsProofInvalid, Ciphersuite, Rando
 
 
 def named(scalars: Sequence[int]) -> RandomScalars:
-    """The draft's list of 5 + U random scalars, in its order."""
+    """Return the draft's list of 5 + U random scalars, in its order."""
     r1, r2, e_tilde, r1_tilde, r3_tilde, *m_tildes = scalars
     return RandomScalars(r1, r2, e_tilde, r1_tilde, r3_tilde, tuple(m_tildes))
 

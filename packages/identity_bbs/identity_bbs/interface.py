@@ -35,7 +35,7 @@ def sign(
 def sign_checked(
     suite: Ciphersuite, secret_key: bytes, public_key: bytes, header: bytes, messages: Sequence[bytes | int]
 ) -> bytes:
-    """As ``sign``, and what was made is checked with the secret key, without pairings and before it leaves. Raises
+    """Sign as ``sign`` does, and check the result with the secret key, without pairings, before it is returned. Raises
     ``BbsSignatureInvalid`` besides, also for a public key that is not of this secret."""
     check_octets("header", header)
     scalars = mixed_messages_to_scalars(messages)

@@ -50,7 +50,7 @@ PROOF_FLOOR_OCTETS: Final = _POINTS_OCTETS + 4 * SCALAR_OCTETS
 
 
 def messages_to_scalars(messages: Sequence[bytes]) -> list[int]:
-    """Each message hashed to a scalar. Raises ``ValueError`` for too many or too long ones."""
+    """Hash each message to a scalar. Raises ``ValueError`` for too many or too long ones."""
     if len(messages) > MAX_MESSAGES:
         raise ValueError(f"there are at most {MAX_MESSAGES} messages")
     for message in messages:
@@ -59,7 +59,7 @@ def messages_to_scalars(messages: Sequence[bytes]) -> list[int]:
 
 
 def mixed_messages_to_scalars(messages: Sequence[bytes | int]) -> list[int]:
-    """For ``core``, which checks their range: integers are scalars as they are, bytes are hashed. See above."""
+    """Return scalars for ``core``, which checks their range: integers are unchanged, bytes are hashed as above."""
     hashed = iter(messages_to_scalars([message for message in messages if not isinstance(message, int)]))
     return [message if isinstance(message, int) else next(hashed) for message in messages]
 

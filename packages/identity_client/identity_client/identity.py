@@ -81,7 +81,7 @@ class Identity:
         self.http.close()
 
     def as_(self, signer: Signer) -> Identity:
-        """The same service over the same connections, with the operations that a DID may ask for signed by ``signer``."""
+        """Return a client for this service over the same connections, which signs the operations of a DID with ``signer``."""
         return replace(self, signer=signer)
 
     def call(self, operation_id: str, body: Any = None, **parameters: Any) -> Any:
@@ -129,7 +129,7 @@ class Identity:
         raise UnreadableAnswer(200, f"the pages do not end after {self.limits.max_pages}")
 
     def _authorization(self, operation: ServedOperation, values: Mapping[str, Any], body: Any) -> dict[str, str]:
-        """A challenge is good for one attempt, so each has its own."""
+        """Return the header for one attempt, because a challenge is valid only once."""
         if self.signer is None or operation.scheme is None or operation.purpose is None:
             return {"Authorization": f"ApiKey {self.api_key}"} if self.api_key and operation.keyed else {}
         path, query = _place(operation, values)

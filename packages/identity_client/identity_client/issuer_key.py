@@ -28,7 +28,7 @@ def assertion_key(document: Mapping[str, JsonValue], method_id: str, now: dateti
 
 
 def assertion_multikey(document: Mapping[str, JsonValue], method_id: str, now: datetime) -> str:
-    """The same for a key of any type, as a multikey; the document may have it as a JWK."""
+    """Return a key of any type as a multikey; the document may have it as a JWK. Otherwise as above."""
     method = _asserted(document).get(method_id)
     if method is None:
         raise ValueError("the issuer's document does not assert by this key, or does not hold it")

@@ -49,7 +49,7 @@ def sign(seed: bytes, message: bytes) -> bytes:
 
 
 def verify(public: bytes, message: bytes, signature: bytes) -> None:
-    """Returns when ``signature`` is good; raises ``Ed25519SignatureInvalid`` in every other case, wrong lengths included."""
+    """Verify ``signature``. Raises ``Ed25519SignatureInvalid``: for an invalid one, wrong lengths included."""
     if len(signature) != bindings.crypto_sign_BYTES or len(public) != bindings.crypto_sign_PUBLICKEYBYTES:
         raise Ed25519SignatureInvalid
     try:

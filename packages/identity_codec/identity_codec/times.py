@@ -20,7 +20,7 @@ def printed(time: datetime) -> str:
 
 
 def printed_or_none(time: datetime | None) -> str | None:
-    """The same where there may be none."""
+    """Return the printed time, or None for None."""
     return None if time is None else printed(time)
 
 

@@ -103,7 +103,7 @@ class LogLeaf:
 
     @classmethod
     def parse(cls, data: bytes) -> LogLeaf:
-        """From its bytes, of which there is one form. Raises ``Malformed``."""
+        """Parse the bytes, which have one form. Raises ``Malformed``."""
         head = read_head(data)
         try:
             recorded_at, did = _parse(head.recorded.decode()), head.did.decode()
@@ -114,7 +114,7 @@ class LogLeaf:
 
     @classmethod
     def from_receipt(cls, receipt: bytes, *, index: int, did: str, version: int, entry: bytes) -> LogLeaf:
-        """From what a proof carries and a reader of the log knows. Raises ``Malformed``."""
+        """Make the leaf from the content of a proof and the data of a reader of the log. Raises ``Malformed``."""
         found = _RECEIPT.fullmatch(receipt)
         if found is None:
             raise Malformed("the proof carries no receipt")

@@ -59,8 +59,7 @@ def generate(seed: bytes) -> MlDsaKeyPair:
 
 
 def verify(public: bytes, message: bytes, signature: bytes) -> None:
-    """Returns when ``signature`` is good; raises ``MlDsaSignatureInvalid`` in every other case, wrong lengths included. Only where
-    ``is_available``."""
+    """Verify ``signature``. Raises ``MlDsaSignatureInvalid``: for an invalid one, wrong lengths included. Only if ``is_available``."""
     if len(signature) != SIGNATURE_BYTES or len(public) != PUBLIC_BYTES:
         raise MlDsaSignatureInvalid
     try:

@@ -61,7 +61,7 @@ class VerifierKey:
 
     @classmethod
     def parse(cls, text: str) -> VerifierKey:
-        """From ``name+hex id+base64``. Raises ``Malformed``."""
+        """Parse ``name+hex id+base64``. Raises ``Malformed``."""
         # A name has no plus; base64 may.
         parts = text.strip().split("+", 2)
         if len(parts) != 3:
@@ -164,7 +164,7 @@ class Checkpoint:
 
     @classmethod
     def parse(cls, text: str) -> Checkpoint:
-        """From a note's text. Raises ``Malformed``."""
+        """Parse a note's text. Raises ``Malformed``."""
         lines = text.split("\n")
         if len(lines) != 4 or not lines[0] or lines[3]:
             raise Malformed("a checkpoint has three lines: origin, size and root")
@@ -232,8 +232,8 @@ def cosignature_line(key: VerifierKey, seconds: int, signature: bytes) -> str:
 
 
 def cosigned_at(note: Note, witness: VerifierKey) -> datetime | None:
-    """When ``witness`` cosigned the note, None when it did not. Raises ``Refuted`` for a wrong cosignature, ``Malformed`` for a note that
-    is no checkpoint."""
+    """Return the time at which ``witness`` cosigned the note, None if it did not. Raises ``Refuted``: for an invalid cosignature.
+    Raises ``Malformed``: for a note that is not a checkpoint."""
     found = note.by(witness)
     if found is None or witness.kind == LOG or (witness.kind == WITNESS_ML_DSA and not mldsa.is_available()):
         return None

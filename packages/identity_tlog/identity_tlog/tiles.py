@@ -36,7 +36,7 @@ class Tile:
 
     @classmethod
     def parse(cls, level: str, place: str) -> Tile:
-        """From the two parts of ``tile/<L>/<N>[.p/<W>]``. Raises ``Malformed``."""
+        """Parse the two parts of ``tile/<L>/<N>[.p/<W>]``. Raises ``Malformed``."""
         found = _NUMBER.fullmatch(place)
         if found is None or not (level == ENTRIES or _LEVEL.fullmatch(level)):
             raise Malformed("not the path of a tile")

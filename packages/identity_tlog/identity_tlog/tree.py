@@ -53,7 +53,7 @@ class Frontier:
 
     @classmethod
     def decode(cls, size: int, data: bytes) -> Frontier:
-        """From its concatenated peaks. Raises ``Malformed`` when their number is not that of the size's bits."""
+        """Decode the concatenated peaks. Raises ``Malformed`` when their number is not that of the size's bits."""
         if len(data) != size.bit_count() * HASH_BYTES:
             raise Malformed(f"a tree of {size} leaves has {size.bit_count()} peaks")
         return cls(size, tuple(data[at : at + HASH_BYTES] for at in range(0, len(data), HASH_BYTES)))

@@ -98,7 +98,7 @@ log = logging.getLogger("identity")
 
 @dataclass(slots=True)
 class AnchorWorker(Repeating):
-    """The worker of anchoring. ``called`` wakes it when it is idle. ``news`` signals waiting requests that receipts may have
+    """The worker of anchoring. ``called`` wakes it when it is idle. ``news`` signals to waiting requests that receipts may have
     changed."""
 
     complaint = "anchoring does not get on"

@@ -31,7 +31,7 @@ class SealedSettings:
 
 
 def build(settings: SealedSettings, context: BuildContext) -> SealedCustodian:
-    """Open the database and unseals the data key, which takes Argon2id's half second where there is a passphrase."""
+    """Open the database and unseal the data key, which takes Argon2id's half second if there is a passphrase."""
     path = context.data_dir / DATABASE
     database = open_database(
         context.database_url,

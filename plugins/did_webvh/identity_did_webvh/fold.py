@@ -200,7 +200,7 @@ def _retired(before: DidState, document: DidDocument) -> tuple[str, ...]:
 
 
 def _recovered(before: DidState, document: DidDocument, at: datetime) -> int | None:
-    """Which version a recovery has brought back, None where it went on from the document before it. What it keeps of the keys and
+    """Return the version that a recovery restored, None if it continued from the document before it. What it keeps of the keys and
     whether the services are the old ones tells which; where both could be, it is no restoration."""
     try:
         concluded(before, document, at)

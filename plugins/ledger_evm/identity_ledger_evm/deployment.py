@@ -20,7 +20,7 @@ from identity_ledger_evm.settings import EvmSettings
 # What is wrong with the settings, as opposed to the node.
 REFUSALS = (WrongChain, KeyUnusable)
 POLL_SECONDS = 0.1
-# The contract's code in storage costs 200 gas an byte, beside what any transaction costs.
+# The contract's code in storage costs 200 gas per byte, beside what any transaction costs.
 GAS_PER_OCTET = 260
 
 

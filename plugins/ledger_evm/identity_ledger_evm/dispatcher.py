@@ -1,8 +1,8 @@
-"""Gets transactions into blocks: signs what waits, stores it, sends it, and sends it again until the chain has it.
+"""The dispatcher of transactions: it signs queued ones, stores them, sends them, and repeats that until the chain has them.
 
-Nothing is sent that is not stored, so a process that dies at any point leaves behind all that the next one needs. Sending
-the same bytes twice is harmless, and so is a second transaction for the same entries or root, because the contract records
-nothing twice; that is why this file never has to know whether something was sent.
+Nothing is sent that is not stored, so a process that dies at any point leaves behind all that the next one needs. Sending the same
+bytes twice is harmless, and so is a second transaction for the same entries or root, because the contract records nothing twice;
+that is why this file never has to know whether something was sent.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Is it the chain that was meant, with our contract on it, and does the key own that? Asked before anything is sent."""
+"""The check, before anything is sent, that the chain is the configured one and has the contract, which the key must own."""
 
 from __future__ import annotations
 

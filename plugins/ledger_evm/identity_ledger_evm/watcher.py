@@ -51,7 +51,7 @@ class Watcher:
         return self._station.database
 
     async def follow(self, head: Block) -> bool:
-        """Bring everything up to ``head``; whether anything has changed."""
+        """Bring everything up to ``head``. Return whether anything has changed."""
         if head.hash == self._seen:
             return False
         # What is asked of one block in one look is asked once.

@@ -138,7 +138,7 @@ class TokenBucketPostgresqlStorage(TokenBucketStorage):
         return connection
 
     async def check(self) -> bool:
-        """Asks the server; raises ``psycopg.Error``."""
+        """Query the server. Raises ``psycopg.Error``."""
         await self._ask("SELECT 1", {})
         return True
 

@@ -79,8 +79,8 @@ class PostgresqlSession:
         self.connection().execute(sql, prepare=False)
 
     def begin(self, *, durable: bool, savepoint: str, heavy: bool = False, lock: str = "") -> None:
-        """Opens a transaction, runs the statement ``lock`` and sets a savepoint; a connection that died since its last use is replaced
-        once."""
+        """Open a transaction, run the statement ``lock`` and set a savepoint. A connection that failed since its last use is
+        replaced once."""
         # Before the savepoint: who goes back to that keeps the lock.
         opening = f"{BEGIN_DURABLE if durable else BEGIN_LAZY}{STEADY if heavy else ''}"
         begin = "; ".join(filter(None, (opening, lock, f"SAVEPOINT {savepoint}")))

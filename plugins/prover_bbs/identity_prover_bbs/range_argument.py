@@ -43,7 +43,7 @@ class RangeLayout:
 
     @property
     def sent(self) -> list[int]:
-        """Which responses are sent: all but the last of each slot."""
+        """Return the responses that are sent: all but the last of each slot."""
         bounds = self.bounds
         return [index for start, end in pairwise(bounds) for index in range(start, end - 1)]
 

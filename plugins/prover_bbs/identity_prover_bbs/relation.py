@@ -97,7 +97,7 @@ def set_scalars(messages: tuple[Message, ...]) -> tuple[int, ...]:
 
 
 def _hashed_in_parts(messages: tuple[Message, ...]) -> list[int]:
-    """The mapping takes no more messages at once than a credential has."""
+    """Return the hashes, computed in parts, because the mapping accepts at most as many messages as a credential has."""
     starts = range(0, len(messages), MAX_MESSAGES)
     return [scalar for start in starts for scalar in mixed_messages_to_scalars(messages[start : start + MAX_MESSAGES])]
 

@@ -50,7 +50,7 @@ def _read(data: bytes, at: int, depth: int) -> tuple[Any, int]:
     kind, number, at = _read_head(data, at)
     if kind == _UNSIGNED:
         return number, at
-    # Each part takes an byte at least, so no count makes more work than there are bytes.
+    # Each part takes a byte at least, so no count makes more work than there are bytes.
     if number > len(data) - at:
         raise ValueError("longer than the bytes")
     if kind == _OCTETS:

@@ -154,7 +154,7 @@ def _own_proof(proof: Any) -> Mapping[str, Any]:
 
 
 def _check_context(context: Any) -> None:
-    """A context is one of the wheel or a flat map of terms to IRIs: what more JSON-LD allows can cost any number of steps."""
+    """Require a context of the wheel or a flat map of terms to IRIs, because other JSON-LD contexts can need any number of steps."""
     if isinstance(context, str):
         if context not in CONTEXTS:
             malformed("a context is not among those that this service has")

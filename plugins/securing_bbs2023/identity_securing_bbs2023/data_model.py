@@ -101,7 +101,7 @@ _MEMBERS: Final[Mapping[str, Callable[[Any], bool]]] = {
 
 
 def _check_digests(resource: Mapping[str, Any]) -> None:
-    """A resource has a digest (VC 2.0 §5.3). Nothing is fetched: a digest is compared where the standard publishes it."""
+    """Require a digest of each resource (VC 2.0 §5.3). Nothing is fetched: a digest is compared if the standard publishes it."""
     found = [*_all(resource.get("digestSRI", [])), *_all(resource.get("digestMultibase", []))]
     if not found or not all(isinstance(one, str) for one in found):
         malformed("a relatedResource has no digest")

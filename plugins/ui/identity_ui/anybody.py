@@ -60,7 +60,7 @@ class PublicPages:
     version: str
 
     async def root(self, request: Request) -> Answer:
-        """For who asks for HTML; everybody else finds nothing at ``/``."""
+        """Redirect a client that requests HTML. Others find nothing at ``/``."""
         try:
             if negotiate(request.header("accept"), JSON_FIRST) != "text/html":
                 raise NotFound

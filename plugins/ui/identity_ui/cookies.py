@@ -79,7 +79,7 @@ class CookieSessions(ABC):
 
     @property
     def cookie_name(self) -> str:
-        """With TLS one that no other host and no plain HTTP can set."""
+        """Return the name of the cookie. With TLS it is one that neither another host nor plain HTTP can set."""
         return f"__Host-{self.NAME}" if self._is_secure else f"{self.NAME}-session"
 
     def require_own_page(self, request: Request) -> None:
@@ -143,7 +143,7 @@ class CookieSessions(ABC):
         return self._set(f"{text}.{self._tag(text)}", int(IDLE.total_seconds()))
 
     def _renew(self, request: Request, said: dict[str, Any]) -> None:
-        """Has the answer set the cookie anew where it is a while old."""
+        """Set the cookie again in the answer if it is old."""
         now = self._seconds()
         if now - said["seen"] >= RENEWED_AFTER.total_seconds():
             request.answer_headers = (*request.answer_headers, self._written(said | {"seen": now}))

@@ -76,7 +76,7 @@ class HolderPages:
         return page("sign_in.html", request, signed_in=signed_in, place=place, origin=self.sessions.origin)
 
     async def recover(self, request: Request) -> Answer:
-        """For who holds a recovery key, signed in or not."""
+        """Show the page for the holder of a recovery key, signed in or not."""
         return page("recover.html", request, signed_in=await self.sessions.did(request))
 
     async def sign_out(self, request: Request) -> Answer:

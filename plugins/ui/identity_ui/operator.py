@@ -177,7 +177,7 @@ class OperatorPages:
         return self._page("operator_settings.html", request, session, rows=self.installation.settings())
 
     async def doctor(self, request: Request, session: OperatorSession) -> Answer:
-        """Each dependency, and of what is not well the reason and what to do."""
+        """Show each dependency, and the reason and remedy of unhealthy ones."""
         ready = await self._ready(request, session)
         failed = [one for one in self.installation.plugins() if one.state in ("failed", "shut off")]
         reasons = self.installation.reasons()

@@ -50,7 +50,8 @@ class OperatorSessions(CookieSessions):
     api_keys: AuthenticateApiKey
 
     async def begin(self, request: Request, text: str) -> None:
-        """The answer sets the cookie. Raises ``Forbidden`` for a key that is no administrator's for every DID, ``AuthFailed`` for none."""
+        """Begin a session, whose cookie the answer sets. Raises ``Forbidden``: for a key that is not an administrator's for every
+        DID. Raises ``AuthFailed``: for an unknown key."""
         self.require_change(request)
         key = await self.api_keys(text)
         _require_operator(key)

@@ -23,8 +23,9 @@ _OPTIONAL: Final = {"id", "controller"}
 
 
 def create_body(method: str, document: Object, templates: Sequence[Object]) -> dict[str, Any]:
-    """The body of createDid for the services and other names of ``document``, and for the keys of ``templates`` that the service shall
-    make. The document's values are for the schema of createDid to check. Raises ``InvalidDocument``, ``InvalidRequest``."""
+    """Return the body of createDid for the services and other names of ``document``, and for the keys of ``templates`` that the
+    service shall make. The document's values are for the schema of createDid to check. Raises ``InvalidDocument``,
+    ``InvalidRequest``."""
     if document.keys() - _MEMBERS:
         raise InvalidDocument("The document of a new DID has an id, or another member that createDid has no place for.")
     made = _made_keys(templates)

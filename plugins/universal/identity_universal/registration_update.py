@@ -156,7 +156,7 @@ def _methods(before: _DocumentParts, wished: _DocumentParts) -> list[dict[str, A
 
 
 def _listed(did: str, value: Object, member: str, needed: frozenset[str] | set[str], more: set[str]) -> dict[str, Any]:
-    """The objects of a list by their absolute ids, which stand in them. Raises ``InvalidDocument``."""
+    """Return the objects of a list by their absolute ids, which they contain. Raises ``InvalidDocument``."""
     found: dict[str, Any] = {}
     every = {"verificationMethod": _METHOD, "service": _SERVICE}[member] | more
     for item in read_entries(value, member, needed, every):

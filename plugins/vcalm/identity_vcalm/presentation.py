@@ -106,7 +106,7 @@ class PresentationChallengeKey:
         return CHALLENGE_PREFIX + multibase.base64url_encode(said + self._mac(said))
 
     def end(self, text: str) -> datetime:
-        """When a challenge that was made here ends. Raises ``ValueError`` for any other text."""
+        """Return the end of a challenge that was made here. Raises ``ValueError``: for any other text."""
         data = multibase.base64url_decode(text.removeprefix(CHALLENGE_PREFIX))
         said, mac = data[:-_MAC_OCTETS], data[-_MAC_OCTETS:]
         if len(said) != _TIME_OCTETS + _NONCE_OCTETS or not hmac.compare_digest(mac, self._mac(said)):

@@ -263,7 +263,7 @@ class CreateVcalmChallenge:
 
 
 def _needs_status(options: VcalmCredentialOptions | VcalmPresentationOptions) -> bool:
-    """Whatever else is named, and whatever it means to whom, a status that is not known is an error."""
+    """Return whether a status must be known. An unknown status is an error, with any other members."""
     return {*given(options.checks, ())} != {"proof"}
 
 

@@ -1,4 +1,4 @@
-"""A controller for the DID kit and for tests: keys from a seed, and signatures over challenges as a wallet makes them."""
+"""A controller for the DID kit and for tests: keys from a seed, and the signatures of a wallet over challenges."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BIRTH: Final = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 
 
 def seeded_random(seed: str) -> Callable[[int], bytes]:
-    """Reproducible bytes: SHAKE-256 of the seed and a count of the throws."""
+    """Return a source of reproducible bytes: SHAKE-256 of the seed and a counter of the calls."""
     throws = 0
 
     def throw(size: int) -> bytes:
@@ -47,12 +47,12 @@ class WalletSigner:
         return draft.sealed(self.sign(draft))
 
     def sign(self, draft: UnsignedEntry) -> bytes:
-        """Return the signature that the draft waits for."""
+        """Return the signature of the draft."""
         return self._pair.sign(draft.signing_input)
 
 
 def committed(signer: WalletSigner, *others: WalletSigner) -> LogKeys:
-    """Return what an entry by ``signer`` says of the keys of its log, when it or one of the ``others`` signs the next."""
+    """Return the log keys in an entry by ``signer``, if it or one of the ``others`` signs the next."""
     return LogKeys((signer.multikey,), tuple(key_hash(one.multikey) for one in (signer, *others)))
 
 
@@ -70,7 +70,7 @@ class Controller:
         return pair
 
     def new_key(self, type_name: str = "Ed25519", *purposes: str) -> Key:
-        """Return a new key as changes want it; without purposes those of a primary key."""
+        """Return a new key in the form of changes; its default purposes are those of a primary key."""
         return replace(self.key(type_name), purposes=purposes or keys.default_purposes(type_name, primary=True))
 
     def creation(self, signer: WalletSigner, *, recovery: bool = True) -> Create:
@@ -125,7 +125,7 @@ class Life:
 
     @property
     def state(self) -> DidState:
-        """The newest state."""
+        """Return the newest state."""
         return self.states[-1]
 
     def entry(self, change: Change, at: datetime, next_keys: LogKeys | None = None) -> bytes:
@@ -137,7 +137,7 @@ class Life:
         return self.signer.seal(draft)
 
     def change(self, change: Change, at: datetime, next_keys: LogKeys | None = None) -> DidState:
-        """Drafts, seals and applies."""
+        """Draft, seal and apply a change."""
         entry = self.entry(change, at, next_keys)
         state = self.method.apply(self.states[-1] if self.states else None, entry)
         self.entries.append(entry)
@@ -150,7 +150,7 @@ class Life:
         return self.change(Update(operations, self.authorize(moment)), moment)
 
     def authorize(self, at: datetime, *, key: str | None = None, scheme: str = challenge.DID_AUTH) -> Authorization:
-        """Evidence by ``key``, or by the first key that may authenticate."""
+        """Return evidence by ``key``, or by the first key that may authenticate."""
         signer = key or history.authentication_keys(self.state, at)[0]
         return self.controller.authorize(str(self.state.did), signer, at, scheme=scheme)
 

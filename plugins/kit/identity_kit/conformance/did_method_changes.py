@@ -30,7 +30,7 @@ from identity_kit.conformance.controller import Controller, Life, WalletSigner
 
 
 class ExaminedDidMethod:
-    """The method that every group of promises is about."""
+    """The method under test, for every group of tests."""
 
     carries_evidence: ClassVar[bool] = True
     """Whether entries hold the authorization of a change, so that ``apply`` checks it again and knows which challenges were used."""
@@ -49,7 +49,7 @@ class ExaminedDidMethod:
 
     @pytest.fixture
     def signer(self) -> WalletSigner:
-        """Return who signs the entries."""
+        """Return the signer of the entries."""
         return WalletSigner("conformance")
 
     @pytest.fixture
@@ -64,7 +64,7 @@ class ExaminedDidMethod:
 
 
 class ChangePromises(ExaminedDidMethod):
-    """A whole life: updates, grace periods, recovery, the end; each change only by an authorised key."""
+    """The contract of changes over a whole life: updates, grace periods, recovery, the end; each only by an authorised key."""
 
     @pytest.fixture
     def changing(self, life: Life) -> Life:

@@ -58,7 +58,7 @@ def check_receipt(receipt: Receipt) -> None:
 
 
 async def examined(ledger: ExaminableLedger, kind: Literal["entries", "anchors"]) -> int:
-    """Return how many records a ledger has that finds nothing wrong with them, asked in pages."""
+    """Return the number of records that the ledger examined in pages without a fault."""
     after = 0
     while (found := await ledger.examine(kind, after, 4)).last != after:
         assert found.last <= after + 4, "more was looked at than was asked for"
@@ -68,11 +68,11 @@ async def examined(ledger: ExaminableLedger, kind: Literal["entries", "anchors"]
 
 
 class ExaminedLedger:
-    """The ledger that every group of promises is about."""
+    """The ledger under test, for every group of tests."""
 
     shared_chain: ClassVar[bool] = False
 
     @pytest.fixture
     def reopen(self) -> Callable[[], LedgerBackend] | None:
-        """Open what ``ledger`` wrote anew, after it was closed; None for a ledger that forgets."""
+        """Return a function that opens the data of ``ledger`` again after it was closed; None for a ledger in memory."""
         return None

@@ -1,4 +1,4 @@
-"""Writers that do not give up, and processes of them: what the fault tests of the ledger kit let loose on a ledger."""
+"""Writers that retry without limit, and their processes, for the fault tests of the ledger kit."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ async def write_until_told(ledger: LedgerBackend, did: str, attempts: Attempts, 
 
 
 async def version_of(ledger: LedgerBackend, did: str) -> int:
-    """Return how many entries ``did`` has, as soon as the ledger can be asked."""
+    """Return the number of entries of ``did``, as soon as the ledger is available."""
     while True:
         try:
             return len(await ledger.entries(did))
@@ -119,7 +119,7 @@ async def version_of(ledger: LedgerBackend, did: str) -> int:
 
 @contextmanager
 def process(work: Callable[[Connection], None]) -> Iterator[tuple[BaseProcess, Connection]]:
-    """Yield a forked process that works, and where it tells; killed at the end."""
+    """Yield a forked process, and the connection for its reports. It is killed at the end."""
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("processes cannot be forked here")
     context = multiprocessing.get_context("fork")
@@ -136,7 +136,7 @@ def process(work: Callable[[Connection], None]) -> Iterator[tuple[BaseProcess, C
 
 
 def received(told: Connection, count: int, seconds: float) -> Iterator[Any]:
-    """Yield the next ``count`` things that a process tells, each within ``seconds``."""
+    """Yield the next ``count`` reports of a process, each within ``seconds``."""
     for _ in range(count):
         assert told.poll(seconds), "a process that writes has nothing to tell"
         try:
@@ -146,7 +146,7 @@ def received(told: Connection, count: int, seconds: float) -> Iterator[Any]:
 
 
 def received_rest(told: Connection) -> Iterator[Any]:
-    """Return what a process had told before it was killed."""
+    """Return the reports of a process before it was killed."""
     try:
         while True:
             yield told.recv()

@@ -39,7 +39,7 @@ from identity_kit.conformance.securing_keys import KitIssuer
 
 @own_loop_per_test
 class SecuringConformance:
-    """Subclass it, give the fixtures, and run pytest. What a format cannot do is skipped."""
+    """The tests of a securing format: subclass it, give the fixtures, and run pytest. Tests of missing capabilities are skipped."""
 
     @pytest.fixture
     def issuer(self, securing: SecuringFormat) -> KitIssuer:
@@ -63,7 +63,7 @@ class SecuringConformance:
 
     @pytest.fixture
     def presented(self, request: pytest.FixtureRequest, securing: SecuringFormat, secured: Secured) -> Secured:
-        """Return what a verifier gets: derived where the format derives."""
+        """Return the credential for a verifier, derived if the format derives."""
         if not isinstance(securing, DerivingFormat):
             return secured
         public_key, pointers = request.getfixturevalue("public_key"), request.getfixturevalue("pointers")

@@ -1,4 +1,4 @@
-"""The cases of the kit of securing formats: junk, a binding that was never made, and every change of a credential."""
+"""The cases of the kit of securing formats: malformed input, a binding that does not exist, and every change of a credential."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def escaped(name: str) -> str:
 
 
 def value_at(value: Any, pointer: str) -> Any:
-    """Return what a JSON pointer points to; None where a member is not there."""
+    """Return the value at a JSON pointer; None if a member is missing."""
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
         value = value[int(name)] if isinstance(value, list) else value.get(name)

@@ -90,7 +90,7 @@ def own_statement(
 
 
 def check_envelope(relation: PresentationRelation, bound: PresentationContext, envelope: PresentationEnvelope) -> None:
-    """Every part of the envelope is that of the statement, and every length that of its shape. Raises ``ProofInvalid``."""
+    """Check that every part of the envelope is that of the statement, and every length that of its shape. Raises ``ProofInvalid``."""
     statement = relation.statement
     question, count = statement.question, len(statement.question.credentials)
     epochs = tuple(part.epoch for part in statement.status)

@@ -121,7 +121,7 @@ class PresentationRelation:
         pseudonym: Sequence[bytes],
         commitments: Sequence[bytes],
     ) -> bytes:
-        """Everything said before y. Equation (7.1)."""
+        """Return the transcript before y. Equation (7.1)."""
         shown = frame(labels.PSEUDONYM, pseudonym) if pseudonym else b""
         return frame(
             labels.FIRST_MESSAGE,

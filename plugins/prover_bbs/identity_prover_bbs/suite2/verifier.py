@@ -255,7 +255,8 @@ class PresentationVerifier:
         return [envelope.pseudonym, curve.g1_to_octets(masked)]
 
     def _check_pairings(self, envelope: PresentationEnvelope, parts: Sequence[_Received], ph: bytes) -> None:
-        """One product, with weights hashed from all that was received; after the check of c, which fixes the keys. Equation (7.4)."""
+        """Check one product, with weights hashed from all that was received; after the check of c, which fixes the keys. Equation
+        (7.4)."""
         fields = [ph, *envelope.credential_proofs, *envelope.gap_proofs, envelope.argument, *envelope.sets]
         fields += [optional(envelope.pseudonym), optional(envelope.consent)]
         seed = sha256(frame(labels.WEIGHTS, fields)).digest()

@@ -40,7 +40,7 @@ def decrypt(secret: bytes, text: str) -> Mapping[str, Any]:
 
 
 def _check(header: JsonValue) -> None:
-    """Nothing but what this takes: no compression, no key from elsewhere, no extension."""
+    """Refuse an unsupported header: compression, a key from elsewhere, an extension."""
     if not isinstance(header, dict) or not _NEEDED <= header.keys() <= _NEEDED | _TEXTS:
         raise ValueError("the header of the response has alg, enc, kid and epk, and may have apu, apv, typ and cty")
     if header["alg"] != jwe.ALGORITHM or header["enc"] not in jwe.ENCODINGS or header["kid"] != KEY_ID:

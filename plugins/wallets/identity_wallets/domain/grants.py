@@ -52,7 +52,7 @@ class WalletGrant:
         return "WalletGrant(…)"
 
     def digest(self, use: str) -> bytes:
-        """By which a ``use`` of it is spent: 32 bytes."""
+        """Return the 32 bytes that mark a ``use`` of it as consumed."""
         return hashlib.sha256(f"identity: wallet grant, v1\n{use}\n{self.id}".encode()).digest()
 
     def has_code(self, text: str) -> bool:
@@ -107,7 +107,7 @@ class WalletGrants:
         return multibase.base64url_encode(told + self._mac(told))
 
     def nonce_end(self, text: str, now: datetime) -> datetime:
-        """When a nonce of ours ends that is still in force."""
+        """Return the end of a nonce of this service that is in force."""
         data = multibase.base64url_decode(text) if len(text) <= MAX_TEXT else b""
         told, mac = data[:-_MAC_OCTETS], data[-_MAC_OCTETS:]
         if len(told) != 8 + _NONCE_OCTETS or not hmac.compare_digest(mac, self._mac(told)):

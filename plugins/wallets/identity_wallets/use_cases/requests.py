@@ -100,7 +100,7 @@ class KeptRequests:
         )
 
     def answer_of(self, query: PresentationQuery, stored: StoredPresentation) -> tuple[str, Any] | None:
-        """When the wallet answered (RFC 3339) and what; None where it has not."""
+        """Return the time (RFC 3339) and the content of the wallet's answer; None if there is none."""
         if stored.answer is None:
             return None
         answered_at, answer = orjson.loads(self._open(query.id, _ANSWER, stored.answer))
