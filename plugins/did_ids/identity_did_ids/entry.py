@@ -155,7 +155,8 @@ def proof_config(signer: str, created: str, possessions: Mapping[str, bytes] | N
     """Return a proof without its value.
 
     - ``signer``: an Ed25519 multikey.
-    - ``possessions``: the proofs of BBS keys by multikey. They are in the proof because they name the DID, which is the hash of everything else in its first entry.
+    - ``possessions``: the proofs of BBS keys by multikey. They are in the proof because they name the DID, which is the hash of
+      everything else in its first entry.
     """
     config = data_integrity.proof_config(signer, created)
     if possessions:
