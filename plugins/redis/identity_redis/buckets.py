@@ -138,7 +138,7 @@ class TokenBucketRedisStorage(TokenBucketStorage):
             batch = unknown
 
     async def check(self) -> bool:
-        """Asks the server; raises ``RedisError``."""
+        """Query the server. Raises ``RedisError``."""
         return bool(await self._client.ping())
 
     async def reset(self) -> int | None:

@@ -1,4 +1,4 @@
-"""How the service did in the last hour: samples of its own metrics, and between two of them rates, latency and what waits.
+"""Plots of the service's last hour: samples of its own metrics, and between two of them rates, latency and queues.
 
 The exposition is that of ``getMetrics``, of all processes, so each process keeps the same hour of it. It is read line by line: a
 parser of the whole format would hold up requests for as long as the rendering does.

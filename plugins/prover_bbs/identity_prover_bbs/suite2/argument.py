@@ -67,7 +67,7 @@ class VectorArgumentProver(VectorProver):
         return [drawn[index] for index in range(self._layout.elements)]
 
     def first(self) -> tuple[bytes, bytes]:
-        """Return a and B. Equations (6.1), (6.2)."""
+        """Return A and B. Equations (6.1), (6.2)."""
         vector, generators = self._vector, self._generators
         count = len(self._layout.digits)
         committed = generators.commit_elements(vector.digits[:count], self._free, vector.alpha)
@@ -121,7 +121,7 @@ class VectorArgumentVerifier:
         self._c = c
 
     def first(self) -> tuple[bytes, bytes]:
-        """Return a and B. Equation (6.5)."""
+        """Return A and B. Equation (6.5)."""
         return self._vector.first(self._c, self._vector.responses)
 
     def second(self, y: int) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Whether the messages satisfy what a statement says, before anything is proved of them."""
+"""The check that the messages satisfy a statement, before a proof is made."""
 
 from __future__ import annotations
 
