@@ -86,7 +86,7 @@ class CommittedRequest:
     def signed(
         cls, offer: CredentialOffer, commitment: bytes, method: str, sign: Callable[[bytes], bytes]
     ) -> CommittedRequest:
-        """Return the signed bytes, equation (3.3)."""
+        """Return the signed bytes. Equation (3.3)."""
         return cls(offer.nonce, commitment, method, sign(holder_message(offer.issue_request, method, commitment)))
 
     def check_holder(self, offer: CredentialOffer, public_keys: Iterable[bytes]) -> None:

@@ -90,8 +90,8 @@ class ConsentTerms:
         return cls(cover, begin - begin % step, end - end % step + step)
 
     def message(self, question: Question, context: Context, agent_key: bytes | None) -> bytes:
-        """Return the message M, equation (5.4), in which an uncovered field is empty. Raises ``ValueError``: when a covered field
-        is missing."""
+        """Return the message M, in which an uncovered field is empty. Raises ``ValueError``: when a covered field is missing.
+        Equation (5.4)."""
         values: dict[Cover, bytes | None] = {
             Cover.AUDIENCE: context.audience.encode(),
             Cover.CHALLENGE: context.nonce,

@@ -136,7 +136,7 @@ class Question:
 
     @property
     def json(self) -> dict[str, JsonValue]:
-        """Return the only JSON form, equation (4.1)."""
+        """Return the only JSON form. Equation (4.1)."""
         return {
             "credentials": [credential.json for credential in self.credentials],
             "either": [list(group) for group in self.either],
