@@ -1,7 +1,7 @@
 """DID documents of other installations, unchanged.
 
-Nothing is dropped or translated, because that would make another document. A document is shown as it is if its form is one that DID
-Core §5 allows (``ResolvedDidDocument`` in the interface); any other is refused. A foreign document names no key that this
+Nothing is dropped or translated, because that would make another document. A document is shown as it is if its form is one that
+DID Core §5 allows (``ResolvedDidDocument`` in the interface); any other is refused. A foreign document names no key that this
 installation trusts: it is stored as bytes alone, and its keys cannot be used to sign in.
 """
 

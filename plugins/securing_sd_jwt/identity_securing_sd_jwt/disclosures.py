@@ -29,8 +29,8 @@ DECOYS_TO: Final = 8
 
 
 def digest_of(text: str) -> str:
-    """Return the digest of a disclosure as it is sent, in base64url (RFC 9901 §4.2.3); of a presentation it is ``sd_hash`` (RFC
-    9901 §4.3.1)."""
+    """Return the digest of a disclosure as it is sent, in base64url (RFC 9901 §4.2.3); of a presentation it is ``sd_hash``
+    (RFC 9901 §4.3.1)."""
     return multibase.base64url_encode(hashlib.sha256(text.encode("ascii")).digest())
 
 
