@@ -20,7 +20,7 @@ EVM_VERSION = "shanghai"
 
 
 def compiled() -> str:
-    """The text of ``contract.json``: ABI, selectors, topics, the code to deploy and the code that is then there."""
+    """Return the text of ``contract.json``: ABI, selectors, topics, the code to deploy and the code that is then there."""
     settings = Settings(evm_version=EVM_VERSION, optimize=OptimizationLevel.GAS)
     formats = ["abi", "bytecode", "bytecode_runtime", "method_identifiers"]
     made = compile_code(SOURCE.read_text("utf-8"), output_formats=formats, settings=settings)

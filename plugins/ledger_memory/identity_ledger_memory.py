@@ -109,7 +109,7 @@ class MemoryLedger:
         return made
 
     async def close(self) -> None:
-        """Refuses whatever comes later. A second time is no error."""
+        """Refuse whatever comes later. A second time is no error."""
         self._closed = True
 
     def _check_open(self) -> None:
@@ -118,7 +118,7 @@ class MemoryLedger:
 
 
 def build(settings: NoSettings, context: BuildContext) -> MemoryLedger:
-    """A new, empty ledger."""
+    """Return a new, empty ledger."""
     return MemoryLedger(context.clock)
 
 

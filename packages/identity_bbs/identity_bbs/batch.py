@@ -20,7 +20,8 @@ Claim = tuple[BbsPublicKey, Proof]
 
 
 def wrong_groups(suite: Ciphersuite, groups: Sequence[Sequence[Claim]], random: Callable[[int], bytes]) -> set[int]:
-    """The numbers of the groups of claims that do not hold, each group as a whole. ``random`` gives bytes that no prover can foretell.
+    """Return the numbers of the groups of claims that do not hold, each group as a whole. ``random`` gives bytes that no prover can
+    foretell.
 
     One product where all hold; each wrong group costs two more for every halving, and all wrong twice as many as there are groups.
     """

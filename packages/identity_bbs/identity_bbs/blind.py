@@ -98,7 +98,7 @@ def holder_message(request: IssueRequest, authentication_method: str, commitment
 def commit(
     suite: Ciphersuite, secret: HolderSecret, request: IssueRequest, random: Callable[[int], bytes]
 ) -> tuple[bytes, int]:
-    """The 192 bytes for the issuer, K ‖ T ‖ z_0 ‖ z_1 ‖ c, and b, which the keeper keeps. Equation (3.2)."""
+    """Return the 192 bytes for the issuer, K ‖ T ‖ z_0 ‖ z_1 ‖ c, and b, which the keeper keeps. Equation (3.2)."""
     masks = _masks(secret, request, random)
     (blind,) = masks.scalars(1)
     return _committed(suite, secret, blind, request, masks), blind
@@ -107,13 +107,13 @@ def commit(
 def commit_to(
     suite: Ciphersuite, secret: HolderSecret, blind: int, request: IssueRequest, random: Callable[[int], bytes]
 ) -> bytes:
-    """As ``commit``, with a b that the keeper can make again (``derived_blind``) and need not keep."""
+    """Commit as ``commit`` does, with a b that the keeper can derive again (``derived_blind``) and need not store."""
     # Masks must not repeat for another blind where the source of randomness repeats itself.
     return _committed(suite, secret, blind, request, _masks(secret, request, random, scalar(blind)))
 
 
 def derived_blind(material: bytes) -> int:
-    """The blind that follows from at least 32 bytes of secret entropy, other ones for each credential. Raises ``ValueError``."""
+    """Return the blind that follows from at least 32 bytes of secret entropy, other ones for each credential. Raises ``ValueError``."""
     if len(material) < SCALAR_OCTETS:
         raise ValueError(f"a blind is made of at least {SCALAR_OCTETS} bytes")
     return hash_to_scalar(material, BLIND_DST)
@@ -134,7 +134,7 @@ def _committed(
 
 
 def check_commitment(suite: Ciphersuite, data: bytes, request: IssueRequest) -> Commitment:
-    """Raises ``CommitmentInvalid`` unless who made these bytes can open K, and T belongs to it."""
+    """Raise ``CommitmentInvalid`` unless who made these bytes can open K, and T belongs to it."""
     base = suite.curve.hash_to_g1(issuer_pseudonym_message(request.issuer), PSEUDONYM_DST)
     try:
         points = check_points(suite, data, 1, base, _commitment_challenge(request))

@@ -46,7 +46,7 @@ def consent(
     random: Callable[[int], bytes],
     pseudonym: str | None = None,
 ) -> tuple[bytes, tuple[int, ...]]:
-    """The consent for a credential for each of the ``blinds``, and ρ = b - b' of each for the prover. Equations (5.1) – (5.3)."""
+    """Return the consent for a credential for each of the ``blinds``, and ρ = b - b' of each for the prover. Equations (5.1) – (5.3)."""
     about = frame(TAG + b"consent-masks", [*map(scalar, (secret.scalar, *blinds)), message])
     masks = HedgedScalars(TAG + b"masks", random, about)
     fresh = masks.scalars(len(blinds))
@@ -65,7 +65,7 @@ class CheckedConsent(NamedTuple):
 def check_consent(
     suite: Ciphersuite, data: bytes, count: int, message: bytes, pseudonym: str | None = None
 ) -> CheckedConsent:
-    """Raises ``ConsentInvalid`` unless one holder agrees to ``message`` with ``count`` points, and with P in the context ``pseudonym``."""
+    """Raise ``ConsentInvalid`` unless one holder agrees to ``message`` with ``count`` points, and with P in the context ``pseudonym``."""
     base = None if pseudonym is None else suite.curve.hash_to_g1(pseudonym_message(pseudonym), PSEUDONYM_DST)
     try:
         points = check_points(suite, data, count, base, _consent_challenge(message))

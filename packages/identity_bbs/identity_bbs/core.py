@@ -51,7 +51,7 @@ Weighted = tuple[BbsPublicKey, Proof, int]
 def core_sign(
     suite: Ciphersuite, secret: int, public_key: BbsPublicKey, header: bytes, messages: Sequence[int]
 ) -> Signature:
-    """The signature of ``header`` and ``messages`` by the secret scalar; deterministic.
+    """Return the signature of ``header`` and ``messages`` by the secret scalar; deterministic.
 
     What depends on the secret goes through the backend's own multiplication, never through tables, which serve only for
     B, a sum over public generators that holds nothing of the key.
@@ -70,14 +70,14 @@ def sign_point(suite: Ciphersuite, secret: int, b: G1, e: int) -> Signature:
 def core_verify(
     suite: Ciphersuite, public_key: BbsPublicKey, signature: Signature, header: bytes, messages: Sequence[int]
 ) -> None:
-    """Raises ``BbsSignatureInvalid``."""
+    """Raise ``BbsSignatureInvalid``."""
     check_messages(messages)
     domain = calculate_domain(suite, public_key, len(messages), header)
     verify_point(suite, public_key, signature, suite.commitment(domain, messages))
 
 
 def verify_point(suite: Ciphersuite, public_key: BbsPublicKey, signature: Signature, b: G1) -> None:
-    """Raises ``BbsSignatureInvalid`` unless the signature is one on the point B.
+    """Raise ``BbsSignatureInvalid`` unless the signature is one on the point B.
 
     e(A, W + BP2·e) = e(B, BP2) is checked as e(A, W)·e(A·e - B, BP2) = 1: the product in G1 is the cheaper one.
     """
@@ -90,8 +90,8 @@ def verify_point(suite: Ciphersuite, public_key: BbsPublicKey, signature: Signat
 def sign_checked(
     suite: Ciphersuite, secret: int, public_key: bytes, header: bytes, messages: Sequence[int]
 ) -> Signature:
-    """As ``core_sign``, and checked by the secret scalar: A·(secret + e) = B and BP2·secret = W say together what the pairings of
-    ``core_verify`` say. Raises ``BbsSignatureInvalid``, for a public key of another secret too."""
+    """Sign as ``core_sign`` does, and check with the secret scalar: A·(secret + e) = B and BP2·secret = W are together equivalent
+    to the pairings of ``core_verify``. Raises ``BbsSignatureInvalid``, for a public key of another secret too."""
     curve = suite.curve
     key = BbsPublicKey(public_key, curve.g2_mul(curve.g2_generator(), secret))
     if curve.g2_to_octets(key.point) != public_key:
@@ -195,13 +195,13 @@ def proof_verify_init(
 
 
 def check_challenge(init: InitResult, proof: Proof, disclosed: Mapping[int, int], presentation_header: bytes) -> None:
-    """Raises ``BbsProofInvalid`` unless the proof's challenge is the hash of everything before it."""
+    """Raise ``BbsProofInvalid`` unless the proof's challenge is the hash of everything before it."""
     if calculate_challenge(init, disclosed, presentation_header) != proof.challenge:
         raise BbsProofInvalid("the proof does not match")
 
 
 def check_pairing(suite: Ciphersuite, public_key: BbsPublicKey, proof: Proof) -> None:
-    """Raises ``BbsProofInvalid`` unless e(Abar, W) = e(Bbar, BP2): without this, anybody could have made the signature."""
+    """Raise ``BbsProofInvalid`` unless e(Abar, W) = e(Bbar, BP2): without this, anybody could have made the signature."""
     check_pairings(suite, [(public_key, proof, 1)])
 
 
@@ -216,7 +216,7 @@ def check_pairings(suite: Ciphersuite, weighted: Sequence[Weighted]) -> None:
 
 
 def pairings_hold(suite: Ciphersuite, weighted: Sequence[Weighted]) -> bool:
-    """Whether the product of ``check_pairings`` is one."""
+    """Return whether the product of ``check_pairings`` is one."""
     curve = suite.curve
     by_key: dict[bytes, list[Weighted]] = {}
     for one in weighted:
@@ -233,7 +233,7 @@ def pairings_hold(suite: Ciphersuite, weighted: Sequence[Weighted]) -> bool:
 
 
 def undisclosed_indexes(count: int, disclosed_indexes: Sequence[int]) -> list[int]:
-    """The others of 0 … count - 1. Raises ``ValueError`` unless the disclosed ones strictly ascend and are in range."""
+    """Return the other indexes of 0 … count - 1. Raises ``ValueError``: unless the disclosed ones strictly ascend and are in range."""
     previous = -1
     for index in disclosed_indexes:
         if not previous < index < count:
@@ -244,7 +244,7 @@ def undisclosed_indexes(count: int, disclosed_indexes: Sequence[int]) -> list[in
 
 
 def check_messages(messages: Sequence[int]) -> None:
-    """Raises ``ValueError`` for too many messages, or one that is no scalar."""
+    """Raise ``ValueError`` for too many messages, or one that is no scalar."""
     if len(messages) > MAX_MESSAGES:
         raise ValueError(f"there are at most {MAX_MESSAGES} messages")
     if not all(0 <= message < ORDER for message in messages):

@@ -21,7 +21,7 @@ from identity_bbs.suite import MAX_MESSAGES, BbsProofInvalid, Ciphersuite, Rando
 
 
 def named(scalars: Sequence[int]) -> RandomScalars:
-    """The draft's list of 5 + U random scalars, in its order."""
+    """Return the draft's list of 5 + U random scalars, in its order."""
     r1, r2, e_tilde, r1_tilde, r3_tilde, *m_tildes = scalars
     return RandomScalars(r1, r2, e_tilde, r1_tilde, r3_tilde, tuple(m_tildes))
 
@@ -46,7 +46,7 @@ def proof_gen(
     disclosed_indexes: Sequence[int],
     random_scalars: Callable[[int], Sequence[int]] = calculate_random_scalars,
 ) -> bytes:
-    """A proof of 272 + 32·U bytes that shows the messages at ``disclosed_indexes`` (0-based, strictly ascending).
+    """Return a proof of 272 + 32·U bytes that shows the messages at ``disclosed_indexes`` (0-based, strictly ascending).
 
     ``random_scalars`` is another source only where vectors are made again. The signature is not verified, as in the draft.
     Raises ``InvalidBlsKey``, ``BbsSignatureInvalid`` for bytes that are no signature, ``ValueError`` for the rest.
@@ -73,7 +73,7 @@ def proof_verify(
     disclosed_messages: Sequence[bytes],
     disclosed_indexes: Sequence[int],
 ) -> None:
-    """Raises ``BbsProofInvalid`` or ``InvalidBlsKey``. Messages stand in the order of ``disclosed_indexes``: ascending."""
+    """Raise ``BbsProofInvalid`` or ``InvalidBlsKey``. Messages stand in the order of ``disclosed_indexes``: ascending."""
     try:
         check_octets("header", header)
         check_octets("presentation header", presentation_header)

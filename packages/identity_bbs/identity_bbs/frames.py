@@ -10,12 +10,12 @@ from collections.abc import Iterable
 
 
 def number(value: int) -> bytes:
-    """A count, index or time in 8 bytes."""
+    """Return a count, index or time in 8 bytes."""
     return value.to_bytes(8, "big")
 
 
 def scalar(value: int) -> bytes:
-    """A scalar in 32 bytes."""
+    """Return a scalar in 32 bytes."""
     return value.to_bytes(32, "big")
 
 
@@ -29,5 +29,5 @@ def frame(tag: bytes, fields: Iterable[bytes]) -> bytes:
 
 
 def optional(data: bytes | None) -> bytes:
-    """A field that may be missing: nothing, or an byte and the value, so that missing and empty differ."""
+    """Return a field that may be missing: nothing, or a byte and the value, so that missing and empty differ."""
     return b"" if data is None else b"\x01" + data

@@ -24,7 +24,7 @@ from identity_bbs.suite import BbsSignatureInvalid, Ciphersuite
 def sign(
     suite: Ciphersuite, secret_key: bytes, public_key: bytes, header: bytes, messages: Sequence[bytes | int]
 ) -> bytes:
-    """The 80-byte signature. Raises ``InvalidKey``, and ``ValueError`` for what is too long or too many."""
+    """Return the 80-byte signature. Raises ``InvalidKey``, and ``ValueError`` for what is too long or too many."""
     check_octets("header", header)
     scalars = mixed_messages_to_scalars(messages)
     secret = secret_scalar(secret_key)
@@ -35,7 +35,7 @@ def sign(
 def sign_checked(
     suite: Ciphersuite, secret_key: bytes, public_key: bytes, header: bytes, messages: Sequence[bytes | int]
 ) -> bytes:
-    """As ``sign``, and what was made is checked with the secret key, without pairings and before it leaves. Raises
+    """Sign as ``sign`` does, and check the result with the secret key, without pairings, before it is returned. Raises
     ``BbsSignatureInvalid`` besides, also for a public key that is not of this secret."""
     check_octets("header", header)
     scalars = mixed_messages_to_scalars(messages)
@@ -50,7 +50,7 @@ def sign_checked(
 def verify(
     suite: Ciphersuite, public_key: bytes, signature: bytes, header: bytes, messages: Sequence[bytes | int]
 ) -> None:
-    """Raises ``BbsSignatureInvalid`` or ``InvalidKey``."""
+    """Raise ``BbsSignatureInvalid`` or ``InvalidKey``."""
     try:
         check_octets("header", header)
         scalars = mixed_messages_to_scalars(messages)

@@ -50,7 +50,7 @@ PROOF_FLOOR_OCTETS: Final = _POINTS_OCTETS + 4 * SCALAR_OCTETS
 
 
 def messages_to_scalars(messages: Sequence[bytes]) -> list[int]:
-    """Each message hashed to a scalar. Raises ``ValueError`` for too many or too long ones."""
+    """Hash each message to a scalar. Raises ``ValueError`` for too many or too long ones."""
     if len(messages) > MAX_MESSAGES:
         raise ValueError(f"there are at most {MAX_MESSAGES} messages")
     for message in messages:
@@ -59,13 +59,13 @@ def messages_to_scalars(messages: Sequence[bytes]) -> list[int]:
 
 
 def mixed_messages_to_scalars(messages: Sequence[bytes | int]) -> list[int]:
-    """For ``core``, which checks their range: integers are scalars as they are, bytes are hashed. See above."""
+    """Return scalars for ``core``, which checks their range: integers are unchanged, bytes are hashed as above."""
     hashed = iter(messages_to_scalars([message for message in messages if not isinstance(message, int)]))
     return [message if isinstance(message, int) else next(hashed) for message in messages]
 
 
 def calculate_domain(suite: Ciphersuite, public_key: BbsPublicKey, count: int, header: bytes) -> int:
-    """The scalar that binds key, generators, number of messages and header, all of them public; the last are remembered."""
+    """Return the scalar that binds key, generators, number of messages and header, all of them public; the last are remembered."""
     check_octets("header", header)
     return _domain(suite, public_key.octets, count, header)
 
@@ -88,7 +88,7 @@ def calculate_challenge(init: InitResult, disclosed: Mapping[int, int], presenta
 
 
 def check_octets(what: str, data: bytes) -> None:
-    """Raises ``ValueError`` for what is longer than ``MAX_OCTETS``."""
+    """Raise ``ValueError`` for what is longer than ``MAX_OCTETS``."""
     if len(data) > MAX_OCTETS:
         raise ValueError(f"a {what} has at most {MAX_OCTETS} bytes")
 
@@ -113,7 +113,7 @@ def signature_to_octets(suite: Ciphersuite, signature: Signature) -> bytes:
 
 
 def octets_to_signature(suite: Ciphersuite, data: bytes) -> Signature:
-    """Raises ``BbsSignatureInvalid``."""
+    """Raise ``BbsSignatureInvalid``."""
     if len(data) != SIGNATURE_OCTETS:
         raise BbsSignatureInvalid(f"a signature has {SIGNATURE_OCTETS} bytes")
     e = int.from_bytes(data[G1_OCTETS:], "big")
@@ -131,7 +131,7 @@ def proof_to_octets(proof: Proof) -> bytes:
 
 
 def octets_to_proof(suite: Ciphersuite, data: bytes) -> Proof:
-    """Raises ``BbsProofInvalid``. The number of undisclosed messages follows from the length."""
+    """Raise ``BbsProofInvalid``. The number of undisclosed messages follows from the length."""
     undisclosed, odd = divmod(len(data) - PROOF_FLOOR_OCTETS, SCALAR_OCTETS)
     if odd or not 0 <= undisclosed <= MAX_MESSAGES:
         raise BbsProofInvalid("the length is not that of a proof")

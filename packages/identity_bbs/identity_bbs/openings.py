@@ -36,13 +36,13 @@ class HolderSecret:
 
     @classmethod
     def of(cls, suite: Ciphersuite, data: bytes) -> HolderSecret:
-        """The secret of 32 bytes, big-endian. Raises ``InvalidBlsKey``."""
+        """Return the secret of 32 bytes, big-endian. Raises ``InvalidBlsKey``."""
         secret = secret_scalar(data)
         return cls(secret, suite.curve.g1_mul(suite.generator(HOLDER_SLOT), secret))
 
     @classmethod
     def derived(cls, suite: Ciphersuite, material: bytes) -> HolderSecret:
-        """The secret that follows from at least 32 bytes of secret entropy. Raises ``ValueError``."""
+        """Return the secret that follows from at least 32 bytes of secret entropy. Raises ``ValueError``."""
         if len(material) < SCALAR_OCTETS:
             raise ValueError(f"a holder's secret is made of at least {SCALAR_OCTETS} bytes")
         return cls.of(suite, scalar(hash_to_scalar(material, SECRET_DST)))
@@ -53,7 +53,7 @@ Challenge = Callable[[Sequence[bytes], bytes | None, Sequence[bytes], bytes | No
 
 
 def octets_of_openings(count: int, *, pseudonym: bool) -> int:
-    """A point for each credential, one for a pseudonym, z_0, z_1 of each credential, and c."""
+    """Return a point for each credential, one for a pseudonym, z_0, z_1 of each credential, and c."""
     return G1_OCTETS * (count + pseudonym) + SCALAR_OCTETS * (count + 2)
 
 
@@ -65,7 +65,7 @@ def open_points(
     challenge: Challenge,
     masks: HedgedScalars,
 ) -> bytes:
-    """The points s·H_0 + b·H_1, s·base, and one proof that s is in all of them: z_0, z_1 of each, c. Equation (3.1)."""
+    """Return the points s·H_0 + b·H_1, s·base, and one proof that s is in all of them: z_0, z_1 of each, c. Equation (3.1)."""
     curve = suite.curve
     first, second = suite.generator(HOLDER_SLOT), suite.generator(BLIND_SLOT)
     mask, *blind_masks = masks.scalars(1 + len(blinds))
@@ -83,7 +83,7 @@ def open_points(
 
 
 def check_points(suite: Ciphersuite, data: bytes, count: int, base: G1 | None, challenge: Challenge) -> list[G1]:
-    """The decoded points, that of the pseudonym last. Raises ``ValueError`` unless the proof is one of ``challenge``."""
+    """Return the decoded points, that of the pseudonym last. Raises ``ValueError`` unless the proof is one of ``challenge``."""
     curve = suite.curve
     if len(data) != octets_of_openings(count, pseudonym=base is not None):
         raise ValueError("the length is not that of so many credentials")

@@ -100,7 +100,7 @@ class Ciphersuite:
 
 @cache
 def ciphersuite(curve: Curve) -> Ciphersuite:
-    """The suite on this curve, one for the whole process."""
+    """Return the suite on this curve, one for the whole process."""
     return Ciphersuite(curve)
 
 

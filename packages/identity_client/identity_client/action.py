@@ -91,7 +91,7 @@ class Action:
 
     @classmethod
     def parse(cls, text: str) -> Action:
-        """Raises ``ValueError`` with a reason that may be shown."""
+        """Raise ``ValueError`` with a reason that may be shown."""
         attribute, kind, pin = _segments(text)
         if attribute is None or kind is None:
             raise ValueError("an action names one attribute and one type, without wildcards")
@@ -99,7 +99,7 @@ class Action:
 
     @classmethod
     def parse_all(cls, text: str) -> tuple[Action, ...]:
-        """The actions of an IBCT: one for each predicate, in their order, with a space between. Raises ``ValueError``."""
+        """Return the actions of an IBCT: one for each predicate, in their order, with a space between. Raises ``ValueError``."""
         if text.count(" ") >= MAX_ACTIONS:
             raise ValueError(f"an IBCT names at most {MAX_ACTIONS} actions")
         return tuple(map(cls.parse, text.split(" ")))
@@ -126,22 +126,22 @@ class Grant:
 
     @classmethod
     def parse(cls, text: str) -> Grant:
-        """Raises ``ValueError`` with a reason that may be shown."""
+        """Raise ``ValueError`` with a reason that may be shown."""
         return cls(*_segments(text))
 
     def __str__(self) -> str:
         return _text(self.attribute, self.type, self.pin)
 
     def names(self, action: Action) -> bool:
-        """Whether the grant is about the action's attribute and type, whatever the value."""
+        """Return whether the grant is about the action's attribute and type, whatever the value."""
         return self.attribute in (None, action.attribute) and _includes(self.type, action.type)
 
     def covers(self, action: Action, value: JsonValue) -> bool:
-        """Whether the grant allows the action for this value."""
+        """Return whether the grant allows the action for this value."""
         return self.names(action) and _admits(self.pin, value)
 
     def within(self, other: Grant) -> bool:
-        """Whether everything that this grant covers is covered by ``other`` too."""
+        """Return whether everything that this grant covers is covered by ``other`` too."""
         return (
             other.attribute in (None, self.attribute)
             and _includes(other.type, self.type)
@@ -150,12 +150,12 @@ class Grant:
 
 
 def _includes(granted: str | None, type_: str | None) -> bool:
-    """Whether what stands for a type in a grant stands for this one too."""
+    """Return whether what stands for a type in a grant stands for this one too."""
     return granted == type_ or (granted is None and type_ in _ANY_TYPE)
 
 
 def pin_of(value: JsonValue) -> str:
-    """The pin of a predicate's value as it is sent. Each value has one pin, each decimal pin one value.
+    """Return the pin of a predicate's value as it is sent. Each value has one pin, each decimal pin one value.
 
     A string is pinned in NFC; a set as its elements in the order of their JCS, each once. An integer past 2^53 - 1 travels as
     a string and is pinned as the integer; a number with a fraction is pinned as its shortest decimal text (``exact``). Raises
@@ -174,7 +174,7 @@ def pin_of(value: JsonValue) -> str:
 
 
 def literal_of(pin: str) -> JsonValue:
-    """The value of a decimal pin, as JSON has it. None for a hashed pin, which does not tell its value."""
+    """Return the value of a decimal pin, as JSON has it. None for a hashed pin, which does not tell its value."""
     if _LITERAL.fullmatch(pin) is None:
         return None
     return int(pin) if int(pin) <= _SAFE else pin

@@ -37,13 +37,14 @@ class IbctTemplate:
 
 
 def action_text(attribute: str, type_: str, *, pin: JsonValue = None) -> str:
-    """The action of a predicate; ``pin`` fixes its value, None leaves it to the agent. Raises ``ValueError``."""
+    """Return the action of a predicate; ``pin`` fixes its value, None leaves it to the agent. Raises ``ValueError``."""
     return str(Action(attribute, check_type(type_), None if pin is None else pin_of(pin)))
 
 
 def question_action(question: Mapping[str, Any]) -> str:
-    """The action of a token for the members ``credentials``, ``same`` and ``pseudonym`` of a request, every value pinned: the holder
-    signs this question alone. Raises ``ValueError``; ``KeyError`` and ``TypeError`` for what has not the shape of a question."""
+    """Return the action of a token for the members ``credentials``, ``same`` and ``pseudonym`` of a request, every value pinned:
+    the holder signs this question alone. Raises ``ValueError``; ``KeyError`` and ``TypeError`` for what has not the shape of a
+    question."""
     actions: list[Action] = []
     for number, part in enumerate(question["credentials"]):
         actions.append(Action("", CREDENTIAL, pin_of(part["credentialId"])))
@@ -58,7 +59,7 @@ def question_action(question: Mapping[str, Any]) -> str:
 
 
 def build(holder: str, wish: IbctTemplate, *, now: datetime, id: str, nonce: str) -> dict[str, str]:
-    """A token that waits for its signature. Raises ``ValueError`` for an action that no token can have, and for
+    """Return a token that waits for its signature. Raises ``ValueError`` for an action that no token can have, and for
     an agent that is no DID."""
     Action.parse_all(wish.action)
     split_did(wish.agent)
@@ -76,7 +77,7 @@ def build(holder: str, wish: IbctTemplate, *, now: datetime, id: str, nonce: str
 
 
 def sign(token: Mapping[str, str], signer: Signer) -> dict[str, str]:
-    """The token with its ``proofValue``, bare base58btc. Raises ``ValueError`` unless it is an unsigned token of this signer."""
+    """Return the token with its ``proofValue``, bare base58btc. Raises ``ValueError`` unless it is an unsigned token of this signer."""
     if token.keys() != SIGNED or not all(isinstance(text, str) for text in token.values()):
         raise ValueError("an unsigned token has exactly its nine members, all strings")
     if token["type"] != TYPE:
@@ -89,7 +90,7 @@ def sign(token: Mapping[str, str], signer: Signer) -> dict[str, str]:
 
 
 def issue(signer: Signer, wish: IbctTemplate) -> dict[str, str]:
-    """A signed token as of now, with an id and a nonce from the operating system's random source."""
+    """Return a signed token as of now, with an id and a nonce from the operating system's random source."""
     nonce = multibase.base64url_encode(secrets.token_bytes(NONCE_OCTETS))
     token = build(signer.did, wish, now=datetime.now(UTC), id=f"urn:uuid:{uuid.uuid4()}", nonce=nonce)
     return sign(token, signer)
@@ -134,8 +135,8 @@ def question_request(token: Mapping[str, str], question: Mapping[str, Any], **mo
 
 
 def verify(token: Mapping[str, str], public_keys: Iterable[bytes], now: datetime) -> Capability:
-    """The token, when one of the raw Ed25519 keys signed it and it has not expired. What only the service knows (revocation, an
-    earlier use, the delegation) is not looked at.
+    """Return the token, when one of the raw Ed25519 keys signed it and it has not expired. What only the service knows (revocation,
+    an earlier use, the delegation) is not looked at.
 
     Raises ``CapabilityInvalid`` and ``CapabilityExpired``.
     """

@@ -81,13 +81,13 @@ class Identity:
         self.http.close()
 
     def as_(self, signer: Signer) -> Identity:
-        """The same service over the same connections, with the operations that a DID may ask for signed by ``signer``."""
+        """Return a client for this service over the same connections, which signs the operations of a DID with ``signer``."""
         return replace(self, signer=signer)
 
     def call(self, operation_id: str, body: Any = None, **parameters: Any) -> Any:
-        """The answer: parsed JSON, text, bytes, or None where there is none. ``parameters`` are those of path, query and header in snake
-        case: ``did``, ``version_id``, ``if_match``. Raises ``KeyError`` for an operation that there is not, ``TypeError`` for such a
-        parameter. createDid asks for ``strictEvidence`` as ``session.create_strictly`` does."""
+        """Return the answer: parsed JSON, text, bytes, or None where there is none. ``parameters`` are those of path, query and
+        header in snake case: ``did``, ``version_id``, ``if_match``. Raises ``KeyError`` for an operation that there is not,
+        ``TypeError`` for such a parameter. createDid asks for ``strictEvidence`` as ``session.create_strictly`` does."""
         send = functools.partial(self._called, operation_id, **parameters)
         return create_strictly(body, send) if operation_id == "createDid" else send(body)
 
@@ -113,7 +113,7 @@ class Identity:
             self.wait(pause)
 
     def each(self, operation_id: str, **parameters: Any) -> Iterator[Any]:
-        """The items of all pages, in their order. Raises ``UnreadableAnswer`` for pages that do not end within the limit."""
+        """Yield the items of all pages, in their order. Raises ``UnreadableAnswer`` for pages that do not end within the limit."""
         cursor = parameters.pop("cursor", None)
         for _ in range(self.limits.max_pages):
             page = self.call(operation_id, cursor=cursor, **parameters)
@@ -129,7 +129,7 @@ class Identity:
         raise UnreadableAnswer(200, f"the pages do not end after {self.limits.max_pages}")
 
     def _authorization(self, operation: ServedOperation, values: Mapping[str, Any], body: Any) -> dict[str, str]:
-        """A challenge is good for one attempt, so each has its own."""
+        """Return the header for one attempt, because a challenge is valid only once."""
         if self.signer is None or operation.scheme is None or operation.purpose is None:
             return {"Authorization": f"ApiKey {self.api_key}"} if self.api_key and operation.keyed else {}
         path, query = _place(operation, values)
@@ -177,7 +177,7 @@ def _place(operation: ServedOperation, values: Mapping[str, Any]) -> tuple[str, 
 
 
 def _by_place(operation: ServedOperation, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that are given, by their names on the wire."""
+    """Return the parameters that are given, by their names on the wire."""
     names = (*re.findall(r"\{(\w+)\}", operation.path), *operation.query, *operation.headers)
     known = {python_name(name.replace("-", "_")): name for name in names}
     if unknown := parameters.keys() - known.keys():

@@ -20,7 +20,7 @@ MANY_KEYS: Final = 4
 
 
 def assertion_key(document: Mapping[str, JsonValue], method_id: str, now: datetime) -> bytes:
-    """The 96 bytes of the key. Raises ``ValueError`` when the document has no such key in force at ``now`` (aware UTC)."""
+    """Return the 96 bytes of the key. Raises ``ValueError`` when the document has no such key in force at ``now`` (aware UTC)."""
     key_type, raw = multikey.decode_public(assertion_multikey(document, method_id, now))
     if key_type != multikey.BLS12381G2:
         raise ValueError("the issuer's key is not one that signs credentials")
@@ -28,7 +28,7 @@ def assertion_key(document: Mapping[str, JsonValue], method_id: str, now: dateti
 
 
 def assertion_multikey(document: Mapping[str, JsonValue], method_id: str, now: datetime) -> str:
-    """The same for a key of any type, as a multikey; the document may have it as a JWK."""
+    """Return a key of any type as a multikey; the document may have it as a JWK. Otherwise as above."""
     method = _asserted(document).get(method_id)
     if method is None:
         raise ValueError("the issuer's document does not assert by this key, or does not hold it")
@@ -36,12 +36,12 @@ def assertion_multikey(document: Mapping[str, JsonValue], method_id: str, now: d
 
 
 def signing_keys(document: Mapping[str, JsonValue], now: datetime) -> int:
-    """How many keys in force sign credentials in the issuer's name. An issuer with one for each holder marks its holders."""
+    """Return how many keys in force sign credentials in the issuer's name. An issuer with one for each holder marks its holders."""
     return sum(_is_key(str(document.get("id")), method, now) for method in _asserted(document).values())
 
 
 def has_many_keys(document: Mapping[str, JsonValue], now: datetime) -> bool:
-    """Whether ``signing_keys`` is above ``MANY_KEYS``. Where no more than that are named, none is decoded."""
+    """Return whether ``signing_keys`` is above ``MANY_KEYS``. Where no more than that are named, none is decoded."""
     return len(_asserted(document)) > MANY_KEYS and signing_keys(document, now) > MANY_KEYS
 
 
@@ -87,7 +87,8 @@ def absolute(did: str, reference: JsonValue) -> str | None:
 
 
 def agent_key_of(text: str) -> bytes:
-    """The 32 bytes of an agent's key of its Ed25519 multikey. Raises ``ValueError`` for any other one, and for a key that is not safe."""
+    """Return the 32 bytes of an agent's key of its Ed25519 multikey. Raises ``ValueError`` for any other one, and for a key that is
+    not safe."""
     kind, raw = multikey.decode_public(text)
     if kind != multikey.ED25519:
         raise ValueError("an agent's key is an Ed25519 multikey")

@@ -34,7 +34,8 @@ class ServedOperation:
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether it may be sent again without another effect: it changes nothing, or is the same change under one Idempotency-Key."""
+        """Return whether it may be sent again without another effect: it changes nothing, or is the same change under one
+        Idempotency-Key."""
         return self.method == "GET" or self.idempotent
 
 

@@ -32,7 +32,7 @@ class LogPlace:
 
 
 def require_place(resolution: Mapping[str, Any], *, cosigned_within: timedelta | None = None) -> LogPlace:
-    """The place of the version that ``resolution``, an answer of resolveDid, shows.
+    """Return the place of the version that ``resolution``, an answer of resolveDid, shows.
 
     With ``cosigned_within`` witnesses have cosigned it, and not longer than that before or after the time that the version gives for
     itself: one that is dated back, or ahead, has no cosignature of its time. Raises ``PlaceUnknown``.

@@ -112,7 +112,7 @@ class Client:
         self._authorization = f"ApiKey {api_key}" if api_key else f"Bearer {token}" if token else None
 
     def close(self) -> None:
-        """Closes the connections."""
+        """Close the connections."""
         self._http.close()
 
     def __enter__(self) -> Client:
@@ -131,7 +131,7 @@ class Client:
         headers: Mapping[str, str] | None = None,
         signed_in: bool = True,
     ) -> Any:
-        """The parsed answer (text for other media types). Raises ``ServiceError`` or ``ServiceUnreachable``."""
+        """Return the parsed answer (text for other media types). Raises ``ServiceError`` or ``ServiceUnreachable``."""
         sent = dict(headers or {})
         if self._authorization and signed_in and "Authorization" not in sent:
             sent["Authorization"] = self._authorization
@@ -151,7 +151,7 @@ class Client:
         raise refusal_of(answer, answer.content)
 
     def octets(self, path: str, *, query: Mapping[str, Any] | None = None, accept: str = "*/*") -> bytes:
-        """The body of a GET as it is. Raises ``ServiceError`` or ``ServiceUnreachable``."""
+        """Return the body of a GET as it is. Raises ``ServiceError`` or ``ServiceUnreachable``."""
         answer = self._request("GET", path, content=None, params=dict(query or {}), headers={"Accept": accept})
         if answer.status_code < 400:
             return answer.content
@@ -177,8 +177,8 @@ class Client:
         scheme: str = DID_AUTH,
         query: Mapping[str, Any] | None = None,
     ) -> Any:
-        """One call under DIDAuth or RecoveryKey: fetches a challenge for exactly this purpose, path, query and body (None: no body), signs,
-        sends. Raises ``ForeignOrigin`` for a challenge that the service had from another."""
+        """Make one call under DIDAuth or RecoveryKey: fetch a challenge for exactly this purpose, path, query and body (None: no
+        body), sign it, and send the request. Raises ``ForeignOrigin`` for a challenge of another service."""
         digest = None if body is None else hash_body(body)
         params = {name: value for name, value in (query or {}).items() if value is not None}
         bound: Any = {"purpose": purpose, "digest": digest, "target": f"{path}?{httpx.QueryParams(params)}"}
@@ -233,7 +233,7 @@ class Client:
         return self.call("GET", f"{_place(did)}/history", query=query, signed_in=False)
 
     def whole_history(self, did: str) -> Iterator[Any]:
-        """The items of listDidHistory, page after page, oldest first."""
+        """Yield the items of listDidHistory, page after page, oldest first."""
         cursor = None
         while True:
             page = self.history(did, limit=200, cursor=cursor)
@@ -265,7 +265,7 @@ def _place(did: str) -> str:
 
 
 def _value(answer: httpx.Response) -> Any:
-    """The parsed body; text that is not JSON, or says so wrongly, as it is."""
+    """Return the parsed body; text that is not JSON, or says so wrongly, as it is."""
     is_json = "json" in answer.headers.get("content-type", "").replace("jsonl", "")
     try:
         return orjson.loads(answer.content) if is_json and answer.content else answer.text or None

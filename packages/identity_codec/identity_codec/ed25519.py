@@ -30,13 +30,13 @@ class Ed25519KeyPair:
     public: bytes
 
     def sign(self, message: bytes) -> bytes:
-        """The 64-byte signature of ``message``."""
+        """Return the 64-byte signature of ``message``."""
         # libsodium's secret key is seed and public key in one; they belong together because only ``generate`` pairs them.
         return bindings.crypto_sign(message, self.seed + self.public)[:64]
 
 
 def generate(seed: bytes) -> Ed25519KeyPair:
-    """The key pair of 32 random bytes."""
+    """Return the key pair of 32 random bytes."""
     if len(seed) != bindings.crypto_sign_SEEDBYTES:
         raise ValueError("an Ed25519 seed has 32 bytes")
     public, _ = bindings.crypto_sign_seed_keypair(seed)
@@ -44,12 +44,12 @@ def generate(seed: bytes) -> Ed25519KeyPair:
 
 
 def sign(seed: bytes, message: bytes) -> bytes:
-    """The 64-byte signature of ``message`` by the key of ``seed``. Anyone who signs often keeps the ``Ed25519KeyPair``."""
+    """Return the 64-byte signature of ``message`` by the key of ``seed``. Anyone who signs often keeps the ``Ed25519KeyPair``."""
     return generate(seed).sign(message)
 
 
 def verify(public: bytes, message: bytes, signature: bytes) -> None:
-    """Returns when ``signature`` is good; raises ``Ed25519SignatureInvalid`` in every other case, wrong lengths included."""
+    """Verify ``signature``. Raises ``Ed25519SignatureInvalid``: for an invalid one, wrong lengths included."""
     if len(signature) != bindings.crypto_sign_BYTES or len(public) != bindings.crypto_sign_PUBLICKEYBYTES:
         raise Ed25519SignatureInvalid
     try:
@@ -59,6 +59,6 @@ def verify(public: bytes, message: bytes, signature: bytes) -> None:
 
 
 def check_public_key(raw: bytes) -> None:
-    """Raises ``InvalidEd25519Key`` unless ``raw`` is the canonical form of a point of the prime-order subgroup, not the identity."""
+    """Raise ``InvalidEd25519Key`` unless ``raw`` is the canonical form of a point of the prime-order subgroup, not the identity."""
     if len(raw) != bindings.crypto_core_ed25519_BYTES or not bindings.crypto_core_ed25519_is_valid_point(raw):
         raise InvalidEd25519Key("not a point of the prime-order subgroup")

@@ -33,7 +33,7 @@ _REWRITTEN: Final = _CONTAINERS | {float}
 
 
 def canonicalize(value: Any) -> bytes:
-    """The canonical UTF-8 bytes of a JSON value.
+    """Return the canonical UTF-8 bytes of a JSON value.
 
     Raises ``ValueError`` for what JCS has no form for: integers beyond 2^53 - 1, NaN and infinities, lone surrogates, names that are
     no strings, foreign types.
@@ -61,7 +61,8 @@ def canonicalize_plain(value: Any) -> bytes:
 
 
 def canonicalize_each(values: Iterable[str | int]) -> list[bytes]:
-    """The canonical bytes of each text, integer or boolean, for a fraction of the price of so many calls. Raises ``ValueError``."""
+    """Return the canonical bytes of each text, integer or boolean, for a fraction of the price of so many calls. Raises
+    ``ValueError``."""
     try:
         return [*map(_SCALAR, values)]
     except TypeError as error:
@@ -69,7 +70,7 @@ def canonicalize_each(values: Iterable[str | int]) -> list[bytes]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether there is neither a fraction nor a name past ASCII in ``value``."""
+    """Return whether there is neither a fraction nor a name past ASCII in ``value``."""
     waiting = [value] if type(value) in _CONTAINERS else []
     if type(value) is float:
         return False

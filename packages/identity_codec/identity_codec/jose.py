@@ -37,7 +37,7 @@ class CompactJws:
 
     @classmethod
     def open(cls, text: str, *, longest: int) -> CompactJws:
-        """The three parts of a text of at most ``longest`` characters; header and claims are JSON objects."""
+        """Return the three parts of a text of at most ``longest`` characters; header and claims are JSON objects."""
         parts = text.split(".", 3) if len(text) <= longest else []
         if len(parts) != 3:
             raise ValueError("not a compact JWS, or too long")
@@ -49,7 +49,7 @@ class CompactJws:
         return cls(header, claims, f"{parts[0]}.{parts[1]}".encode("ascii"), multibase.base64url_decode(parts[2]))
 
     def check_type(self, *types: str) -> None:
-        """Raises unless the header says that the text is one of these."""
+        """Raise unless the header says that the text is one of these."""
         if media_type(self.header) not in types:
             raise ValueError(f"the typ is not {' or '.join(types)}")
 
@@ -114,13 +114,13 @@ class JoseKey:
 
     @classmethod
     def of_multikey(cls, text: str) -> JoseKey:
-        """The key of a multikey that is on Ed25519 or P-256."""
+        """Return the key of a multikey that is on Ed25519 or P-256."""
         kind, raw = multikey.decode_public(text)
         return cls.checked(kind, raw)
 
     @classmethod
     def checked(cls, kind: str, raw: bytes) -> JoseKey:
-        """The key, if it is of a kind that signs, and not a weak one."""
+        """Return the key, if it is of a kind that signs, and not a weak one."""
         if kind not in ALGORITHMS:
             raise ValueError("the key is neither on P-256 nor on Ed25519")
         check = p256.check_compressed_key if kind == multikey.P256 else ed25519.check_public_key
@@ -132,7 +132,7 @@ class JoseKey:
 
     @classmethod
     def of_jwk(cls, value: JsonValue) -> JoseKey:
-        """The key of a public JWK. A private one is refused."""
+        """Return the key of a public JWK. A private one is refused."""
         try:
             kind, raw = multikey.decode_public(jwk.public_multikey(value))
         except ValueError as error:
@@ -156,7 +156,7 @@ class JoseKey:
         return multibase.base64url_encode(hashlib.sha256(jcs.canonicalize(self.jwk)).digest())
 
     def verify(self, jws: CompactJws) -> None:
-        """Raises unless this key signed it with an algorithm of its own."""
+        """Raise unless this key signed it with an algorithm of its own."""
         if jws.header.get("alg") not in ALGORITHMS[self.kind]:
             raise ValueError("the alg is not one of the key")
         verify = p256.verify if self.kind == multikey.P256 else ed25519.verify
@@ -167,5 +167,5 @@ class JoseKey:
 
 
 def signing_input(header: Mapping[str, JsonValue], claims: Mapping[str, JsonValue]) -> str:
-    """The text whose ASCII bytes are signed (RFC 7515 §5.1)."""
+    """Return the text whose ASCII bytes are signed (RFC 7515 §5.1)."""
     return ".".join(multibase.base64url_encode(jcs.canonicalize(dict(part))) for part in (header, claims))

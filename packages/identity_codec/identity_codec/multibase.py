@@ -39,8 +39,8 @@ def base58_encode(data: bytes) -> str:
 
 
 def base58_decode(text: str, *, max_length: int = MAX_BASE58) -> bytes:
-    """The bytes of bare base58btc text, which is not empty. Base58 is a bijection on its alphabet, so alphabet and cap are all there
-    is to check."""
+    """Return the bytes of bare base58btc text, which is not empty. Base58 is a bijection on its alphabet, so alphabet and cap are
+    all there is to check."""
     if not 0 < len(text) <= max_length:
         raise ValueError("the base58 text is empty or too long")
     significant = text.lstrip("1")
@@ -61,7 +61,7 @@ def base58btc_encode(data: bytes) -> str:
 
 
 def base58btc_decode(text: str, *, max_length: int = MAX_BASE58) -> bytes:
-    """The bytes of a multibase text whose base is base58btc."""
+    """Return the bytes of a multibase text whose base is base58btc."""
     if not text.startswith("z"):
         raise ValueError("not multibase base58btc")
     return base58_decode(text[1:], max_length=max_length)
@@ -73,7 +73,7 @@ def base64url_encode(data: bytes) -> str:
 
 
 def base64url_decode(text: str) -> bytes:
-    """The bytes of base64url text without padding. Python's decoder skips junk and ignores trailing bits; comparing with the
+    """Return the bytes of base64url text without padding. Python's decoder skips junk and ignores trailing bits; comparing with the
     text written anew refuses both."""
     try:
         # So that what is no text is a TypeError.

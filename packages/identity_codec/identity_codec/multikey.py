@@ -43,24 +43,24 @@ _SECRET_TYPES: Final = {codec.prefix: (key_type, codec.size) for key_type, codec
 
 
 def encode_public(key_type: str, raw: bytes) -> str:
-    """The multikey of a raw public key: ``z6Mk…``, ``z6LS…``, ``zUC7…``, ``zDn…`` (a compressed point)."""
+    """Return the multikey of a raw public key: ``z6Mk…``, ``z6LS…``, ``zUC7…``, ``zDn…`` (a compressed point)."""
     return _encode(_PUBLIC, key_type, raw)
 
 
 # Of the same DIDs again and again, whose signatures are checked: of as many as heads are kept.
 @lru_cache(maxsize=4096)
 def decode_public(text: str) -> tuple[str, bytes]:
-    """The verification method type and the raw public key."""
+    """Return the verification method type and the raw public key."""
     return _decode(_PUBLIC_TYPES, text)
 
 
 def encode_secret(key_type: str, raw: bytes) -> str:
-    """The multikey of a raw 32-byte secret: ``z3u2…``, ``z3we…``, ``z488…``, ``z42t…``."""
+    """Return the multikey of a raw 32-byte secret: ``z3u2…``, ``z3we…``, ``z488…``, ``z42t…``."""
     return _encode(_SECRET, key_type, raw)
 
 
 def decode_secret(text: str) -> tuple[str, bytes]:
-    """The verification method type and the raw 32-byte secret."""
+    """Return the verification method type and the raw 32-byte secret."""
     return _decode(_SECRET_TYPES, text)
 
 

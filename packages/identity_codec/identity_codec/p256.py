@@ -27,12 +27,12 @@ class P256SignatureInvalid(Exception):
 
 
 def check_public_key(x: bytes, y: bytes) -> None:
-    """Raises ``ValueError`` unless ``x`` and ``y``, 32 bytes each with the highest first, are a point of the curve."""
+    """Raise ``ValueError`` unless ``x`` and ``y``, 32 bytes each with the highest first, are a point of the curve."""
     compress(x, y)
 
 
 def compress(x: bytes, y: bytes) -> bytes:
-    """The compressed point of two coordinates. Raises ``ValueError`` for what is no point of the curve."""
+    """Return the compressed point of two coordinates. Raises ``ValueError`` for what is no point of the curve."""
     if (len(x), len(y)) != (COORDINATE_BYTES, COORDINATE_BYTES):
         raise ValueError("a coordinate of P-256 has 32 bytes")
     key = ec.EllipticCurvePublicNumbers(int.from_bytes(x), int.from_bytes(y), ec.SECP256R1()).public_key()
@@ -40,18 +40,18 @@ def compress(x: bytes, y: bytes) -> bytes:
 
 
 def coordinates(compressed: bytes) -> tuple[bytes, bytes]:
-    """The two coordinates of a compressed point, as ``publicKeyJwk`` has them. Raises ``ValueError``."""
+    """Return the two coordinates of a compressed point, as ``publicKeyJwk`` has them. Raises ``ValueError``."""
     numbers = _public(compressed).public_numbers()
     return numbers.x.to_bytes(COORDINATE_BYTES), numbers.y.to_bytes(COORDINATE_BYTES)
 
 
 def check_compressed_key(compressed: bytes) -> None:
-    """Raises ``ValueError`` unless this is a compressed point of the curve."""
+    """Raise ``ValueError`` unless this is a compressed point of the curve."""
     _public(compressed)
 
 
 def generate_secret(material: bytes) -> bytes:
-    """A secret from 32 random bytes, stretched to 48 so that reducing them to 1 to n - 1 leaves no bias (FIPS 186-5 §A.2.1)."""
+    """Return a secret from 32 random bytes, stretched to 48 so that reducing them to 1 to n - 1 leaves no bias (FIPS 186-5 §A.2.1)."""
     if len(material) != COORDINATE_BYTES:
         raise ValueError("a secret of P-256 is made of 32 bytes")
     wide = hashlib.sha512(b"identity: P-256 secret, v1\n" + material).digest()[:48]
@@ -59,7 +59,7 @@ def generate_secret(material: bytes) -> bytes:
 
 
 def public_key(secret: bytes) -> bytes:
-    """The compressed point of a secret. Raises ``ValueError`` for one outside 1 to n - 1."""
+    """Return the compressed point of a secret. Raises ``ValueError`` for one outside 1 to n - 1."""
     return _private(secret).public_key().public_bytes(Encoding.X962, PublicFormat.CompressedPoint)
 
 
@@ -70,7 +70,7 @@ def sign(secret: bytes, message: bytes) -> bytes:
 
 
 def verify(compressed: bytes, message: bytes, signature: bytes) -> None:
-    """Raises ``P256SignatureInvalid`` unless the key made the signature, and ``ValueError`` for what is no key."""
+    """Raise ``P256SignatureInvalid`` unless the key made the signature, and ``ValueError`` for what is no key."""
     if len(signature) != SIGNATURE_BYTES:
         raise P256SignatureInvalid
     r, s = int.from_bytes(signature[:COORDINATE_BYTES]), int.from_bytes(signature[COORDINATE_BYTES:])

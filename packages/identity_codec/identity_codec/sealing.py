@@ -26,14 +26,14 @@ class BoxInvalid(Exception):
 
 
 def seal(key: bytes, plaintext: bytes, associated_data: bytes, *, random: Callable[[int], bytes]) -> bytes:
-    """A box that opens only with the same 32-byte ``key`` and the same ``associated_data``."""
+    """Return a box that opens only with the same 32-byte ``key`` and the same ``associated_data``."""
     nonce = random(_NONCE_BYTES)
     sealed = bindings.crypto_aead_xchacha20poly1305_ietf_encrypt(plaintext, VERSION + associated_data, nonce, key)
     return VERSION + nonce + sealed
 
 
 def unseal(key: bytes, box: bytes, associated_data: bytes) -> bytes:
-    """The plaintext of ``box``. Raises ``BoxInvalid``."""
+    """Return the plaintext of ``box``. Raises ``BoxInvalid``."""
     if len(box) < OVERHEAD or box[:1] != VERSION:
         raise BoxInvalid
     nonce, sealed = box[1 : 1 + _NONCE_BYTES], box[1 + _NONCE_BYTES :]

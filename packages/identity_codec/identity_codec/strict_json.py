@@ -52,7 +52,7 @@ class JsonRefused(ValueError):
 
 
 def loads(data: bytes, *, room: int = 1) -> Any:
-    """The value of a JSON text, which may have ``room`` times as many values as a request. Raises ``JsonRefused``."""
+    """Return the value of a JSON text, which may have ``room`` times as many values as a request. Raises ``JsonRefused``."""
     between = _check_size(data, room)
     try:
         value = orjson.loads(data)
@@ -71,7 +71,7 @@ def loads(data: bytes, *, room: int = 1) -> Any:
 
 
 def _check_size(data: bytes, room: int) -> bytes:
-    """Raises ``JsonRefused`` for too many values. What stands between the strings, when it had to be looked at.
+    """Raise ``JsonRefused`` for too many values. What stands between the strings, when it had to be looked at.
 
     Each value but the outermost follows a comma or the beginning of a container.
     """
@@ -94,7 +94,7 @@ def _excess(data: bytes, room: int) -> str | None:
 
 
 def _between_strings(data: bytes, room: int) -> bytes:
-    """The text without its strings, the names of members among them. Raises ``JsonRefused`` when they are too many."""
+    """Return the text without its strings, the names of members among them. Raises ``JsonRefused`` when they are too many."""
     if b"\\" in data:
         # A run of backslashes begins an escape with its first one, so that they pair from the left.
         data = data.replace(rb"\\", b"").replace(rb"\"", b"")
@@ -104,8 +104,8 @@ def _between_strings(data: bytes, room: int) -> bytes:
 
 
 def _measure(value: Any) -> tuple[int, int]:
-    """How many members all objects have together, and how many fractions there are. Raises ``JsonRefused`` beyond the depth and for too
-    many fractions."""
+    """Return how many members all objects have together, and how many fractions there are. Raises ``JsonRefused`` beyond the depth
+    and for too many fractions."""
     members, fractions = 0, int(type(value) is float)
     level = [value] if type(value) in _CONTAINERS else []
     for _ in range(MAX_DEPTH):
@@ -132,7 +132,7 @@ def _measure(value: Any) -> tuple[int, int]:
 
 
 def _fractions_in(between: bytes) -> int:
-    """How many numbers of the text have a fraction or an exponent, or both."""
+    """Return how many numbers of the text have a fraction or an exponent, or both."""
     marks = between.replace(b"true", b"").replace(b"false", b"").translate(_MARKS, _UNMARKED)
     return marks.replace(b"..", b".").count(b".")
 

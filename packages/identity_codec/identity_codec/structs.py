@@ -58,17 +58,17 @@ def raw(data: bytes) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value with Structs in it as the JSON value that it came from, without the members that were missing."""
+    """Return a value with Structs in it as the JSON value that it came from, without the members that were missing."""
     return msgspec.json.decode(encode(value))
 
 
 def given(member: T | UnsetType, otherwise: T) -> T:
-    """The member, or ``otherwise`` where it is missing."""
+    """Return the member, or ``otherwise`` where it is missing."""
     return otherwise if isinstance(member, UnsetType) else member
 
 
 def member_names(value: Struct) -> set[str]:
-    """The members that are there, as the document names them."""
+    """Return the members that are there, as the document names them."""
     names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
     return {encoded for name, encoded in names if not isinstance(getattr(value, name), UnsetType)}
 
@@ -111,7 +111,7 @@ class Types:
             self.named[f"{pascal_name(operation_id)}Query"] = self._query(operation_id, parameters)
 
     def of(self, schema: Schema) -> Any:
-        """The type of the values of ``schema``."""
+        """Return the type of the values of ``schema``."""
         schema = checked_now(schema)
         if schema.keys() - KEYWORDS:
             raise ValueError(f"the wire types do not know {sorted(schema.keys() - KEYWORDS)}")
@@ -135,8 +135,8 @@ class Types:
         return made | None if schema.get("nullable") else made
 
     def say_all(self, schema: Any, above: tuple[str, ...] = ()) -> bool:
-        """Whether the type of ``schema`` refuses whatever the schema refuses; members without a limit of their number, and text without a
-        format."""
+        """Return whether the type of ``schema`` refuses whatever the schema refuses; members without a limit of their number, and
+        text without a format."""
         if isinstance(schema, list):
             return all(self.say_all(item, above) for item in schema)
         if not isinstance(schema, Mapping):
@@ -195,7 +195,7 @@ class Types:
 
 
 def is_record(schema: Schema) -> bool:
-    """Whether every member has a name: not where others may come, or have a type of their own."""
+    """Return whether every member has a name: not where others may come, or have a type of their own."""
     return bool(schema.get("properties")) and schema.get("additionalProperties", False) is False
 
 
@@ -231,7 +231,7 @@ def _limited(kind: Any, schema: Schema, words: tuple[str, ...]) -> Any:
 
 
 def _anything(schema: Schema) -> Any:
-    """A value of any type, with the limits that the schema has for some of them."""
+    """Return a value of any type, with the limits that the schema has for some of them."""
     if not schema.keys() & LIMITS.keys():
         return Any
     array, record = _limited(list[Any], schema, ARRAY), _limited(dict[str, Any], schema, OBJECT)

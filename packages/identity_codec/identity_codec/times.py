@@ -20,7 +20,7 @@ def printed(time: datetime) -> str:
 
 
 def printed_or_none(time: datetime | None) -> str | None:
-    """The same where there may be none."""
+    """Return the printed time, or None for None."""
     return None if time is None else printed(time)
 
 
@@ -58,10 +58,10 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def micros(time: datetime) -> int:
-    """The column's value of an aware time."""
+    """Return the column's value of an aware time."""
     return (time - _EPOCH) // _MICROSECOND
 
 
 def moment(value: int) -> datetime:
-    """The aware UTC time of a column's value."""
+    """Return the aware UTC time of a column's value."""
     return _EPOCH + value * _MICROSECOND

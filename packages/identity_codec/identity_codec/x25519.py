@@ -15,14 +15,14 @@ _PROBE: Final = b"\x01" * 32
 
 
 def public_key(secret: bytes) -> bytes:
-    """The 32-byte public key of a 32-byte secret."""
+    """Return the 32-byte public key of a 32-byte secret."""
     if len(secret) != bindings.crypto_scalarmult_SCALARBYTES:
         raise ValueError("an X25519 secret has 32 bytes")
     return bindings.crypto_scalarmult_base(secret)
 
 
 def from_ed25519(public: bytes) -> bytes:
-    """The X25519 public key of the point of a 32-byte Ed25519 public key (RFC 7748 §4.1, the birational map). Raises
+    """Return the X25519 public key of the point of a 32-byte Ed25519 public key (RFC 7748 §4.1, the birational map). Raises
     ``InvalidEd25519Key`` for what is no point of the group."""
     try:
         return bindings.crypto_sign_ed25519_pk_to_curve25519(public)
@@ -31,7 +31,7 @@ def from_ed25519(public: bytes) -> bytes:
 
 
 def check_public_key(raw: bytes) -> None:
-    """Raises ``InvalidEd25519Key`` for small-order points (zero among them) and for values that are not reduced."""
+    """Raise ``InvalidEd25519Key`` for small-order points (zero among them) and for values that are not reduced."""
     if len(raw) != bindings.crypto_scalarmult_BYTES or int.from_bytes(raw, "little") >= _PRIME:
         raise InvalidEd25519Key("not a reduced 32-byte value")
     try:

@@ -46,7 +46,7 @@ class Head(NamedTuple):
 
 
 def read_head(data: bytes) -> Head:
-    """The head of a leaf. Raises ``Malformed``."""
+    """Return the head of a leaf. Raises ``Malformed``."""
     found = _HEAD.match(data)
     if found is None:
         raise Malformed("not a leaf of a ledger")
@@ -94,7 +94,7 @@ class LogLeaf:
         return f"transaction {self.transaction_hash}\nblock {self.block_number}\nrecorded {recorded}\n".encode()
 
     def encode(self) -> bytes:
-        """The bytes that are hashed. Raises ``Malformed`` for a DID of two lines and for an entry that no bundle holds."""
+        """Return the bytes that are hashed. Raises ``Malformed`` for a DID of two lines and for an entry that no bundle holds."""
         head = b"%s\nsequence %d\n%sversion %d\ndid %s\n\n"
         data = head % (TAG, self.sequence, self.receipt, self.version, self.did.encode()) + self.entry
         if "\n" in self.did or len(data) > MAX_LEAF:
@@ -103,7 +103,7 @@ class LogLeaf:
 
     @classmethod
     def parse(cls, data: bytes) -> LogLeaf:
-        """From its bytes, of which there is one form. Raises ``Malformed``."""
+        """Parse the bytes, which have one form. Raises ``Malformed``."""
         head = read_head(data)
         try:
             recorded_at, did = _parse(head.recorded.decode()), head.did.decode()
@@ -114,7 +114,7 @@ class LogLeaf:
 
     @classmethod
     def from_receipt(cls, receipt: bytes, *, index: int, did: str, version: int, entry: bytes) -> LogLeaf:
-        """From what a proof carries and a reader of the log knows. Raises ``Malformed``."""
+        """Make the leaf from the content of a proof and the data of a reader of the log. Raises ``Malformed``."""
         found = _RECEIPT.fullmatch(receipt)
         if found is None:
             raise Malformed("the proof carries no receipt")
@@ -158,7 +158,7 @@ class ProvenEntry:
     cosigned_at: datetime | None
 
     def require_time(self, most: timedelta) -> None:
-        """Raises ``Refuted`` unless witnesses saw the entry within ``most`` of the time that it says it was recorded at."""
+        """Raise ``Refuted`` unless witnesses saw the entry within ``most`` of the time that it says it was recorded at."""
         if self.cosigned_at is None:
             raise Refuted("no witness says when the entry was there")
         apart = abs(self.cosigned_at - self.leaf.recorded_at)
@@ -169,8 +169,8 @@ class ProvenEntry:
 
 
 def verify_entry(proof: TlogProof, policy: WitnessPolicy, *, logs: Sequence[VerifierKey] = ()) -> ProvenEntry:
-    """The entry that a proof shows, whose ``extra`` is the leaf. It says nothing of the entries before it. Raises ``Malformed``,
-    ``Refuted``."""
+    """Return the entry that a proof shows, whose ``extra`` is the leaf. It says nothing of the entries before it. Raises
+    ``Malformed``, ``Refuted``."""
     if proof.extra is None:
         raise Malformed("the proof does not carry its entry")
     leaf = LogLeaf.parse(proof.extra)

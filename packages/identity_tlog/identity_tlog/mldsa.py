@@ -22,7 +22,7 @@ class MlDsaSignatureInvalid(Exception):
 
 @functools.cache
 def _implementation() -> Any:
-    """The module of ``cryptography``; None where it has none that works."""
+    """Return the module of ``cryptography``; None where it has none that works."""
     try:
         from cryptography.hazmat.primitives.asymmetric import mldsa
 
@@ -33,7 +33,7 @@ def _implementation() -> Any:
 
 
 def is_available() -> bool:
-    """Whether this installation can sign and verify."""
+    """Return whether this installation can sign and verify."""
     return _implementation() is not None
 
 
@@ -45,13 +45,13 @@ class MlDsaKeyPair:
     public: bytes
 
     def sign(self, message: bytes) -> bytes:
-        """A signature of ``message``: 2,420 bytes, others each time."""
+        """Return a signature of ``message``: 2,420 bytes, others each time."""
         signature: bytes = _implementation().MLDSA44PrivateKey.from_seed_bytes(self.seed).sign(message)
         return signature
 
 
 def generate(seed: bytes) -> MlDsaKeyPair:
-    """The key pair of 32 random bytes. Raises ``ValueError`` for another length; only where ``is_available``."""
+    """Return the key pair of 32 random bytes. Raises ``ValueError`` for another length; only where ``is_available``."""
     if len(seed) != SEED_BYTES:
         raise ValueError("an ML-DSA seed has 32 bytes")
     private = _implementation().MLDSA44PrivateKey.from_seed_bytes(seed)
@@ -59,8 +59,7 @@ def generate(seed: bytes) -> MlDsaKeyPair:
 
 
 def verify(public: bytes, message: bytes, signature: bytes) -> None:
-    """Returns when ``signature`` is good; raises ``MlDsaSignatureInvalid`` in every other case, wrong lengths included. Only where
-    ``is_available``."""
+    """Verify ``signature``. Raises ``MlDsaSignatureInvalid``: for an invalid one, wrong lengths included. Only if ``is_available``."""
     if len(signature) != SIGNATURE_BYTES or len(public) != PUBLIC_BYTES:
         raise MlDsaSignatureInvalid
     try:

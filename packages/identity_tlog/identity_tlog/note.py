@@ -61,7 +61,7 @@ class VerifierKey:
 
     @classmethod
     def parse(cls, text: str) -> VerifierKey:
-        """From ``name+hex id+base64``. Raises ``Malformed``."""
+        """Parse ``name+hex id+base64``. Raises ``Malformed``."""
         # A name has no plus; base64 may.
         parts = text.strip().split("+", 2)
         if len(parts) != 3:
@@ -81,7 +81,7 @@ class VerifierKey:
         return f"{self.name}+{self.id.hex()}+{base64_encode(bytes([self.kind]) + self.public)}"
 
     def line(self, signature: bytes) -> str:
-        """The signature line, closed by a newline."""
+        """Return the signature line, closed by a newline."""
         return f"{_DASH} {self.name} {base64_encode(self.id + signature)}\n"
 
 
@@ -103,7 +103,7 @@ class Note:
 
     @classmethod
     def parse(cls, data: bytes) -> Note:
-        """Raises ``Malformed``."""
+        """Raise ``Malformed``."""
         if len(data) > MAX_NOTE:
             raise Malformed("the note is too large")
         try:
@@ -116,7 +116,7 @@ class Note:
         return cls(head + "\n", tuple(_signature(line) for line in tail[:-1].split("\n")))
 
     def by(self, key: VerifierKey) -> NoteSignature | None:
-        """The signature that says it is by ``key``, not yet verified."""
+        """Return the signature that says it is by ``key``, not yet verified."""
         return next((one for one in self.signatures if (one.name, one.key_id) == (key.name, key.id)), None)
 
 
@@ -136,7 +136,7 @@ def base64_encode(data: bytes) -> str:
 
 
 def base64_decode(text: str) -> bytes:
-    """The bytes of base64 text in its one canonical form. Raises ``Malformed``."""
+    """Return the bytes of base64 text in its one canonical form. Raises ``Malformed``."""
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
@@ -164,7 +164,7 @@ class Checkpoint:
 
     @classmethod
     def parse(cls, text: str) -> Checkpoint:
-        """From a note's text. Raises ``Malformed``."""
+        """Parse a note's text. Raises ``Malformed``."""
         lines = text.split("\n")
         if len(lines) != 4 or not lines[0] or lines[3]:
             raise Malformed("a checkpoint has three lines: origin, size and root")
@@ -184,14 +184,14 @@ class SignedCheckpoint:
 
 
 def sign_checkpoint(checkpoint: Checkpoint, key: VerifierKey, signature: bytes) -> bytes:
-    """The signed note; ``signature`` is that of the log over ``checkpoint.text``."""
+    """Return the signed note; ``signature`` is that of the log over ``checkpoint.text``."""
     return f"{checkpoint.text}\n{key.line(signature)}".encode()
 
 
 def open_checkpoint(
     data: bytes, log: VerifierKey, witnesses: Iterable[VerifierKey] = (), *, cosignatures: int = 0
 ) -> SignedCheckpoint:
-    """The checkpoint that ``log`` has signed and at least so many of ``witnesses`` have cosigned.
+    """Return the checkpoint that ``log`` has signed and at least so many of ``witnesses`` have cosigned.
 
     Raises ``Malformed``; ``Refuted`` for a wrong or missing signature and for a checkpoint of another log.
     """
@@ -227,13 +227,13 @@ def subtree_message(name: str, seconds: int, checkpoint: Checkpoint) -> bytes:
 
 
 def cosignature_line(key: VerifierKey, seconds: int, signature: bytes) -> str:
-    """The line that a witness answers with."""
+    """Return the line that a witness answers with."""
     return key.line(seconds.to_bytes(8, "big") + signature)
 
 
 def cosigned_at(note: Note, witness: VerifierKey) -> datetime | None:
-    """When ``witness`` cosigned the note, None when it did not. Raises ``Refuted`` for a wrong cosignature, ``Malformed`` for a note that
-    is no checkpoint."""
+    """Return the time at which ``witness`` cosigned the note, None if it did not. Raises ``Refuted``: for an invalid cosignature.
+    Raises ``Malformed``: for a note that is not a checkpoint."""
     found = note.by(witness)
     if found is None or witness.kind == LOG or (witness.kind == WITNESS_ML_DSA and not mldsa.is_available()):
         return None

@@ -38,7 +38,7 @@ _THRESHOLD: Final = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 
 
 def label(name: str) -> str:
-    """A name as it may be printed: what is not UTF-8 in it is replaced."""
+    """Return a printable name, in which bytes that are not UTF-8 are replaced."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
@@ -86,7 +86,7 @@ class WitnessPolicy:
 
     @classmethod
     def parse(cls, data: bytes) -> WitnessPolicy:
-        """From the file. Raises ``Malformed`` with the number of the line."""
+        """Parse a policy file. Raises ``Malformed`` with the number of the line."""
         if len(data) > MAX_POLICY or data.count(b"\n") > MAX_LINES:
             raise Malformed("the policy is too large")
         found = _Reader()
@@ -105,11 +105,11 @@ class WitnessPolicy:
 
     @classmethod
     def of_logs_alone(cls) -> WitnessPolicy:
-        """Asks for no witness and knows no log: for checkpoints of logs that are given beside it."""
+        """Return a policy without witnesses and logs, for checkpoints of logs that are given beside it."""
         return cls((), (), (), NONE)
 
     def is_met(self, names: Collection[str]) -> bool:
-        """Whether the witnesses of these names are a quorum."""
+        """Return whether the witnesses of these names are a quorum."""
         met = {*names, NONE}
         for group in self.groups:
             if sum(member in met for member in group.members) >= group.threshold:
@@ -117,7 +117,8 @@ class WitnessPolicy:
         return self.quorum in met
 
     def met_at(self, times: Mapping[str, datetime]) -> datetime | None:
-        """When the quorum was there, by the times at which witnesses cosigned; None where they are none, or none is asked for."""
+        """Return the time at which the quorum was complete, by the times of the cosignatures; None without a quorum, or if none is
+        required."""
         names: list[str] = []
         for name, at in sorted(times.items(), key=lambda item: item[1]):
             names.append(name)
@@ -126,12 +127,13 @@ class WitnessPolicy:
         return None
 
     def cosigned(self, note: Note) -> dict[str, datetime]:
-        """When each witness cosigned the note, by its name in the policy. Raises ``Refuted`` for a wrong cosignature."""
+        """Return the time at which each witness cosigned the note, by its name in the policy. Raises ``Refuted``: for an invalid
+        cosignature."""
         times = ((one.name, cosigned_at(note, one.key)) for one in self.witnesses)
         return {name: at for name, at in times if at is not None}
 
     def open(self, data: bytes, *, logs: Iterable[VerifierKey] = ()) -> SignedCheckpoint:
-        """The checkpoint that one of the logs has signed and a quorum has cosigned. ``logs`` are known beside those of the policy.
+        """Return the checkpoint that one of the logs has signed and a quorum has cosigned. ``logs`` are known beside those of the policy.
 
         Raises ``Malformed``; ``Refuted`` for a log that is unknown, a wrong signature and a quorum that is not there.
         """
@@ -162,7 +164,7 @@ class _Reader:
         self._keys: set[tuple[bool, bytes]] = set()
 
     def read(self, words: list[str]) -> None:
-        """One line. Raises ``Malformed``."""
+        """Read one line. Raises ``Malformed``."""
         match words:
             case ["log", vkey, *url] if len(url) <= 1:
                 key = self._key(vkey, is_log=True)

@@ -29,7 +29,7 @@ NodeAt = Callable[[int, int], bytes]
 
 
 def inclusion_spans(index: int, size: int) -> list[Span]:
-    """The spans of the proof that leaf ``index`` is in the tree of ``size``, the leaf's sibling first."""
+    """Return the spans of the proof that leaf ``index`` is in the tree of ``size``, the leaf's sibling first."""
     if not 0 <= index < size:
         raise ValueError("the leaf is not in the tree")
     first, end, spans = 0, size, []
@@ -45,7 +45,7 @@ def inclusion_spans(index: int, size: int) -> list[Span]:
 
 
 def consistency_spans(old: int, new: int) -> list[Span]:
-    """The spans of the proof that the tree of ``new`` leaves begins with the tree of ``old``."""
+    """Return the spans of the proof that the tree of ``new`` leaves begins with the tree of ``old``."""
     if not 0 <= old <= new:
         raise ValueError("the old tree is larger than the new one")
     if old in (0, new):
@@ -65,7 +65,7 @@ def consistency_spans(old: int, new: int) -> list[Span]:
 
 
 def subtrees(span: Span) -> Iterator[Subtree]:
-    """The complete subtrees that make up a span of a proof, from left to right."""
+    """Yield the complete subtrees that make up a span of a proof, from left to right."""
     first, end = span
     while first < end:
         height = (end - first).bit_length() - 1
@@ -74,7 +74,7 @@ def subtrees(span: Span) -> Iterator[Subtree]:
 
 
 def span_hash(span: Span, node: NodeAt) -> bytes:
-    """The hash over a span."""
+    """Return the hash over a span."""
     hashes = [node(height, number) for height, number in subtrees(span)]
     if not hashes:
         return EMPTY_ROOT
@@ -85,7 +85,7 @@ def span_hash(span: Span, node: NodeAt) -> bytes:
 
 
 def verify_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes) -> None:
-    """Raises ``Refuted`` unless ``leaf`` (a leaf hash) is at ``index`` of the tree of ``size`` with this root."""
+    """Raise ``Refuted`` unless ``leaf`` (a leaf hash) is at ``index`` of the tree of ``size`` with this root."""
     if not 0 <= index < size:
         raise Refuted(f"the tree of {size} leaves has no leaf {index}")
     place, last, hash_ = index, size - 1, leaf
@@ -106,7 +106,7 @@ def verify_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
 
 
 def verify_consistency(old: int, old_root: bytes, new: int, new_root: bytes, proof: Sequence[bytes]) -> None:
-    """Raises ``Refuted`` unless the tree of ``new`` leaves begins with that of ``old``."""
+    """Raise ``Refuted`` unless the tree of ``new`` leaves begins with that of ``old``."""
     if old > new:
         raise Refuted(f"the log went back from {old} to {new} entries")
     if old in (0, new):
@@ -148,7 +148,7 @@ def _verify_trivially(old: int, old_root: bytes, new_root: bytes, proof: Sequenc
 
 
 def _split(count: int) -> int:
-    """The largest power of two below ``count`` (RFC 6962 §2.1: k)."""
+    """Return the largest power of two below ``count`` (RFC 6962 §2.1: k)."""
     if count < 2:
         raise Malformed("a single leaf cannot be split")
     return 1 << ((count - 1).bit_length() - 1)
@@ -172,14 +172,14 @@ class TlogProof:
     extra: bytes | None = None
 
     def encode(self) -> bytes:
-        """The text in UTF-8."""
+        """Return the text in UTF-8."""
         extra = [] if self.extra is None else [f"extra {base64_encode(self.extra)}"]
         lines = [FIRST_LINE, *extra, f"index {self.index}", *map(base64_encode, self.hashes), "", ""]
         return "\n".join(lines).encode() + self.checkpoint
 
     @classmethod
     def parse(cls, data: bytes) -> TlogProof:
-        """Raises ``Malformed``. The checkpoint in it is not yet looked at."""
+        """Raise ``Malformed``. The checkpoint in it is not yet looked at."""
         if len(data) > MAX_PROOF:
             raise Malformed("the proof is too large")
         head, blank, checkpoint = data.partition(b"\n\n")

@@ -36,7 +36,7 @@ class Tile:
 
     @classmethod
     def parse(cls, level: str, place: str) -> Tile:
-        """From the two parts of ``tile/<L>/<N>[.p/<W>]``. Raises ``Malformed``."""
+        """Parse the two parts of ``tile/<L>/<N>[.p/<W>]``. Raises ``Malformed``."""
         found = _NUMBER.fullmatch(place)
         if found is None or not (level == ENTRIES or _LEVEL.fullmatch(level)):
             raise Malformed("not the path of a tile")
@@ -59,7 +59,7 @@ class Tile:
 
 
 def tiles_of(size: int, level: int | None) -> Iterator[Tile]:
-    """The tiles of one level (None: the bundles of entries) of a tree of ``size``, from left to right."""
+    """Yield the tiles of one level (None: the bundles of entries) of a tree of ``size``, from left to right."""
     count = size >> (_HEIGHT * (level or 0))
     for number in range(count // WIDTH):
         yield Tile(level, number)
@@ -68,23 +68,23 @@ def tiles_of(size: int, level: int | None) -> Iterator[Tile]:
 
 
 def tile_at(size: int, level: int, number: int) -> Tile:
-    """The tile of this level and number as wide as it is in a tree of ``size``, which has it."""
+    """Return the tile of this level and number as wide as it is in a tree of ``size``, which has it."""
     return Tile(level, number, min(WIDTH, (size >> (_HEIGHT * level)) - number * WIDTH))
 
 
 def levels_of(size: int) -> int:
-    """How many levels a tree of ``size`` has tiles on."""
+    """Return how many levels a tree of ``size`` has tiles on."""
     return (max(size, 1).bit_length() - 1) // _HEIGHT + 1 if size else 0
 
 
 def edge_of(size: int) -> list[TileKey]:
-    """The partial tiles of a tree of ``size``: what an append has to read."""
+    """Return the partial tiles of a tree of ``size``: what an append has to read."""
     counts = [(level, size >> (_HEIGHT * level)) for level in range(levels_of(size))]
     return [(level, count // WIDTH) for level, count in counts if count % WIDTH]
 
 
 def grown(size: int, edge: Mapping[TileKey, bytes], hashes: Sequence[bytes]) -> dict[TileKey, bytes]:
-    """The tiles that are new or larger when leaf ``hashes`` are appended to a tree of ``size`` whose partial tiles are
+    """Return the tiles that are new or larger when leaf ``hashes`` are appended to a tree of ``size`` whose partial tiles are
     ``edge``."""
     changed: dict[TileKey, bytes] = {}
     level, new = 0, b"".join(hashes)
@@ -106,12 +106,12 @@ def grown(size: int, edge: Mapping[TileKey, bytes], hashes: Sequence[bytes]) -> 
 
 
 def needed(spans: Iterable[Span]) -> set[TileKey]:
-    """The tiles from which the hashes of ``spans`` can be made."""
+    """Return the tiles from which the hashes of ``spans`` can be made."""
     return {_place(height, number)[0] for span in spans for height, number in subtrees(span)}
 
 
 def node_from(tiles: Mapping[TileKey, bytes]) -> Callable[[int, int], bytes]:
-    """The function from (height, number) to the root of that complete subtree. It raises ``Malformed`` for a tile that is
+    """Return the function from (height, number) to the root of that complete subtree. It raises ``Malformed`` for a tile that is
     not there or too short."""
 
     def node(height: int, number: int) -> bytes:
@@ -126,19 +126,19 @@ def node_from(tiles: Mapping[TileKey, bytes]) -> Callable[[int, int], bytes]:
 
 
 def _place(height: int, number: int) -> tuple[TileKey, int]:
-    """The tile that a complete subtree lies in, and its first hash there."""
+    """Return the tile that a complete subtree lies in, and its first hash there."""
     level, within = divmod(height, _HEIGHT)
     tile, offset = divmod(number << within, WIDTH)
     return (level, tile), offset
 
 
 def bundled(entries: Sequence[bytes]) -> bytes:
-    """A bundle: each entry behind its length in two bytes."""
+    """Return a bundle: each entry behind its length in two bytes."""
     return b"".join([len(entry).to_bytes(2, "big") + entry for entry in entries])
 
 
 def unbundled(data: bytes) -> list[bytes]:
-    """The entries of a bundle. Raises ``Malformed``."""
+    """Return the entries of a bundle. Raises ``Malformed``."""
     entries, at = [], 0
     while at < len(data):
         start = at + 2

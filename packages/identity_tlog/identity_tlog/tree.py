@@ -37,7 +37,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 def complete_root(hashes: bytes) -> bytes:
-    """The root over concatenated hashes whose number is a power of two."""
+    """Return the root over concatenated hashes whose number is a power of two."""
     while len(hashes) > HASH_BYTES:
         pairs = range(0, len(hashes), 2 * HASH_BYTES)
         hashes = b"".join([_sha256(b"\x01" + hashes[at : at + 64]).digest() for at in pairs])
@@ -53,17 +53,17 @@ class Frontier:
 
     @classmethod
     def decode(cls, size: int, data: bytes) -> Frontier:
-        """From its concatenated peaks. Raises ``Malformed`` when their number is not that of the size's bits."""
+        """Decode the concatenated peaks. Raises ``Malformed`` when their number is not that of the size's bits."""
         if len(data) != size.bit_count() * HASH_BYTES:
             raise Malformed(f"a tree of {size} leaves has {size.bit_count()} peaks")
         return cls(size, tuple(data[at : at + HASH_BYTES] for at in range(0, len(data), HASH_BYTES)))
 
     def encode(self) -> bytes:
-        """The concatenated peaks."""
+        """Return the concatenated peaks."""
         return b"".join(self.peaks)
 
     def appended(self, hashes: Iterable[bytes], *, height: int = 0) -> Frontier:
-        """The tree with more leaves; with ``height`` more complete subtrees of 2^height leaves each, for a tree whose size
+        """Return the tree with more leaves; with ``height`` more complete subtrees of 2^height leaves each, for a tree whose size
         is a multiple of that."""
         size, step, peaks = self.size >> height, 1 << height, list(self.peaks)
         if size * step != self.size:

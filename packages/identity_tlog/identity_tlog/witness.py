@@ -56,13 +56,13 @@ class Submission:
     checkpoint: bytes
 
     def encode(self) -> bytes:
-        """The body of the request."""
+        """Return the body of the request."""
         lines = [f"old {self.old}", *map(base64_encode, self.proof), "", ""]
         return "\n".join(lines).encode() + self.checkpoint
 
     @classmethod
     def parse(cls, data: bytes) -> Submission:
-        """Raises ``Malformed``. The checkpoint in it is not yet looked at."""
+        """Raise ``Malformed``. The checkpoint in it is not yet looked at."""
         head, blank, checkpoint = data.partition(b"\n\n")
         try:
             first, *lines = head.decode("ascii").split("\n")
@@ -78,7 +78,7 @@ class Submission:
 
 
 def accept(submission: Submission, logs: Sequence[VerifierKey], latest: Mapping[str, Checkpoint]) -> Checkpoint:
-    """The checkpoint to cosign, which is then the log's latest; ``latest`` are those that were cosigned last, by origin.
+    """Return the checkpoint to cosign, which is then the log's latest; ``latest`` are those that were cosigned last, by origin.
 
     Raises ``Malformed``, ``UnknownLog``, ``NotSigned``, ``Stale``, ``Inconsistent``.
     """

@@ -1,6 +1,6 @@
-"""Batches of commitments on their way to a ledger: their states, and the public status that follows from them.
+"""Batches of commitments for a ledger: their states, and the public status that follows from them.
 
-A leaf is queued, then in a batch, whose state is the leaf's. Only the revocation is the leaf's own.
+A leaf is first queued and then in a batch, whose state it shares. Only its revocation is its own.
 """
 
 from __future__ import annotations
@@ -25,15 +25,20 @@ _NEXT: Mapping[AnchorStatus, frozenset[AnchorStatus]] = {
 
 
 def next_status(before: AnchorStatus, after: AnchorStatus) -> AnchorStatus:
-    """Return ``after``. Raises ``ValueError``: when it may not follow ``before``."""
+    """Return ``after``. Raises ``ValueError``: when it must not follow ``before``."""
     if after not in _NEXT[before]:
         raise ValueError(f"an anchor does not go from {before.value} to {after.value}")
     return after
 
 
 class LeafState(StrEnum):
-    """*queued*: in no batch yet. *batched*: as far as its batch. *revoking*: the same, and its revocation is on the way.
-    *revoked*: the ledger has the revocation."""
+    """The state of a leaf.
+
+    - *queued*: in no batch yet.
+    - *batched*: in a batch, whose state it shares.
+    - *revoking*: in a batch, and its revocation is under way.
+    - *revoked*: the ledger has the revocation.
+    """
 
     QUEUED = "queued"
     BATCHED = "batched"
@@ -42,8 +47,8 @@ class LeafState(StrEnum):
 
 
 class BatchState(StrEnum):
-    """*sealed*: root and paths are fixed and stored, the ledger has yet to take it over. The others are the ledger's
-    (``AnchorTransaction``)."""
+    """The state of a batch. *sealed*: root and paths are fixed and stored, but not yet accepted by the ledger. The others are the
+    ledger's (``AnchorTransaction``)."""
 
     SEALED = "sealed"
     SUBMITTED = "submitted"
@@ -63,8 +68,8 @@ _PUBLIC: Mapping[BatchState, AnchorStatus] = {
 
 @value_class
 class Batch:
-    """A tree of ``size`` commitments and how far its root is. ``attempts`` counts the failures that the ledger reported;
-    ``reason`` says what it waits for, or why it failed."""
+    """A tree of ``size`` commitments and the progress of its root. ``attempts`` counts the failures that the ledger reported.
+    ``reason`` states why it waits or failed."""
 
     id: int
     root: bytes
@@ -77,14 +82,14 @@ class Batch:
 
     @property
     def anchor(self) -> Anchor:
-        """The receipt of every leaf in it that is not revoked."""
+        """Return the receipt of its leaves that are not revoked."""
         return Anchor(_PUBLIC[self.state], self.tx_hash, self.block_number, None)
 
     def after_report(
         self, state: BatchState, tx_hash: str | None, block_number: int | None, reason: str, *, most_attempts: int
     ) -> Batch:
-        """The batch after what the ledger tells of its root. A failure is tried again until ``most_attempts`` are used up; the last
-        transaction stays on show."""
+        """Return the batch after the ledger's report about its root. A failure is tried again until ``most_attempts`` are used up.
+        The last transaction stays visible."""
         if state is not BatchState.FAILED:
             return replace(self, state=state, tx_hash=tx_hash, block_number=block_number, reason=reason)
         # What was confirmed before its block was undone begins anew.
@@ -100,12 +105,12 @@ class Batch:
         )
 
     def forgotten(self) -> Batch:
-        """The batch when the ledger knows nothing of its root: it is to be submitted, again if need be."""
+        """Return the batch if the ledger does not know its root: it must be submitted, again if necessary."""
         return replace(self, state=BatchState.SEALED, tx_hash=None, block_number=None, reason="")
 
 
 class LeaseLost(Exception):
-    """Another worker has the lease, or the row has changed since it was read; nothing was written."""
+    """A lost lease: another worker has it, or the row has changed since it was read. Nothing was written."""
 
 
 @value_class
@@ -126,8 +131,13 @@ class RevokedLeaf:
 
 @value_class
 class Work:
-    """The work that there is. ``oldest`` is when the first of the ``waiting`` was queued; ``undecided`` counts batches, ``revoking``
-    leaves; ``trouble`` is why one of the batches waits, empty when none does."""
+    """The outstanding work.
+
+    - ``oldest``: the time when the first of the ``waiting`` leaves was queued.
+    - ``undecided``: how many batches are not final.
+    - ``revoking``: how many leaves are being revoked.
+    - ``trouble``: why one of the batches waits, or empty.
+    """
 
     waiting: int
     oldest: datetime | None
@@ -143,8 +153,8 @@ class Work:
 
 @value_class
 class Sealing:
-    """A batch that is about to be made: ``details`` are the paths as they are stored, by proof; ``checkpoint`` is the body of the
-    checkpoint that is the last leaf, and its path, None without one."""
+    """A batch before it is stored. ``details``: the stored form of the paths, by proof. ``checkpoint``: the body of the checkpoint
+    that is the last leaf, and its path, or None."""
 
     ledger: str
     root: bytes
@@ -155,8 +165,8 @@ class Sealing:
 
 @value_class
 class AnchoringPolicy:
-    """A batch is sealed at ``batch_size`` leaves or when its oldest has waited for ``seal_after``; what the ledger reports as failed is
-    tried ``most_attempts`` times, ``retry_seconds`` apart."""
+    """The rules of batches. A batch is sealed at ``batch_size`` leaves or when its oldest has waited for ``seal_after``. A batch
+    that the ledger reports as failed is tried ``most_attempts`` times, ``retry_seconds`` apart."""
 
     batch_size: int
     seal_after: timedelta
@@ -164,7 +174,7 @@ class AnchoringPolicy:
     retry_seconds: float
 
     def is_due(self, work: Work, now: datetime) -> bool:
-        """Return whether a batch is to be sealed at ``now``. A time in the future is of a clock that was set back since."""
+        """Return whether a batch must be sealed at ``now``. A time in the future comes from a clock that was set back since."""
         if work.oldest is None:
             return False
         return work.waiting >= self.batch_size or not timedelta(0) <= now - work.oldest < self.seal_after

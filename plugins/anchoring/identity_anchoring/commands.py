@@ -1,4 +1,4 @@
-"""``identity anchor``: the worker of anchoring alone, what it has to do, and what an operator may have it do again."""
+"""The commands ``identity anchor``: run the anchoring worker alone, show its work, and repeat parts of it."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def anchor_worker(
 
 @contextlib.asynccontextmanager
 async def open_anchoring(kernel: Kernel) -> AsyncIterator[Contribution]:
-    """Open the extension. The worker runs until it is closed, also while new anchors are refused: it finishes the earlier ones."""
+    """Open the extension. The worker runs until it is closed, even if new anchors are refused, to finish the earlier ones."""
     settings, watch = kernel.settings, kernel.need(WatchStorage)
     outbox = StoredOutbox(kernel.need(Database), kernel.random)
     worker = anchor_worker(settings, kernel.need(TransparencyLog), outbox, kernel.need(Record), kernel.clock)

@@ -1,4 +1,4 @@
-"""Figures of anchoring, and alarms in the log. Of several processes the one that holds the lease has the numbers.
+"""Metrics of anchoring, and alarms in the log. Of several processes the one that holds the lease has the numbers.
 
 The events of the timeline are written with the receipts (``StoredOutbox.advance``).
 """
@@ -19,7 +19,7 @@ log = logging.getLogger("identity")
 
 @dataclass(slots=True)
 class Figures:
-    """The counters of this process: gauges of the outbox as it last saw it, and counts since its start."""
+    """The metrics of this process: gauges of the outbox at its last read, and counters since its start."""
 
     waiting: int = 0
     undecided: int = 0
@@ -32,13 +32,13 @@ class Figures:
     revoked: int = 0
 
     def saw(self, work: Work, now: datetime) -> None:
-        """Notes the state of the outbox."""
+        """Note the state of the outbox."""
         self.waiting, self.undecided, self.revoking = work.waiting, work.undecided, work.revoking
         self.trouble = work.trouble
         self.oldest_seconds = 0.0 if work.oldest is None else max(0.0, (now - work.oldest).total_seconds())
 
     def stepped(self, before: Batch, after: Batch, ledger: str) -> None:
-        """A batch went a step, or waits for another reason than before."""
+        """Note that a batch advanced a step, or waits for another reason than before."""
         if after.reason and after.reason != before.reason:
             log.warning("anchoring waits: batch %d is %s: %s", after.id, after.state.value, after.reason)
         if before.state is BatchState.CONFIRMED:
@@ -60,7 +60,7 @@ class Figures:
             log.error("ALARM: batch %d of %d anchors failed: %s", after.id, after.size, after.reason)
 
     def revocation_undone(self, before: RevokedLeaf, block_number: int | None, ledger: str) -> None:
-        """The block of a revocation is gone; ``block_number`` is where it is now, if it is anywhere."""
+        """Note that the block of a revocation is gone. ``block_number`` is its new block, if it has one."""
         self.reopened += 1
         log.error(
             "ALARM: the ledger %s undid block %d, in which the anchor of %s was revoked; %s",

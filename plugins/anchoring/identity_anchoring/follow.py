@@ -1,7 +1,8 @@
-"""Steps of batches and revocations on a ledger: submitting, asking how far it is, and asking again about final ones.
+"""Steps of batches and revocations on a ledger: submission, polling of their progress, and rechecks of final ones.
 
-A ledger may undo more blocks than it waits for. The newest batches and revocations are asked for each time, all older ones in turn, and
-beneath what was undone everything until a whole page of them stands: what is beneath it may have been undone with it and be back later.
+A ledger may undo more blocks than its confirmations cover. Each recheck covers the newest batches and revocations, and a page of
+the older ones. Below an undone one, it continues until a whole page is unchanged, because those below may have been undone too and
+return later.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ log = logging.getLogger("identity")
 
 @dataclass(slots=True)
 class FollowBatches:
-    """A ledger that cannot be asked is waited for: nothing is given up, and the reason stands with the batch."""
+    """The polling of undecided batches. If the ledger is unreachable, nothing is abandoned, and the batch shows the reason."""
 
     outbox: StoredOutbox
     ledger: AnchoringLedger
@@ -44,7 +45,7 @@ class FollowBatches:
     _not_before: dict[int, float] = field(default_factory=dict)
 
     async def __call__(self) -> None:
-        """One look at the undecided batches. Raises ``LeaseLost``."""
+        """Check the undecided batches. Raises ``LeaseLost``."""
         unanswered = 0
         for batch in await self.outbox.undecided(self.ledger.anchor_ledger_name):
             if self._not_before.get(batch.id, float("-inf")) > self.clock.monotonic():
@@ -59,7 +60,7 @@ class FollowBatches:
                 break
 
     async def report(self, batch: Batch) -> Batch:
-        """The batch as the ledger has it now. Raises ``LedgerUnavailable``."""
+        """Return the batch as the ledger has it now. Raises ``LedgerUnavailable``."""
         if batch.state is BatchState.SEALED:
             told = await self.ledger.submit_anchor(batch.root, batch.size)
         else:
@@ -76,7 +77,7 @@ class FollowBatches:
         )
 
     async def store(self, before: Batch, after: Batch) -> None:
-        """Stores what was told. Raises ``LeaseLost``."""
+        """Store the report. Raises ``LeaseLost``."""
         self._not_before.pop(before.id, None)
         if after.state is BatchState.SEALED and after.attempts > before.attempts:
             self._not_before[after.id] = self.clock.monotonic() + self.policy.retry_seconds
@@ -108,8 +109,8 @@ def _event(batch: Batch, ledger: str) -> Event:
 
 @dataclass(slots=True)
 class RevokeLeaves:
-    """Asks for every revocation that is on the way, which is safe to do again; one that failed is begun anew after
-    ``retry_seconds``, for ever: a revoked proof must not stay anchored."""
+    """The polling of revocations under way, which is safe to repeat. A failed one begins again after ``retry_seconds``, without
+    limit, because a revoked proof must not stay anchored."""
 
     outbox: StoredOutbox
     ledger: AnchoringLedger
@@ -120,7 +121,7 @@ class RevokeLeaves:
     _not_before: dict[str, float] = field(default_factory=dict)
 
     async def __call__(self) -> None:
-        """Raises ``LeaseLost``, ``LedgerUnavailable``."""
+        """Check the revocations under way. Raises ``LeaseLost``, ``LedgerUnavailable``."""
         name = self.ledger.anchor_ledger_name
         for leaf in await self.outbox.revoking(name, AT_ONCE):
             told = await self._request(leaf)
@@ -131,12 +132,12 @@ class RevokeLeaves:
                 await self._record(leaf, now, revokedBlock=told.block_number)
 
     async def block_of(self, leaf: AnchorLeaf) -> int | None:
-        """The block in which the ledger has its revocation; None when it does not have it. Raises ``LedgerUnavailable``."""
+        """Return the block with the revocation of the leaf; None if the ledger lacks it. Raises ``LedgerUnavailable``."""
         told = await self.ledger.revocation_status(leaf.commitment)
         return told.block_number if told is not None and told.state == "confirmed" else None
 
     async def undone(self, before: RevokedLeaf, block_number: int | None) -> None:
-        """Stores that ``block_of`` is another than before. Raises ``LeaseLost``."""
+        """Store a change of ``block_of``. Raises ``LeaseLost``."""
         now = self.clock.now()
         await self.outbox.revocation_undone(before, block_number, now)
         self.figures.revocation_undone(before, block_number, self.ledger.anchor_ledger_name)
@@ -166,13 +167,18 @@ Correction = Callable[[], Awaitable[None]]
 
 
 class _Unanswered(Exception):
-    """The ledger cannot be asked."""
+    """An unreachable ledger."""
 
 
 @dataclass(slots=True)
 class RecheckFinal(Generic[T]):
-    """``page`` gives the next ones after one of them, newest first; ``correction`` asks the ledger about one and gives what stores the
-    answer, None when it stands. The place to continue is not stored: a new process begins at the top."""
+    """The recheck of final batches or revocations.
+
+    - ``page``: returns those after a given one, newest first.
+    - ``correction``: queries the ledger about one, and returns the job that stores a change, or None.
+
+    The place to continue is not stored, so a new process begins with the newest.
+    """
 
     outbox: StoredOutbox
     clock: Clock
@@ -220,7 +226,7 @@ class RecheckFinal(Generic[T]):
 
 
 def recheck_batches(follow: FollowBatches) -> RecheckFinal[Batch]:
-    """Whether confirmed batches still are, and where."""
+    """Return whether confirmed batches still are, and in which block."""
 
     async def correction(batch: Batch) -> Correction | None:
         told = await follow.report(batch)
@@ -231,7 +237,7 @@ def recheck_batches(follow: FollowBatches) -> RecheckFinal[Batch]:
 
 
 def recheck_revocations(revoke: RevokeLeaves) -> RecheckFinal[RevokedLeaf]:
-    """Whether the ledger still has the revocations of leaves, and where."""
+    """Return whether the ledger still has the revocations of leaves, and in which block."""
 
     async def correction(revoked: RevokedLeaf) -> Correction | None:
         block_number = await revoke.block_of(revoked.leaf)

@@ -1,4 +1,4 @@
-"""Leaves in the outbox: those of new proofs, and their revocations until the ledger has them, or when it has them no longer."""
+"""Leaves in the outbox: those of new proofs, and their revocations until the ledger has them or loses them again."""
 
 from __future__ import annotations
 
@@ -89,30 +89,31 @@ def revoke_leaf(transaction: Transaction, proof_id: str) -> None:
 
 
 def revoking(transaction: Transaction, ledger: str, limit: int) -> Sequence[AnchorLeaf]:
-    """The leaves whose revocation is on the way."""
+    """Return the leaves whose revocation is under way."""
     return [LEAVES.read(row) for row in transaction.execute(_REVOKING, {"ledger": ledger, "limit": limit}).fetchall()]
 
 
 def revoked(transaction: Transaction, leaf: AnchorLeaf, block_number: int) -> None:
-    """The ledger has it. Raises ``LeaseLost``."""
+    """Note that the ledger has the revocation. Raises ``LeaseLost``."""
     _one(transaction.execute(_REVOKED, {"proof_id": leaf.proof_id}).rowcount)
     transaction.execute(_SHOW_REVOKED, {"proof_id": leaf.proof_id, "block": block_number})
 
 
 def all_revoked(transaction: Transaction, ledger: str, below: RevokedLeaf | None, limit: int) -> Sequence[RevokedLeaf]:
-    """The leaves whose revocation the ledger has, newest block first."""
+    """Return the leaves whose revocation the ledger has, newest block first."""
     block, proof_id = (LAST_BLOCK, "") if below is None else (below.block_number, below.leaf.proof_id)
     row = {"ledger": ledger, "limit": limit, "block": block, "id": proof_id}
     return [RevokedLeaf(LEAVES.read(row[:2]), row[2]) for row in transaction.execute(_ALL_REVOKED, row).fetchall()]
 
 
 def moved(transaction: Transaction, leaf: AnchorLeaf, block_number: int) -> None:
-    """The ledger has it in another block. Raises ``LeaseLost``."""
+    """Note that the ledger has the revocation in another block. Raises ``LeaseLost``."""
     _one(transaction.execute(_MOVED, {"proof_id": leaf.proof_id, "block": block_number}).rowcount)
 
 
 def undone(transaction: Transaction, leaf: AnchorLeaf, batch: Batch) -> None:
-    """The ledger has it no longer: the receipt is that of ``batch``, in which the leaf is. Raises ``LeaseLost``."""
+    """Note that the ledger no longer has the revocation. The receipt is that of ``batch``, which holds the leaf. Raises
+    ``LeaseLost``."""
     # Of a batch that failed nothing is on the ledger, and nothing is to be revoked there.
     state = LeafState.BATCHED if batch.state is BatchState.FAILED else LeafState.REVOKING
     _one(transaction.execute(_AGAIN, {"proof_id": leaf.proof_id, "state": state.value}).rowcount)
@@ -122,7 +123,7 @@ def undone(transaction: Transaction, leaf: AnchorLeaf, batch: Batch) -> None:
 
 
 def retry(transaction: Transaction, now: datetime) -> int:
-    """Queue the leaves of all failed batches again, and return how many. A proof that was revoked meanwhile stays where it is."""
+    """Queue the leaves of all failed batches again, and return how many. A proof that was revoked meanwhile stays unchanged."""
     transaction.execute(_SHOW_RETRIED)
     return transaction.execute(_RETRY, {"now": micros(now)}).rowcount
 

@@ -1,7 +1,7 @@
-"""The outbox of anchoring: what is to go on a ledger, from the transaction of its proof until the ledger has it.
+"""The outbox of anchoring: the commitments for a ledger, from the transaction of the proof until the ledger has them.
 
-Any number of workers may share it; one at a time has its lease, and every change by a worker without the lease is refused. The receipt
-of a proof changes in the same transactions. README.md explains batch, lease and receipt.
+Any number of workers may share it; one at a time has its lease, and every change by a worker without the lease is refused. The
+receipt of a proof changes in the same transactions. README.md explains batch, lease and receipt.
 """
 
 from __future__ import annotations
@@ -104,9 +104,10 @@ WHERE id IN ({which})
 
 
 class StoredOutbox(Repository):
-    """The outbox on the tables of the store. Each object is another holder of the lease; ``random`` returns the bytes of its name.
+    """The outbox on the tables of the store. Each object is a separate holder of the lease; ``random`` returns the bytes of its
+    name.
 
-    ``ledger`` is the name of one: batches of another are not touched.
+    ``ledger`` is the name of a ledger. Batches of others are not changed.
     """
 
     def __init__(self, database: Database, random: Callable[[int], bytes]) -> None:
@@ -121,13 +122,13 @@ class StoredOutbox(Repository):
         return Work(waiting, None if oldest is None else moment(oldest), undecided, revoking, trouble or "")
 
     async def hold(self, now: datetime) -> bool:
-        """Take or renew the lease, and return whether it is this object's."""
+        """Take or renew the lease, and return whether this object has it."""
         longest = micros(now + LEASE)
         row = {"holder": self._holder, "now": micros(now), "until": longest, "longest": longest}
         return await self._change(_HOLD, row, durable=False) == 1
 
     async def release(self) -> None:
-        """Give the lease back if it is this object's."""
+        """Release the lease if this object has it."""
         await self._change(_RELEASE, {"holder": self._holder}, durable=False)
 
     async def queued(self, limit: int) -> Sequence[AnchorLeaf]:
@@ -137,7 +138,7 @@ class StoredOutbox(Repository):
         return await self._database.read(lambda reading: leaves.revoking(reading, ledger, limit))
 
     async def seal(self, sealing: Sealing, now: datetime) -> Batch:
-        """Make the batch. Raises ``LeaseLost``, also when one of its leaves was revoked meanwhile."""
+        """Store the batch. Raises ``LeaseLost``: also when one of its leaves was revoked meanwhile."""
         checkpoint, details = sealing.checkpoint or (None, None)
         row = {"ledger": sealing.ledger, "root": sealing.root, "size": sealing.size, "now": micros(now)}
         row |= {"checkpoint": checkpoint, "checkpoint_details": None if details is None else details.encode()}
@@ -158,7 +159,7 @@ class StoredOutbox(Repository):
         return [_TABLE.read(row) for row in await self._rows(_BATCHES, {"ledger": ledger})]
 
     async def confirmed(self, ledger: str, below: Batch | None, limit: int) -> Sequence[Batch]:
-        """Return the confirmed batches, newest block first; only those behind ``below`` in that order, if it is given."""
+        """Return the confirmed batches, newest block first; with ``below``, only those after it in that order."""
         place = (
             {"block": leaves.LAST_BLOCK, "id": 0} if below is None else {"block": below.block_number, "id": below.id}
         )
@@ -198,9 +199,8 @@ class StoredOutbox(Repository):
         return await self._database.read(lambda reading: leaves.all_revoked(reading, ledger, below, limit))
 
     async def revocation_undone(self, before: RevokedLeaf, block_number: int | None, now: datetime) -> None:
-        """Store that the revocation is in another block than before, or in none: then it begins again, and the receipt is the batch's.
-        Raises ``LeaseLost``.
-        """
+        """Store that the revocation is in another block, or in none. In the latter case it begins again, and the receipt is that of
+        the batch. Raises ``LeaseLost``."""
         leaf = before.leaf
         which = {"proof_id": leaf.proof_id}
 
@@ -234,7 +234,7 @@ class StoredOutbox(Repository):
         return await self._database.write(lambda transaction: leaves.backfill(transaction, now, limit))
 
     def _show(self, transaction: Transaction, before: Batch, after: Batch) -> None:
-        """The receipts of its proofs; those that are pending read their batch."""
+        """Write the receipts of the batch's proofs. Pending proofs read their batch."""
         if after.anchor == before.anchor or before.anchor.status is after.anchor.status is AnchorStatus.PENDING:
             return
         shown = _PENDING if after.anchor.status is AnchorStatus.PENDING else _columns(after)
@@ -248,7 +248,7 @@ class StoredOutbox(Repository):
     def _tell(
         self, transaction: Transaction, which: str, parameters: Mapping[str, Any], kind: tuple[str, str], now: datetime
     ) -> None:
-        """One event of the timeline for each of those proofs, in one statement."""
+        """Write one event of the timeline for each of these proofs, in one statement."""
         at = micros(now)
         event = {"prefix": f"{at:016x}", "at": at, "kind": kind[0], "outcome": kind[1]}
         transaction.execute(_EVENT.format(random=self._random, which=which), {**parameters, **event})

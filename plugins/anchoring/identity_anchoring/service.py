@@ -1,6 +1,6 @@
-"""Anchoring as the operations on proofs use it, and the rows that proofs and revocations add in their transactions.
+"""The anchoring service for operations on proofs, and the rows that proofs and revocations add in their transactions.
 
-A proof that is to be anchored and its leaf are one transaction, so no crash loses it. The service only wakes the worker, and may wait.
+A proof and its leaf are stored in one transaction, so no crash loses it. The service only wakes the worker, and may wait.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ POLL_SECONDS: Final = 0.2
 
 
 class AnchorRows:
-    """The sink that queues the commitment to a new proof, and begins to revoke that of a revoked one."""
+    """The sink that queues the commitment to a new proof, and begins the revocation for a revoked one."""
 
     kinds: frozenset[type[Event]] = frozenset((ProofMade, StatusChanged))
 
@@ -42,7 +42,7 @@ class AnchorRows:
 
 @dataclass(slots=True)
 class ProofAnchoring(Anchoring):
-    """The service of the kernel. More than ``most_waiters`` at a time get their answer at once."""
+    """The service of the kernel. If ``most_waiters`` requests wait, further ones are answered at once."""
 
     outbox: StoredOutbox
     is_enabled: bool

@@ -1,4 +1,4 @@
-"""The tables of anchoring. A step of the kernel makes them."""
+"""The tables of anchoring. A migration of the kernel creates them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class AnchorBatch(StoreModel, table=True):
 
 
 class AnchorLease(StoreModel, table=True):
-    """One row: the worker that may change batches, by its 16 bytes, until when."""
+    """One row: the worker that may change batches, by its 16 bytes, and the end of its lease."""
 
     __tablename__ = "anchor_lease"
 

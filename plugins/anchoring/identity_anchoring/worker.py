@@ -1,12 +1,12 @@
-"""Sealing: what waits becomes one tree, whose root and paths are stored before a ledger hears of it.
+"""Sealing makes one tree of the waiting leaves, and stores its root and paths before it is submitted to a ledger.
 
-So every receipt has its path as soon as it has a batch, and whatever dies afterwards, the same root is submitted again.
+So every receipt has its path as soon as it has a batch. After any crash, the same root is submitted again.
 
 The worker: one loop in every server process, or alone as ``identity anchor worker``; the process that holds the lease works.
 
-No queue library: the work is a table. An idle worker writes nothing and reads a glance a second, and every five seconds what is final
-(``recheck``). In a process that serves from a server it rests until ledger or audit log have moved (``WatchStorage.spare``).
-After a crash the next worker continues from the rows of the tables.
+It needs no queue library, because the work is a table. An idle worker writes nothing. It reads the table once a second, and final
+rows every five seconds (``recheck``). With a database server, it rests until ledger or audit log have moved
+(``WatchStorage.spare``). After a crash the next worker continues from the rows of the tables.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ from identity_tlog.note import Checkpoint
 
 @value_class
 class NewestCheckpoint:
-    """``origin`` is the log's name. What is anchored is the body, the text that is signed: its signature may be made at any time."""
+    """The newest checkpoint of the log with the name ``origin``. Its body, the signed text, is anchored, because it can be signed
+    at any time."""
 
     follower: LedgerFollower
     origin: str
 
     async def __call__(self) -> bytes | None:
-        """The body; None for an empty log, and while it does not follow its ledger, which the follower reports."""
+        """Return the body; None for an empty log, and while the log does not agree with its ledger, which the follower reports."""
         try:
             frontier = await self.follower.now()
         except IdentityError:
@@ -50,8 +51,8 @@ class NewestCheckpoint:
 
 @dataclass(slots=True)
 class SealBatch:
-    """Seals the oldest leaves, and with them the ledger's own checkpoint if it is another than in the batch before: a ledger that is
-    anchored on another one cannot be written anew unseen."""
+    """The sealing of the oldest leaves, with the ledger's own checkpoint if it has changed since the last batch. A ledger that is
+    anchored on another one cannot be rewritten undetected."""
 
     outbox: StoredOutbox
     ledger_name: str
@@ -61,7 +62,7 @@ class SealBatch:
     _last: bytes | None = field(default=None)
 
     async def __call__(self) -> Batch | None:
-        """The batch; None when nothing waits. Raises ``LeaseLost``."""
+        """Return the batch; None when nothing waits. Raises ``LeaseLost``."""
         leaves = await self.outbox.queued(self.batch_size)
         if not leaves:
             return None
@@ -97,7 +98,8 @@ log = logging.getLogger("identity")
 
 @dataclass(slots=True)
 class AnchorWorker(Repeating):
-    """``called`` wakes it out of idleness, ``news`` tells those who wait that receipts may have changed."""
+    """The worker of anchoring. ``called`` wakes it when it is idle. ``news`` signals to waiting requests that receipts may have
+    changed."""
 
     complaint = "anchoring does not get on"
 
@@ -117,12 +119,12 @@ class AnchorWorker(Repeating):
 
     @property
     def fault(self) -> str:
-        """Why it does not get on; empty when it does."""
+        """Return why the worker makes no progress; empty if it does."""
         # By name: a slotted dataclass is made anew, and a bare super() would still mean the class before.
         return super(AnchorWorker, self).fault or self.follow.figures.trouble
 
     async def close(self) -> None:
-        """Stops it and lets go of the lease; the next worker does the rest."""
+        """Stop the worker and release its lease. The next worker does the rest."""
         await super(AnchorWorker, self).close()
         if self._task is not None:
             try:
@@ -137,7 +139,7 @@ class AnchorWorker(Repeating):
             return BUSY_SECONDS
 
     async def round(self) -> float:
-        """Does what can be done now; how many seconds later there may be more. Raises ``LeaseLost`` and what the outbox and the
+        """Do the work that is due. Return the seconds until more may be due. Raises ``LeaseLost`` and what the outbox and the
         ledger raise."""
         if not self._is_caught_up:
             await self.outbox.catch_up()
@@ -174,7 +176,7 @@ class AnchorWorker(Repeating):
         return min(max(left, 0.001), BUSY_SECONDS)
 
     async def _recheck(self) -> None:
-        """Whether what was confirmed still is, now and then."""
+        """Check now and then whether confirmed batches and revocations still are."""
         if self.clock.monotonic() < self._checked_at + RECHECK_SECONDS:
             return
         self._checked_at = self.clock.monotonic()

@@ -1,5 +1,8 @@
-"""The checks of ``identity doctor`` about credentials: how many in force are still of suite 1, whether the lists of signed gaps that
-those of suite 2 are proved with are published, and whether the secrets that they are bound to are still kept."""
+"""The checks of ``identity doctor`` about credentials.
+
+They report credentials in force of suite 1, unpublished lists of signed gaps that proofs of suite 2 need, and lost secrets of
+holders.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,7 @@ AND (valid_until IS NULL OR valid_until > :now) GROUP BY issuer ORDER BY count(*
 
 
 def _read(settings: Settings, job: Callable[[Transaction], T]) -> T | None:
-    """Return what ``job`` reads; None where the database cannot be read."""
+    """Return the result of ``job``; None if the database cannot be read."""
     try:
         return read_store(settings, job)
     except DatabaseError:
@@ -69,7 +72,8 @@ def _read(settings: Settings, job: Callable[[Transaction], T]) -> T | None:
 
 
 def credentials(settings: Settings) -> Iterator[Diagnosis]:
-    """A warning while credentials in force are of suite 1. Nothing where the database cannot be read: other checks report that."""
+    """Yield a warning while credentials in force are of suite 1. If the database cannot be read, yield nothing, because other
+    checks report that."""
     asked = {"erased": ERASED_HOLDER, "now": micros(datetime.now(UTC))}
     found = _read(settings, lambda transaction: transaction.execute(_OF_SUITE_1, asked).fetchall())
     if found is None:
@@ -86,8 +90,8 @@ def credentials(settings: Settings) -> Iterator[Diagnosis]:
 
 
 def status_lists(settings: Settings) -> Iterator[Diagnosis]:
-    """A warning while a list of signed gaps is not published as it is now, and while the one of now is not in the transparency log. Nothing
-    without a list, or where the database cannot be read."""
+    """Yield a warning while a list of signed gaps is not published in its current state, and while the current edition is not in
+    the transparency log. Yield nothing without a list, or if the database cannot be read."""
     asked = {"now": int(datetime.now(UTC).timestamp())}
     found = _read(
         settings,
@@ -120,8 +124,8 @@ def status_lists(settings: Settings) -> Iterator[Diagnosis]:
 
 
 def holders(settings: Settings) -> Iterator[Diagnosis]:
-    """A fault where the secrets of holders are not kept any more, as the oldest and the newest credentials in force tell. Nothing without
-    such credentials, or where the database cannot be read."""
+    """Yield a fault if the secrets of holders are lost, as the oldest and the newest credentials in force show. Yield nothing
+    without such credentials, or if the database cannot be read."""
     asked = {"erased": ERASED_HOLDER, "now": micros(datetime.now(UTC))}
     rows = _read(settings, lambda transaction: transaction.execute(_BOUND, asked).fetchall())
     if not rows:
@@ -149,8 +153,8 @@ def holders(settings: Settings) -> Iterator[Diagnosis]:
 async def look_at_secrets(
     settings: Settings, scratch: Path, bound: Sequence[tuple[str, Binding]]
 ) -> tuple[list[str], int] | None:
-    """Return the ids of the credentials whose holder's secret is not kept any more, and the number of the keeper's key that new secrets
-    follow from; None if the keeper cannot be read yet. Raises ``StartError`` and ``PluginUnavailable``."""
+    """Return the ids of the credentials whose holder's secret is lost, and the number of the keeper's key that new secrets follow
+    from. None if the keeper cannot be read yet. Raises ``StartError`` and ``PluginUnavailable``."""
     from identity_transparency.read_only import LookOnly, looking_plugins
 
     from identity_core.bootstrap.ports import told_at_start

@@ -1,4 +1,4 @@
-"""The file of a holder who keeps the secret of suite-2 credentials: its members, and a check that they fit together."""
+"""The file of a holder with its own secret of suite-2 credentials: its members, and a check of their consistency."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ISSUED_ANEW = (
 
 
 def secret_of(record: Mapping[str, Any], kept: Mapping[str, str]) -> str:
-    """The secret that a request or a credential of the file is bound to: the present one, or its own from before a rotation."""
+    """Return the secret that a request or a credential of the file is bound to: the present one, or its own from before a rotation."""
     return str(kept.get(OWN, record[OWN]))
 
 
 def unfit(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Credentials of a holder's file that prove nothing, by their ids, and why."""
+    """Return the reasons why credentials of a holder's file prove nothing, by their ids."""
     from identity_bbs.bls12381 import select
     from identity_bbs.bls12381.keys import InvalidBlsKey
     from identity_bbs.openings import BLIND_SLOT, HolderSecret

@@ -1,6 +1,7 @@
-"""The ports of suite 2: the rows of handles, published lists and holders' secrets, and the prover. Every write is durable on return.
+"""The ports of suite 2: the rows of handles, published lists and holders' secrets, and the prover. Every write is durable on
+return.
 
-Which handles are listed follows from the status of their credentials: ``Credentials.set_status`` changes both in one transaction.
+The listed handles follow from the status of their credentials: ``Credentials.set_status`` changes both in one transaction.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from identity_core.ports.prover import Prover
 
 @value_class
 class GapList:
-    """A list of an issuer's: ``method`` is the DID URL of the BBS key that signs it, ``period`` the seconds of its epochs; ``version``
-    changes whenever a handle is listed or is not any more."""
+    """A list of an issuer. ``method`` is the DID URL of the BBS key that signs it, and ``period`` the length of its epochs in
+    seconds. ``version`` changes with every change of the listed handles."""
 
     id: str
     issuer: str
@@ -52,8 +53,8 @@ class BoundCredential:
 
 @value_class
 class SecretRotation:
-    """The present ``generation``, and the credentials in force that are bound to another one, the oldest first; ``is_last``: those are
-    all."""
+    """The current ``generation``, and the credentials in force that are bound to another one, oldest first. ``is_last``: there are
+    no more of them."""
 
     generation: int
     credentials: Sequence[BoundCredential]
@@ -71,16 +72,16 @@ class PresentingProver(Prover, Protocol):
     def present(
         self, statement: PresentationStatement, witness: PresentationWitness, *, bound: PresentationContext
     ) -> str:
-        """The text of a presentation. Raises as ``prove`` does, ``PredicateNotSatisfied`` also for a credential that is not valid on the
-        day or is revoked."""
+        """Return the text of a presentation. Raises as ``prove`` does. Raises ``PredicateNotSatisfied``: also for a credential that
+        is not valid on the day or is revoked."""
 
     def read_presentation(self, text: str) -> PresentedPresentation:
-        """Return what a presentation says about itself. Nothing is verified; raises ``ProofInvalid`` when it cannot be read."""
+        """Return the claims of a presentation, unverified. Raises ``ProofInvalid``: when it cannot be read."""
 
     def verify_presentation(
         self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance
     ) -> None:
-        """Accepts a presentation of exactly this statement in exactly this context; both are the verifier's own. Raises
+        """Accept a presentation of exactly this statement in exactly this context; both are the verifier's own. Raises
         ``ProofInvalid``."""
 
 
@@ -91,4 +92,4 @@ class PresentingBatchVerifier(PresentingProver, Protocol):
     def verify_presentations(
         self, asked: Sequence[tuple[PresentationStatement, str, PresentationContext, Acceptance]]
     ) -> Sequence[ProofInvalid | None]:
-        """``verify_presentation`` of each: statement, text, context and acceptance."""
+        """Verify each as ``verify_presentation`` does: statement, text, context and acceptance."""

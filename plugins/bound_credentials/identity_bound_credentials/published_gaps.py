@@ -1,8 +1,8 @@
 """A holder's gap from the published files: the manifest of an epoch, and one of its shards.
 
-The server learns which shard was asked for, so that the holder's credential is one of those between a thousand gaps, and when. So the
-fetch belongs right after publication or at a random time, not before a proof; ``whole`` asks for all shards and tells nothing. No
-cookies, no redirects, no key of the caller's: what is fetched is public.
+The server learns the requested shard and the time, so it knows that the holder's credential lies in one of a thousand gaps. Fetch
+right after publication or at a random time, not before a proof. ``whole`` fetches all shards and reveals nothing. Requests have no
+cookies, redirects or keys of the caller, because the files are public.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _HEADERS: Final = {"Accept": "application/json, application/octet-stream, text/p
 class PublishedGaps:
     """The files below ``url``: a service, its address with the prefix of its operations, or a mirror. An async context manager.
 
-    The manifest of an epoch is ``status-gaps/{list}/{epoch}``, a shard ``status-gaps/{list}/shards/{SHA-256, base64url}``,
-    the proof that a log has the manifest ``status-gaps/{list}/proofs/{SHA-256 of the manifest}``.
+    The manifest of an epoch is ``status-gaps/{list}/{epoch}``, a shard ``status-gaps/{list}/shards/{SHA-256, base64url}``, the
+    proof that a log has the manifest ``status-gaps/{list}/proofs/{SHA-256 of the manifest}``.
 
-    ``timeout_seconds`` is for each file as a whole: a server that sends an byte now and then is given up when it is over.
+    ``timeout_seconds`` is for each file as a whole: a server that sends single bytes slowly is abandoned at its end.
     """
 
     def __init__(self, url: str, *, timeout_seconds: float = 10.0) -> None:
@@ -55,10 +55,10 @@ class PublishedGaps:
         await self._http.aclose()
 
     async def manifest(self, epoch: StatusEpoch, *, digest: bytes | None = None) -> Manifest:
-        """Return what was published of this epoch; it serves for all credentials of the list.
+        """Return the manifest of this epoch, for all credentials of the list.
 
-        ``digest`` is what a transparency log has of it, where the caller knows that. Raises ``StatusListRefused`` for anything but
-        this epoch's manifest, ``ServiceError`` where there is none, ``ServiceUnreachable``.
+        ``digest`` is its record in a transparency log, if the caller knows it. Raises ``StatusListRefused``: for anything but this
+        epoch's manifest. Raises ``ServiceError``: when there is none. Raises ``ServiceUnreachable``.
         """
         manifest = Manifest.from_octets(await self._file(manifest_place(epoch), MAX_MANIFEST_OCTETS))
         if manifest.epoch != epoch:
@@ -70,7 +70,7 @@ class PublishedGaps:
     async def recorded(
         self, manifest: Manifest, policy: WitnessPolicy, *, logs: Sequence[VerifierKey] = ()
     ) -> tuple[ProvenEntry, bytes]:
-        """Return the entry of a transparency log that this manifest is, with its tlog-proof for other verifiers.
+        """Return the entry of this manifest in a transparency log, with its tlog-proof for other verifiers.
 
         Raises ``StatusListRefused`` unless a log of the policy or of ``logs`` has exactly this manifest, and as ``manifest`` does.
         """
@@ -78,10 +78,10 @@ class PublishedGaps:
         return gap_log.verify_recorded(manifest, proof, policy, logs=logs), proof
 
     async def gap(self, manifest: Manifest, public_key: bytes, handle: int, *, whole: bool = False) -> SignedGap:
-        """The gap of the handle, its signature checked against the raw 96-byte key of the list.
+        """Return the gap of the handle, its signature checked against the raw 96-byte key of the list.
 
-        Raises ``HandleListed`` where a signed gap says so, ``StatusListRefused`` for shards that are not the published ones, and as
-        ``manifest`` does.
+        Raises ``HandleListed``: when a signed gap shows that. Raises ``StatusListRefused``: for shards other than the published
+        ones. Raises as ``manifest`` does.
         """
         wanted = manifest.shard_of(handle)
         data = b""

@@ -63,7 +63,7 @@ class Asking(Struct, forbid_unknown_fields=True):
 
 
 class Stated(Struct):
-    """A statement with its context: what is asked, and the keys of credentials and status lists."""
+    """A statement with its context: the question, and the keys of credentials and status lists."""
 
     asking: Asking
     keys: tuple[bytes, ...]
@@ -190,7 +190,7 @@ class VerifyPresentation(_Call):
     def refusals(
         cls, prover: PresentingBatchVerifier, calls: Sequence[VerifyPresentation]
     ) -> Sequence[ProofInvalid | None]:
-        """``PresentingBatchVerifier.verify_presentations``."""
+        """Call ``PresentingBatchVerifier.verify_presentations``."""
         return prover.verify_presentations([one.arguments() for one in calls])
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""``identity challenge``: what a verifier gives to have a proof made for it, and for now."""
+"""The command ``identity challenge``: make a verifier's challenge, which binds a proof to it and to the time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``identity completion``: the words of the command line completed by the shell."""
+"""``identity completion``: completion of the command line in a shell."""
 
 from __future__ import annotations
 

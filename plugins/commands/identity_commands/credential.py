@@ -1,5 +1,5 @@
-"""``identity credential``: schemas, issuing and importing, reading, status and checking, against a running service. What is done
-without one stands in ``credential_offline``, ``credential_offer`` and ``credential_wallet``."""
+"""``identity credential``: schemas, issuing and importing, reading, status and checking, against a running service. Commands
+without a service are in ``credential_offline``, ``credential_offer`` and ``credential_wallet``."""
 
 from __future__ import annotations
 

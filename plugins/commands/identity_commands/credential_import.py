@@ -1,4 +1,4 @@
-"""The body of ``identity credential import``, of what an issuer wrote at home."""
+"""The body of ``identity credential import``, from the file that an issuer wrote offline."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from identity_core.errors import InvalidCredential
 
 
 def import_body(caller: RemoteCaller, *, file: Any, **given: Any) -> dict[str, Any]:
-    """Return the body: what `identity credential sign` wrote, or one around a credential that a wallet requested (`sign-request`). Ends
-    the command for a credential of another kind."""
+    """Return the body: the output of `identity credential sign`, or one around a credential that a wallet requested
+    (`sign-request`). A credential of another kind ends the command."""
     from identity_bound_credentials.domain.bound_format import binding_of, parse_credential
 
     value = read_json(file)

@@ -104,7 +104,7 @@ def offer(
 
 
 def _list(did: str, service: str | None, status_url: str | None, period: str) -> tuple[Any, str | None]:
-    """The list that may revoke, as a header names it, and where it is served; two times None for no list. Ends the command."""
+    """Return the status list, as a header names it, and its URL; ``(None, None)`` for no list. Invalid options end the command."""
     from identity_bound_credentials.domain.bound_credential import StatusListReference
     from identity_bound_credentials.domain.status_gaps import list_id
 
@@ -188,7 +188,7 @@ def sign_request(
 
 
 def _checked_tag(offered: Any, asked: Any, file: Any) -> str:
-    """The holder's tag of a commitment that is one. Ends the command for any other."""
+    """Return the holder's tag of a valid commitment. An invalid one ends the command."""
     from identity_bbs.blind import CommitmentInvalid, check_commitment
     from identity_bbs.bls12381 import select
     from identity_bbs.suite import ciphersuite
@@ -201,7 +201,7 @@ def _checked_tag(offered: Any, asked: Any, file: Any) -> str:
 
 
 def _recognise(holders: dict[str, str], did: str, tag: str, *, new_secret: bool) -> None:
-    """One secret for one holder, one holder for one secret. Ends the command."""
+    """Require one secret for one holder, and one holder for one secret; anything else ends the command."""
     if any(one == tag and other != did for other, one in holders.items()):
         fail("another holder has this secret", did, "sign nothing: a secret was handed on, or stolen")
     if holders.get(did, tag) != tag and not new_secret:
@@ -222,7 +222,7 @@ def _signed(
     now: datetime,
     validity: Mapping[str, str | None],
 ) -> dict[str, Any]:
-    """Return what the credential says, signed. Ends the command for values or times that it cannot have."""
+    """Return the signed content of the credential. Invalid values or times end the command."""
     from identity_bound_credentials.domain.bound_credential import NO_HANDLE, Particulars, midnight
 
     from identity_bbs.blind import blind_sign

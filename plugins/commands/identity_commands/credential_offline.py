@@ -44,7 +44,7 @@ holder_option = did_option("--holder", "holderDid", "Of whom it is said.", requi
 
 
 def given_values(values: Any, single: tuple[tuple[str, str], ...]) -> dict[str, Any]:
-    """The attributes. A VALUE is JSON (18, true, null); anything else is taken as a string."""
+    """Return the attributes. A VALUE is JSON (18, true, null); anything else is taken as a string."""
     attributes = {} if values is None else read_json(values)
     return attributes | {name: json_or_text(text) for name, text in single}
 
@@ -82,7 +82,7 @@ def sign(wallet: Path, schema_file: Any, method: str | None, values: Any, single
 
 
 def sign_values(definition: CredentialSchema, values: dict[str, Any], secret: bytes) -> tuple[dict[str, Any], bytes]:
-    """The values in canonical form, and the signature (80 bytes) by the raw ``secret``. Raises ``InvalidCredential``."""
+    """Return the values in canonical form, and the signature (80 bytes) by the raw ``secret``. Raises ``InvalidCredential``."""
     from identity_bbs import interface
     from identity_bbs.bls12381 import keys as bls
     from identity_bbs.bls12381 import select
@@ -96,7 +96,7 @@ def sign_values(definition: CredentialSchema, values: dict[str, Any], secret: by
 
 
 def check_offline(credential: dict[str, Any], schema: dict[str, Any], issuer_key: str) -> dict[str, Any]:
-    """The verdict on schema, values and signature; what only a service knows stands under ``unchecked``."""
+    """Return the verdict on schema, values and signature; checks that need a service are listed under ``unchecked``."""
     from identity_bound_credentials.domain.bound_format import parse_credential
 
     from identity_core.domain.credentials.credential import canonical_values
@@ -128,7 +128,7 @@ def check_offline(credential: dict[str, Any], schema: dict[str, Any], issuer_key
 
 
 def read_schema(file: Any) -> CredentialSchema:
-    """The schema in a file; one that is none ends the command."""
+    """Return the schema in a file. An invalid one ends the command."""
     return _definition(read_json(file), name_of(file))
 
 
@@ -143,7 +143,7 @@ def _definition(value: dict[str, Any], where: str) -> CredentialSchema:
 
 
 def signing_key(issuer: Wallet, method: str | None) -> dict[str, Any]:
-    """The key that is named, or the only one of its type."""
+    """Return the named key, or the only one of its type."""
     filed: list[dict[str, Any]] = [where[place] for where, place in issuer.places()]
     found = [key for key in filed if key.get("type") == multikey.BLS12381G2 and method in (None, key.get("keyId"))]
     if not found:

@@ -1,4 +1,4 @@
-"""``identity credential rotate-secret``: the wallet's next secret, and what becomes of the credentials on the one before."""
+"""``identity credential rotate-secret``: the wallet's next secret, and the credentials on the one before."""
 
 from __future__ import annotations
 

@@ -123,12 +123,12 @@ def accept(
 
 
 def read_held(held: Path, did: str) -> dict[str, Any]:
-    """Return what the holder's file holds; one that is not there, or not this DID's, ends the command."""
+    """Return the content of the holder's file. A missing file, or one of another DID, ends the command."""
     return read_record(held, "holder's file", HELD, did)
 
 
 def _issuer_key(key: str | None, document: Any, log: Any, now: datetime) -> KeyFinder:
-    """From the one source that was named. Ends the command for none, several, or one that is no good."""
+    """Return the key from the one source that was named. No source, several, or an invalid one ends the command."""
     if sum(source is not None for source in (key, document, log)) != 1:
         misused("whose key is it?", "give one of --issuer-key, --issuer-document and --issuer-log")
     with failing(ValueError, "the issuer's key", "give it as it is published", status=2):
@@ -138,7 +138,7 @@ def _issuer_key(key: str | None, document: Any, log: Any, now: datetime) -> KeyF
 
 
 def _request_of(requests: Mapping[str, Any], presented: PresentedCredential) -> tuple[str, dict[str, str] | None]:
-    """The request that the credential answers, and its place: the one with this commitment, for this header."""
+    """Return the request for the credential, and its index: the one with this commitment, for this header."""
     from identity_bound_credentials.domain.bound_format import binding_of
 
     if (bound := binding_of(presented)) is None:
@@ -149,6 +149,6 @@ def _request_of(requests: Mapping[str, Any], presented: PresentedCredential) -> 
 
 
 def member(message: dict[str, Any], name: str) -> dict[str, Any]:
-    """The message itself, or in the member that the other command printed it in."""
+    """Return the message, which may be in the member under which the other command printed it."""
     inner = message.get(name, message)
     return inner if isinstance(inner, dict) else {}

@@ -1,4 +1,4 @@
-"""``identity delegation``: what a holder allows an agent, against a running service."""
+"""``identity delegation``: delegations of a holder to an agent, at a running service."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def command() -> None:
 def _delegation(
     caller: RemoteCaller, *, days: float, predicates: tuple[tuple[str, str, str], ...], **given: Any
 ) -> dict[str, Any]:
-    """The body of createDelegation, of what was given."""
+    """Return the body of createDelegation from the options."""
     if not given["actions"] and not predicates:
         misused("what may the agent do?", "give --action or --pin")
     body = {name: None if value == NONE else value for name, value in named(caller, **given).items()}

@@ -1,5 +1,5 @@
-"""``identity did``: the lifecycle against a running service, and the log of a DID, fetched or checked without a service. What has to do
-with the keys file stands in ``wallet``."""
+"""``identity did``: the lifecycle at a running service, and the log of a DID, fetched or checked without a service. ``wallet`` has
+the code of the keys file."""
 
 from __future__ import annotations
 

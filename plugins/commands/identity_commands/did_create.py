@@ -1,11 +1,11 @@
-"""``identity did create``: keys made at this machine, on disk before the service hears of them.
+"""``identity did create``: keys that are made on this machine, and are on disk before the request is sent.
 
 With ``--store-secrets`` the service makes them, because its custodian keeps them too; the file gets them from the answer.
 
 A key that signs credentials joins in a second version, because its proof of possession names the DID.
 
-A creation that was broken off is finished by running the same command again: the keys file remembers the request and its
-Idempotency-Key, so the service answers with the DID that it may already have made.
+To finish an interrupted creation, run the same command again. The keys file has the request and its Idempotency-Key, so the service
+returns the DID that it may have created already.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def create(
 def _chosen_options(
     services: Sequence[tuple[str, str]], strict_evidence: bool | None, witnesses: Sequence[str], threshold: int | None
 ) -> dict[str, Any]:
-    """Return what the first entry shall say beside the keys, where that is asked for."""
+    """Return the chosen options of the first entry besides the keys."""
     said: dict[str, Any] = {}
     if services:
         said["serviceEndpoints"] = [{"type": kind, "serviceEndpoint": place} for kind, place in services]
@@ -125,7 +125,7 @@ def _chosen_options(
 def _wish(
     key_type: str, additional: Wishes, foreign: Triples, *, with_recovery: bool, stored: bool
 ) -> tuple[str, dict[str, Any], FiledKeys]:
-    """The type of the first key, the options of the request, and the keys that were made here for it."""
+    """Return the type of the first key, the options of the request, and the keys that were made here for it."""
     from identity_core.domain.dids import keys
 
     if stored:
@@ -143,7 +143,7 @@ def _wish(
 
 
 def _returned(keys: dict[str, Any]) -> FiledKeys:
-    """The keys that the service made, from its answer."""
+    """Return the keys that the service made, from its answer."""
     from identity_codec.multikey import decode_public
 
     named = [(purpose, key) for purpose, key in keys.items() if purpose != ADDITIONAL]
@@ -155,7 +155,7 @@ def _returned(keys: dict[str, Any]) -> FiledKeys:
 
 
 def _named(made: FiledKeys, did: str) -> dict[str, Any]:
-    """The keys of a DID by purpose, as a file would have them."""
+    """Return the keys of a DID by purpose, in the form of a keys file."""
     wallet = Wallet(STANDARD_INPUT, "", {})
     wallet.file_all(made)
     wallet.name(did)
@@ -188,7 +188,7 @@ def _create_and_keep(
 
 
 def _begun(body: dict[str, Any], made: FiledKeys, path: Path, later: Wishes) -> Wallet:
-    """The keys file of a creation that is not finished: a new one, or the one that an earlier run left."""
+    """Return the keys file of a creation that is not finished: a new one, or that of an interrupted run."""
     if path.exists():
         wallet = Wallet.read(path)
         if wallet.did or wallet.pending is None:
@@ -203,7 +203,7 @@ def _begun(body: dict[str, Any], made: FiledKeys, path: Path, later: Wishes) -> 
 
 
 def _join(opened: Client, wallet: Wallet, wishes: Wishes) -> dict[str, Any]:
-    """Adds the keys that sign credentials, and returns the document that has them. The DID is made, whatever comes of it."""
+    """Add the keys that sign credentials. Return the document with them. The DID exists even if this fails."""
     try:
         answer = change(opened, wallet, [], wishes)
     except (ServiceError, ServiceUnreachable) as error:

@@ -1,4 +1,4 @@
-"""``identity did history``: the versions of a DID, a line each, or drawn with the keys that come and go."""
+"""``identity did history``: the versions of a DID, one per line, or a graph with added and removed keys."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def history(did: str, limit: int, cursor: str | None, graph: bool, url: str) -> 
 
 
 def drawn(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The lines of the picture of ``items`` (listDidHistory, oldest first): a row for each version, newest first, then the keys by lane."""
+    """Yield the lines of the picture of ``items`` (listDidHistory, oldest first): a row for each version, newest first, then the
+    keys by lane."""
     lanes: list[str] = []
     alive: set[str] = set()
     rows = []

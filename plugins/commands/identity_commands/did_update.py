@@ -1,4 +1,4 @@
-"""``identity did update``, and the keys that join a document: those that sign credentials bring a proof of possession."""
+"""``identity did update``, and new keys of a document: those that sign credentials need a proof of possession."""
 
 from __future__ import annotations
 
@@ -93,13 +93,13 @@ def update(
 
 
 def witness_list(witnesses: Sequence[str], threshold: int | None) -> dict[str, Any]:
-    """Return who must approve of a log, as a request says it."""
+    """Return the required witnesses of a log, in the form of a request."""
     listed = [{"id": one} for one in witnesses]
     return {"threshold": threshold or len(listed), "witnesses": listed}
 
 
 def change(opened: Client, holder: Wallet, operations: list[dict[str, Any]], wishes: Wishes = ()) -> dict[str, Any]:
-    """Sends the operations, and with them keys that are made here for ``wishes``: on disk first, in their places afterwards."""
+    """Send the operations, with keys that are made here for ``wishes``. The keys are on disk before, and become current afterwards."""
     did = holder.did
     fresh = [make_key(kind, did) for kind, _ in wishes]
     for (_, relationships), key in zip(wishes, fresh, strict=True):

@@ -34,7 +34,7 @@ def command() -> None:
 
 
 def _reference(_: click.Context, __: click.Parameter, text: str) -> str:
-    """A reference that can be one of a delegation: a token with another would be signed for nothing."""
+    """Return the reference of a delegation. A malformed one ends the command, because no token with it would be accepted."""
     from identity_client.capability import delegation_id
 
     place, _slash, last = text.rpartition("/")
@@ -171,7 +171,7 @@ def _line(token: dict[str, str]) -> str:
 
 
 def _token(file: Any) -> dict[str, str]:
-    """A JSON object of strings. Raises ``ValueError``."""
+    """Return a JSON object of strings. Raises ``ValueError``."""
     value = load_json(file, MAX_FILE_OCTETS)
     if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
         raise ValueError("a token is a JSON object of strings")

@@ -28,7 +28,7 @@ def json_or_text(text: str) -> JsonValue:
 
 
 def predicate_value(text: str) -> JsonValue:
-    """Return the value of a predicate, as ``json_or_text`` does. Null ends the command: a pin of null would be no pin."""
+    """Return the value of a predicate, as ``json_or_text`` does. Null ends the command, because null cannot be pinned."""
     value = json_or_text(text)
     if value is None:
         raise click.UsageError("null is no value of a predicate.")

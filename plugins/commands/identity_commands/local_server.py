@@ -1,4 +1,4 @@
-"""A server of one's own for a while: a temporary data directory, a free port, ended with the command."""
+"""A temporary server with its own data directory and a free port, which ends with the command."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def local_server(
     within: Path | None = None,
     popen: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen,
 ) -> Iterator[LocalServer]:
-    """Runs ``identity serve`` with ``arguments`` and further variables; yields when it is ready, stops it afterwards.
-    ``path`` is put before the others that modules are imported from; its folder is made ``within``, and ``popen`` begins the process."""
+    """Run ``identity serve`` with ``arguments`` and further variables. Yield when it is ready, and stop it afterwards. ``path`` is
+    the first entry of its import path. Its folder is created ``within``, and ``popen`` starts the process."""
     with tempfile.TemporaryDirectory(prefix="identity-", dir=within) as folder:
         key = secrets.token_urlsafe(32)
         data_dir, log = Path(folder) / "data", Path(folder) / "server.log"
@@ -70,7 +70,7 @@ def local_server(
 
 
 def _await_ready(process: subprocess.Popen[bytes], log: Path) -> str:
-    """The URL, when the server says that it is ready there."""
+    """Wait until the server reports that it is ready, and return its URL."""
     deadline = time.monotonic() + START_SECONDS
     with httpx.Client(trust_env=False, verify=False) as http:  # noqa: S501  (it speaks plain HTTP)
         while True:
@@ -85,7 +85,7 @@ def _await_ready(process: subprocess.Popen[bytes], log: Path) -> str:
 
 
 def _not_ready(log: Path) -> NoReturn:
-    """In the three lines of the server where it has reported why."""
+    """End the command with the three lines that the server reported, if it reported any."""
     tail = log.read_text(errors="replace")[-2000:].strip()
     what = "the server did not become ready"
     reason = _REASON.search(tail)

@@ -25,7 +25,7 @@ def read_policy(path: Path) -> WitnessPolicy:
 
 
 def verifier_key(text: str | None) -> VerifierKey:
-    """Return the key that the option holds, or else the one in the file that it names. End the command without one."""
+    """Return the key in the option, or in the file that it names. End the command without one."""
     if not text:
         fail(
             "the log's key is missing", "--key", "get it from a place that you trust (`identity ledger key` prints it)"

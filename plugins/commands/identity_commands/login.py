@@ -1,4 +1,4 @@
-"""``identity login``: a service and a credential for it, kept for the commands that come after."""
+"""``identity login``: store a service and its credential for later commands."""
 
 from __future__ import annotations
 

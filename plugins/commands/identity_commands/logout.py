@@ -1,4 +1,4 @@
-"""``identity logout``: a profile and its credential forgotten at this machine."""
+"""``identity logout``: delete a profile and its credential from this machine."""
 
 from __future__ import annotations
 

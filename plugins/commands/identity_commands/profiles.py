@@ -1,8 +1,8 @@
-"""Profiles: where a service is and what it is asked with, kept by `identity login` for the commands that come after.
+"""Profiles: the URL of a service and its credential, which `identity login` stores for later commands.
 
-They are one file of JSON below ``XDG_CONFIG_HOME`` (``profiles_file``), readable for its owner alone:
-``{use, profiles}``. ``profiles`` maps a name to ``{url, credential, secret}``; ``credential`` is ``api_key``, ``token`` or null. The secret
-of a profile is sent to its own URL and to no other, and is never printed.
+They are one file of JSON below ``XDG_CONFIG_HOME`` (``profiles_file``), readable for its owner alone: ``{use, profiles}``.
+``profiles`` maps a name to ``{url, credential, secret}``; ``credential`` is ``api_key``, ``token`` or null. The secret of a profile
+is sent to its own URL and to no other, and is never printed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NAME: Final = re.compile(r"[\w.:\[\]-]{1,255}", re.ASCII)
 
 @value_class
 class Profile:
-    """A service at ``url``; ``credential`` says what the ``secret`` is, one of ``KINDS``."""
+    """A service at ``url``; ``credential`` is the kind of the ``secret``, one of ``KINDS``."""
 
     url: str
     credential: str | None = None
@@ -40,20 +40,20 @@ class Profile:
 
 @dataclass(slots=True)
 class Profiles:
-    """All of them by name, and the name of the one in ``use``."""
+    """All profiles by name, and the name of the one in ``use``."""
 
     use: str | None = None
     profiles: dict[str, Profile] = field(default_factory=dict)
 
     def find(self, name: str) -> Profile:
-        """The profile of that name; one that is not there ends the command."""
+        """Return the profile of that name. An unknown one ends the command."""
         if name not in self.profiles:
             fail(f"there is no profile {name}", str(profiles_file()), "`identity use` lists them", status=2)
         return self.profiles[name]
 
 
 def xdg_folder(name: str, default: Path) -> Path:
-    """Return a folder of the XDG Base Directory Specification, in which a path that is not absolute does not count."""
+    """Return a folder of the XDG Base Directory Specification, which ignores relative paths."""
     named = Path(os.environ.get(name, ""))
     return named if named.is_absolute() else default
 
@@ -64,7 +64,7 @@ def profiles_file() -> Path:
 
 
 def read_profiles() -> Profiles:
-    """Return what is kept; nothing where there is no file. A file that is none of ours, or that others can read, ends the command."""
+    """Return the stored profiles; none without a file. A foreign file, or one that others can read, ends the command."""
     path = profiles_file()
     if not path.exists():
         return Profiles()
@@ -80,7 +80,8 @@ def read_profiles() -> Profiles:
 
 @contextlib.contextmanager
 def changed_profiles() -> Iterator[Profiles]:
-    """Return what is kept, to be changed; on disk at the end, unless something is raised. Two commands at once take turns."""
+    """Yield the stored profiles for changes. They are on disk at the end, unless an error is raised. Concurrent commands run one
+    after the other."""
     from identity_core.database.files import FileLock
     from identity_core.files import durable_draft
 
@@ -98,14 +99,14 @@ def changed_profiles() -> Iterator[Profiles]:
 
 
 def require_name(_: click.Context, __: click.Parameter, name: str | None) -> str | None:
-    """A name that stands on one line and in one word."""
+    """Require a name of one word on one line."""
     if name is not None and _NAME.fullmatch(name) is None:
         raise click.BadParameter("A name has letters, digits, and . : - _ alone.")
     return name
 
 
 def _remember(context: click.Context, option: click.Parameter, name: str | None) -> None:
-    """Notes which profile the command is called with, and whether its own line says so."""
+    """Note the profile of the command, and whether its own command line names it."""
     if name and not context.resilient_parsing:
         typed = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
         context.meta[_CHOSEN] = (name, read_profiles().find(name), typed)
@@ -133,7 +134,7 @@ named_profile_option = click.option(
 
 
 def _chosen(context: click.Context) -> tuple[Profile | None, bool]:
-    """The profile that counts, and whether the command's own line names it."""
+    """Return the effective profile, and whether the command's own line names it."""
     if _CHOSEN not in context.meta:
         kept = read_profiles()
         context.meta[_CHOSEN] = (kept.use, kept.profiles.get(kept.use or ""), False)
@@ -142,7 +143,7 @@ def _chosen(context: click.Context) -> tuple[Profile | None, bool]:
 
 
 def asked_url(context: click.Context, option: click.Parameter, url: str | None) -> str | None:
-    """Return where the service is: by --url, else --profile, else the environment, else the profile in use."""
+    """Return the URL of the service: by --url, else --profile, else the environment, else the profile in use."""
     if context.resilient_parsing:
         return url
     named = _CHOSEN in context.meta and context.meta[_CHOSEN][2]
@@ -164,16 +165,16 @@ def named_url(context: click.Context, option: click.Parameter, url: str | None) 
 
 
 def required_url(context: click.Context, parameter: click.Parameter, url: str | None) -> str | None:
-    """Return where the service is, for a command that writes there unasked: it does not guess where neither a URL nor a profile is
-    there."""
+    """Return the URL of the service for a command that writes without confirmation. It requires a URL or a profile, and has no
+    default."""
     if url is None and not context.resilient_parsing and _chosen(context)[0] is None:
         raise click.MissingParameter(ctx=context, param=parameter)
     return asked_url(context, parameter, url)
 
 
 def signed_in(url: str, api_key: str | None) -> dict[str, Any]:
-    """How a ``Client`` for ``url`` says who asks: ``api_key`` or ``token``. --api-key goes before --profile, that before the environment,
-    and that before the profile in use. A profile of another URL says nothing."""
+    """Return the credential of a ``Client`` for ``url``: ``api_key`` or ``token``. The order is --api-key, --profile, the
+    environment, the profile in use. A profile of another URL is ignored."""
     context = click.get_current_context()
     if api_key is not None and context.get_parameter_source("api_key") is ParameterSource.COMMANDLINE:
         return {"api_key": api_key}

@@ -1,4 +1,4 @@
-"""``identity proof``: proofs asked for, those that a service keeps, and those from before anchoring existed."""
+"""``identity proof``: requests for proofs, stored proofs, and the import of those from before anchoring existed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The anchor of a proof, checked by anyone who has its record: offline, and against the ledger where one is configured."""
+"""The check of a proof's anchor from its record: offline, and against the ledger if one is configured."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from identity_tlog.tree import Malformed, Refuted
 
 
 class LedgerUnreachable(Exception):
-    """The ledger could not be asked; the text says why."""
+    """An unreachable ledger. The text states the reason."""
 
 
 def check_anchor(record: JsonValue, settings: Settings | None) -> dict[str, JsonValue] | None:
-    """Return what the anchor in a ``ProofRecord`` says, after its path was followed; None where it has none. With settings the ledger is
-    asked as well.
+    """Return the content of the anchor in a ``ProofRecord`` after verifying its path; None if it has none. With settings, also
+    query the ledger.
 
-    Raises ``ProofInvalid`` when the path does not lead from this proof to the root or the ledger has another story, ``LedgerUnreachable``.
+    Raises ``ProofInvalid``: when the path does not lead from this proof to the root, or the ledger contradicts it. Raises
+    ``LedgerUnreachable``.
     """
     details = record.get("anchorDetails") if isinstance(record, dict) else None
     if not isinstance(record, dict) or details is None:

@@ -1,5 +1,5 @@
-"""``identity proof consent`` and ``hand-over``: the holder's wallet agrees to a proof that the service makes with credentials that it
-keeps; the agent whom it agreed to signs the proof for the verifier."""
+"""``identity proof consent`` and ``hand-over``: with the first, the holder's wallet consents to a proof that the service makes with
+stored credentials. With the second, the named agent signs that proof for the verifier."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def consent(
 
 
 def _served(body: dict[str, Any], audience: str | None, challenge: str | None, now: datetime) -> tuple[Context, Cover]:
-    """Return what the consent is about beside the question, and which of it. Raises ``ValueError``."""
+    """Return the fields besides the question that the consent covers, with their values. Raises ``ValueError``."""
     from identity_bound_credentials.domain.presentation import DELEGATION_COVER, REQUEST_COVER, Cover
 
     from identity_client.capability import Capability

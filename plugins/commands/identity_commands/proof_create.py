@@ -1,4 +1,4 @@
-"""``identity proof create``: a proof that the wallet makes itself, with a credential and a secret that it keeps."""
+"""``identity proof create``: a proof that the wallet makes itself, with its own credential and secret."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _prover() -> PresentingProver:
 
 
 def _body(credential_id: str | None, predicates: tuple[tuple[str, str, str], ...], question: Any) -> Mapping[str, Any]:
-    """Return what is asked, as a request has it. Ends the command where it is said twice, or not at all."""
+    """Return the question in the form of a request. A repeated or missing one ends the command."""
     if (credential_id is None) == (question is None) or (question is not None and predicates):
         misused("what is asked?", "give --credential, with --predicate or without, or --question alone")
     if question is not None:
@@ -149,7 +149,7 @@ def _witness(held: WalletCredential) -> BoundWitness:
 def _status(
     files: tuple[Any, ...], held: tuple[WalletCredential, ...], keys: tuple[bytes, ...], list_key: str | None
 ) -> tuple[tuple[StatusPart, ...], tuple[GapWitness, ...]]:
-    """The gap of each credential: of its list, with its handle. Raises ``ValueError``."""
+    """Return the gap of each credential: of its list, with its handle. Raises ``ValueError``."""
     from identity_bound_credentials.domain.presentation import StatusPart
 
     if not files:

@@ -1,4 +1,4 @@
-"""The part of a wallet in a proof: it finds the credentials of the question, and agrees."""
+"""The part of a wallet in a proof: finding the credentials of the question, and the consent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @value_class
 class WalletCredential:
-    """An entry of the holder's file, its credential, and what that is bound to."""
+    """An entry of the holder's file, its credential, and the credential's binding."""
 
     kept: dict[str, str]
     presented: PresentedCredential
@@ -34,7 +34,7 @@ class WalletCredential:
 
 @value_class
 class AskedAtHome:
-    """A question, the file's credentials that it is about, in its order, and the secret that they are bound to."""
+    """A question, the file's credentials for it, in its order, and the secret to which they are bound."""
 
     question: Question
     held: tuple[WalletCredential, ...]
@@ -42,8 +42,9 @@ class AskedAtHome:
 
 
 def asked_of(record: dict[str, Any], body: Mapping[str, Any], held: Path, *, status: bool | None = None) -> AskedAtHome:
-    """The question of a request, as the service puts it: about status where every credential names a list, unless ``status`` says. Raises
-    ``ValueError`` and ``PredicateUnsupported`` for what is none; a credential that the file does not have ends the command."""
+    """Return the question of a request, as the service forms it: about status if every credential names a list, unless ``status``
+    is given. Raises ``ValueError``, ``PredicateUnsupported``: for an invalid question. A credential that the file lacks ends the
+    command."""
     from identity_bound_credentials.domain.question import AskedCredential, Question
 
     from identity_core.domain.proofs.asked import parse_asked
@@ -76,7 +77,7 @@ def _single(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def held_credential(record: dict[str, Any], credential_id: str, held: Path) -> WalletCredential:
-    """The file's credential with this id. One that is not there ends the command."""
+    """Return the file's credential with this id. An unknown one ends the command."""
     from identity_bound_credentials.domain.bound_format import binding_of, parse_credential
 
     kept = record["credentials"].get(credential_id)
@@ -88,7 +89,7 @@ def held_credential(record: dict[str, Any], credential_id: str, held: Path) -> W
 
 
 def agreed(asked: AskedAtHome, context: Context, terms: ConsentTerms, agent_key: bytes | None = None) -> HolderConsent:
-    """The holder's consent to the question, with the secret of the file; ``agent_key`` where the terms cover one."""
+    """Return the holder's consent to the question, with the secret of the file; ``agent_key`` if the terms cover one."""
     from identity_bbs.bls12381 import select
     from identity_bbs.consent import consent
     from identity_bbs.holders import HolderConsent

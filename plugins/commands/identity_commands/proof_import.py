@@ -34,7 +34,7 @@ MOST_CHARACTERS: Final = 2048
 
 
 class NotARecord(ValueError):
-    """A JSON value that is no ``ProofRecord``; the text says where."""
+    """A JSON value that is not a ``ProofRecord``. The text names the place."""
 
 
 @click.command(name="import", cls=Command)
@@ -98,9 +98,9 @@ def _records(file: Any) -> list[StoredProof]:
 
 
 def proof_of_record(value: Any, salt: bytes) -> StoredProof:
-    """Read the JSON of a ``ProofRecord`` of before anchoring. Raises ``NotARecord``, also for one that has an anchor.
+    """Read the JSON of a ``ProofRecord`` from before anchoring. Raises ``NotARecord``: also for one with an anchor.
 
-    Nothing of its token came with it. The other members of a record belong to the service that had it.
+    It contains nothing of its token. The other members of a record belong to the service that stored it.
     """
     if not isinstance(value, dict):
         raise NotARecord("it is no object")

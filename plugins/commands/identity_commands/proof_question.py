@@ -1,4 +1,4 @@
-"""Questions about several credentials on the command line: the file that asks one, and what a proof of one says."""
+"""Questions about several credentials on the command line: the file with one, and the content of a proof of one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ question_option: Final = click.option(
 
 
 def question_of(presented: AnyPresented) -> JsonValue:
-    """Return what is proven of several credentials, or of alternatives, equal attributes or a pseudonym; None for any other proof."""
+    """Return the proven question about several credentials, alternatives, equal attributes or a pseudonym; None for any other
+    proof."""
     if not isinstance(presented, PresentedPresentation) or presented.is_of_one_credential:
         return None
     # Importing the wire types takes longer than most commands.
@@ -33,7 +34,7 @@ def question_of(presented: AnyPresented) -> JsonValue:
 
 
 def proven(body: Mapping[str, Any]) -> list[str]:
-    """The lines of what a proof shows; ``body`` has ``predicates`` and ``question``."""
+    """Return the lines about the content of a proof; ``body`` has ``predicates`` and ``question``."""
     question = body.get("question")
     if question is None:
         return [f"proves     {_predicate(one)}" for one in body["predicates"]]

@@ -1,4 +1,4 @@
-"""``identity proof verify``: proofs checked by anyone who has the package, with or without a service."""
+"""``identity proof verify``: verification of proofs with this package, with or without a service."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def verify_octets(
     now: datetime,
     ledger: Settings | None = None,
 ) -> dict[str, JsonValue]:
-    """Return what the proof in ``data`` (JSON, or the bare text) proves, as the command prints it; the anchor of a record is checked
-    too, on the ledger of the settings ``ledger`` where they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and what
-    ``find_key`` raises."""
+    """Verify the proof in ``data`` (JSON, or the bare text). Return its content, as the command prints it. The anchor of a record
+    is checked too, on the ledger of the settings ``ledger`` if they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and
+    what ``find_key`` raises."""
     from identity_bound_credentials.domain.check import check_presentation
 
     from identity_core.use_cases.proofs.check import ReceivedProof, check
@@ -96,7 +96,7 @@ def verify_octets(
 
 
 def _presentation(prover: Prover, text: str) -> PresentedPresentation | None:
-    """Return what a proof of suite 2 says of itself; None for any other text."""
+    """Return the claims of a proof of suite 2; None for any other text."""
     if not isinstance(prover, PresentingProver):
         return None
     try:
@@ -119,7 +119,7 @@ def _read(data: bytes) -> JsonValue:
 
 
 def installed_prover(settings: Settings) -> Prover:
-    """The prover that the settings choose, or the only one there is. Raises ``StartError``."""
+    """Return the prover in the settings, or the only installed one. Raises ``StartError``."""
     prover = installed_plugins(settings).prover(settings.prover.backend)
     if prover is None:
         raise StartError("no prover is installed, which a check needs; `identity plugins list` shows what is installed")
@@ -230,7 +230,7 @@ def _missing(expectation: Expectation, *, names_issuer: bool) -> list[BoundPart]
 
 
 def _key_finder(sources: Mapping[str, Any], now: datetime) -> KeyFinder:
-    """The one source that was named. Raises ``ValueError`` for none, several, or one that is no good."""
+    """Return the one source that was named. Raises ``ValueError``: for no source, several, or an invalid one."""
     named = [name for name, one in sources.items() if one is not None]
     if len(named) != 1:
         raise ValueError("give one of --issuer-key, --issuer-document, --issuer-log and --resolve")

@@ -1,6 +1,6 @@
 """The sources of public keys for a check: the command line, a document, a log, or a service that resolves.
 
-For `identity proof verify` the issuer's, for `identity ibct verify` the holder's.
+These are the issuer's keys for `identity proof verify`, and the holder's for `identity ibct verify`.
 """
 
 from __future__ import annotations
@@ -26,28 +26,29 @@ KeyFinder = Callable[[str], bytes]
 
 
 class Unchecked(Exception):
-    """The issuer's key could not be had; the message says why."""
+    """An issuer's key that could not be fetched. The message states the reason."""
 
 
 def key_of_option(text: str) -> KeyFinder:
-    """The key of a ``Bls12381G2Key2020`` multikey, whatever the proof names. Raises ``ValueError`` for a text that is none."""
+    """Return the key of a ``Bls12381G2Key2020`` multikey, even if the proof names another. Raises ``ValueError``: for any other
+    text."""
     raw = raw_key(text, multikey.BLS12381G2)
     return lambda _: raw
 
 
 def agents_key(text: str | None) -> bytes | None:
-    """The raw key of an agent's multikey, where one is given. One that is none ends the command."""
+    """Return the raw key of an agent's multikey, if one is given. An invalid one ends the command."""
     with failing(ValueError, "the agent's key", "give an Ed25519 multikey, z6Mk…", status=2):
         return None if text is None else agent_key_of(text)
 
 
 def in_document(file: Any, now: datetime) -> KeyFinder:
-    """Out of a DID document, bare or in the answer of a resolution. Raises ``ValueError`` for what is neither."""
+    """Find keys in a DID document, bare or in a resolution result. Raises ``ValueError``: for anything else."""
     return _of_document(_json(file), now)
 
 
 def in_log(data: bytes, now: datetime) -> KeyFinder:
-    """Out of the log of a DID, every entry of it verified. Raises ``ValueError`` for a log that is not valid."""
+    """Find keys in the log of a DID, of which every entry is verified. Raises ``ValueError`` for a log that is not valid."""
     from identity_commands.verify_log import verify
     from identity_core.domain.dids.state import LogInvalid
 
@@ -61,7 +62,7 @@ def in_log(data: bytes, now: datetime) -> KeyFinder:
 
 
 def resolved_at(url: str, now: datetime) -> KeyFinder:
-    """Asks the service at ``url``. The service is trusted with the issuer's document, and with nothing else."""
+    """Find keys through the service at ``url``, which is trusted for the issuer's document and nothing else."""
     from identity_client import Client, ServiceError, ServiceUnreachable
 
     def find(method_id: str) -> bytes:
@@ -98,7 +99,7 @@ def _of_document(value: Any, now: datetime) -> KeyFinder:
 
 
 def holder_keys(did: str, now: datetime, *, keys: Sequence[str], document: Any, url: str | None) -> list[bytes]:
-    """The raw Ed25519 keys that may sign for ``did`` now, of the one source that was named. Raises ``ValueError``."""
+    """Return the raw Ed25519 keys that may sign for ``did`` now, of the one source that was named. Raises ``ValueError``."""
     if sum((bool(keys), document is not None, url is not None)) != 1:
         raise ValueError("give one of --key, --document and --resolve")
     if keys:
@@ -112,7 +113,7 @@ def holder_keys(did: str, now: datetime, *, keys: Sequence[str], document: Any, 
 
 
 def authentication_keys(value: Any, did: str, now: datetime) -> list[bytes]:
-    """Return the keys of a DID document, bare or in a resolution. Raises ``ValueError`` for one of another DID, or that has no such
+    """Return the keys of a DID document, bare or in a resolution. Raises ``ValueError``: for one of another DID, or without such a
     key."""
     document = _document(value)
     if document["id"] != did:
@@ -148,7 +149,7 @@ def _json(file: Any) -> JsonValue:
 
 
 def _document(value: Any) -> dict[str, Any]:
-    """A DID document, bare or in the answer of a resolution."""
+    """Return a DID document, bare or in the answer of a resolution."""
     if isinstance(value, dict) and isinstance(value.get("didDocument"), dict):
         value = value["didDocument"]
     if not isinstance(value, dict) or not isinstance(value.get("id"), str):

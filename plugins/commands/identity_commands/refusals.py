@@ -1,4 +1,4 @@
-"""Refusals in the words of the command's own options."""
+"""Refusals that name the command's own options."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OPTIONS = {
 
 
 def as_options(text: str) -> str:
-    """``text`` with the options of this command in place of the members of a request that they fill."""
+    """Return ``text`` with this command's options instead of the members of a request that they fill."""
     context = click.get_current_context(silent=True)
     options = {} if context is None else {one.name: one.opts[0] for one in context.command.params if one.name}
     members = {name: option for name, option in options.items() if not name.islower()}

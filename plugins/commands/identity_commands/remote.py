@@ -51,7 +51,7 @@ url_option = all_of(
 
 
 def named_service_option(says: str, **more: Any) -> Option[Any]:
-    """--url and --profile of a command that asks no service without them; ``says`` is for the help."""
+    """Return --url and --profile for a command that calls no service without them; ``says`` is the help text."""
     return all_of(named_profile_option, click.option("--url", callback=named_url, help=says, **more))
 
 
@@ -72,7 +72,7 @@ page_options = (
 
 
 def did_option(flag: str, member: str, says: str, **more: Any) -> Option[Any]:
-    """An option that fills ``member`` of a request with a DID."""
+    """Return an option that fills ``member`` of a request with a DID."""
     return click.option(flag, member, metavar="DID", help=says, **more)
 
 
@@ -84,8 +84,8 @@ def session(
     token: str | None = None,
     on_exchange: Callable[[Exchange], None] | None = None,
 ) -> Iterator[Client]:
-    """A session whose refusals end the command with a readable error. ``IDENTITY_ORIGIN`` is the service's own name where --url is
-    another one."""
+    """Yield a session whose refusals end the command with a readable error. ``IDENTITY_ORIGIN`` is the service's own name if --url
+    differs from it."""
     require_address(url)
     origin = os.environ.get("IDENTITY_ORIGIN")
     try:
@@ -96,7 +96,7 @@ def session(
 
 
 def require_address(url: str) -> None:
-    """Ends the command where ``url`` is no address of a service."""
+    """End the command if ``url`` is not the address of a service."""
     try:
         is_one = urlsplit(url).scheme in ("http", "https") and bool(urlsplit(url).hostname)
     except ValueError:
@@ -107,7 +107,7 @@ def require_address(url: str) -> None:
 
 
 def explained(error: Exception, url: str) -> tuple[str, str, str]:
-    """The three lines for one of ``CALL_ERRORS`` from the service at ``url``."""
+    """Return the three lines of the error for one of ``CALL_ERRORS`` from the service at ``url``."""
     match error:
         case ServiceError():
             details = dict(error.details)
@@ -127,7 +127,7 @@ def explained(error: Exception, url: str) -> tuple[str, str, str]:
 
 @value_class
 class RemoteCaller:
-    """Sends operations; with a ``signer`` each is signed with a challenge for exactly its purpose and body."""
+    """A caller of operations. With a ``signer``, each is signed with a challenge for exactly its purpose and body."""
 
     session: Client
     signer: Signer | None
@@ -135,11 +135,11 @@ class RemoteCaller:
 
     @property
     def did(self) -> str | None:
-        """The DID that asks."""
+        """Return the calling DID."""
         return None if self.signer is None else self.signer.did
 
     def send(self, operation_id: str, *places: str, body: Any = None, token: str | None = None, **query: Any) -> Any:
-        """The answer to the operation; ``places`` fill its path, in their order. An access ``token`` goes before any other
+        """Return the answer to the operation; ``places`` fill its path, in their order. An access ``token`` goes before any other
         credential. Raises ``ServiceError`` or ``ServiceUnreachable``."""
         method, path, purpose = _operations()[operation_id]
         names = iter(places)
@@ -152,7 +152,7 @@ class RemoteCaller:
 
 @dataclass(slots=True)
 class TokenCaller:
-    """Calls the service in the name of a DID, with an access token that one signature obtains."""
+    """A caller in the name of a DID, with an access token that one signature obtains."""
 
     session: Client
     signer: Signer
@@ -160,11 +160,11 @@ class TokenCaller:
 
     @property
     def did(self) -> str:
-        """The DID."""
+        """Return the DID."""
         return self.signer.did
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """The answer. Raises ``ServiceError`` or ``ServiceUnreachable``."""
+        """Return the answer. Raises ``ServiceError`` or ``ServiceUnreachable``."""
         self._token = self._token or self.session.token(self.signer)["access_token"]
         return self.session.call(method, path, body=body, headers={"Authorization": f"Bearer {self._token}"})
 
@@ -173,7 +173,7 @@ _ADDED: Final = list[bytes]()
 
 
 def add_operations(document: bytes) -> None:
-    """Let commands call the operations of a ``document``, of an extension that is not of this repository."""
+    """Let commands call the operations of a ``document``, of an extension from another repository."""
     _ADDED.append(document)
     _operations.cache_clear()
 
@@ -192,7 +192,7 @@ def _operations() -> dict[str, tuple[str, str, str]]:
 
 
 def with_caller(decorated: F, *, anonymous: bool = False) -> F:
-    """The options that say which service and, unless ``anonymous``, in whose name; the command gets its ``caller``."""
+    """Return the options for the service and, unless ``anonymous``, its credential. The command gets its ``caller``."""
 
     @functools.wraps(decorated)
     def wrapped(url: str, api_key: str | None = None, wallet: Path | None = None, **rest: Any) -> None:
@@ -207,7 +207,7 @@ def with_caller(decorated: F, *, anonymous: bool = False) -> F:
 
 @contextlib.contextmanager
 def settled(path: Path, url: str) -> Iterator[tuple[Client, Wallet]]:
-    """The service, and the keys file of a DID whose last operation is not open any more."""
+    """Yield the service, and the keys file of a DID without a pending operation."""
     wallet = Wallet.open(path)
     with session(url) as opened:
         wallet.settle(opened)
@@ -226,11 +226,11 @@ def add_command(
     anonymous: bool = False,
     whose: str = "",
 ) -> None:
-    """Adds a command that sends one operation and prints its answer, as ``show`` does.
+    """Add a command that sends one operation and prints its answer, as ``show`` does.
 
-    The operation's path is filled with the first arguments among the ``options``; what else is there is named as in the query, or is
-    what ``body`` makes the request of, for the caller. One that is ``anonymous`` needs no credential;
-    ``whose`` says whose it wants where the service's own answer would not.
+    The operation's path is filled with the first arguments among the ``options``; the others are named as in the query, or are the
+    input of ``body``, which makes the request for the caller. An ``anonymous`` command needs no credential. ``whose`` names the
+    owner of the required credential if the service's own answer would not.
     """
 
     def run(caller: RemoteCaller, **given: Any) -> None:
@@ -248,12 +248,12 @@ def add_command(
 
 
 def named(_: RemoteCaller, **members: Any) -> dict[str, Any]:
-    """The body of the members that were given; options are named as they are. What is left out, the service decides."""
+    """Return the body with the given members, which have the names of the options. The service decides missing ones."""
     return {name: value for name, value in members.items() if value not in (None, ())}
 
 
 def page(row: Text) -> Callable[[Any], str]:
-    """The text of a page of records, and how to get the next one; ``row`` is the text of one record."""
+    """Return the text of a page of records, with the command for the next one; ``row`` is the text of one record."""
     render = row.format_map if isinstance(row, str) else row
 
     def text(body: dict[str, Any]) -> str:

@@ -33,8 +33,8 @@ HOOKS = {kind: hook for hook, kind in PROVIDE_HOOKS.items()} | {"bearer": BEARER
 
 
 def conditions(url: str, *, api_key: str | None = None, token: str | None = None) -> Mapping[str, Any]:
-    """The ``plugins`` of ``/ready``, by ``kind:name``, whether the service is ready or not. Ends the command where it does not show
-    them."""
+    """Return the ``plugins`` of ``/ready``, by ``kind:name``, whether the service is ready or not. A service that does not show
+    them ends the command."""
     seen: list[Exchange] = []
     # 503 says that it is not ready, and still says how it is.
     with session(url, api_key, token=token, on_exchange=seen.append) as opened, contextlib.suppress(ServiceError):
@@ -48,8 +48,8 @@ def conditions(url: str, *, api_key: str | None = None, token: str | None = None
 
 
 def as_running(installed: list[InstalledPlugin], running: Mapping[str, Any]) -> list[InstalledPlugin]:
-    """The rows of this installation with the states of the service, which may be set up otherwise: what is chosen here and not in use
-    there is merely available. What only the service has comes last, without a distribution."""
+    """Return the rows of this installation with the states of the service, which may have other settings. A plugin that is chosen
+    here and not in use there is shown as available. Plugins that only the service has come last, without a distribution."""
     rows, left = [], dict(running)
     kinds = {hook: kind for kind, hook in HOOKS.items()}
     for row in installed:

@@ -25,12 +25,12 @@ from identity_core.files import MOST_OCTETS, durable_draft, open_regular, requir
 
 FROM_STANDARD_INPUT = "-"
 PIPE_SECONDS: Final = 60.0
-"""Somebody may be asked for a passphrase at the other end."""
+"""Timeout of a pipe. The program at the other end may prompt for a passphrase."""
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def read_private(path: Path, what: str) -> bytes:
-    """The bytes of a file with secrets. Ends the command where it is missing, or where others than its owner can read it."""
+    """Return the bytes of a file with secrets. A missing file, or one that others than its owner can read, ends the command."""
     try:
         # A pipe (`<(pass show …)`) belongs to the one who made it, whatever its mode says.
         if stat.S_ISFIFO(path.stat().st_mode):
@@ -50,8 +50,10 @@ def read_private(path: Path, what: str) -> bytes:
 
 
 def read_pipe(path: Path, *, seconds: float = PIPE_SECONDS) -> bytes:
-    """Return the text that is written to the pipe at ``path`` until it is closed. Raises ``OSError``, of one to which
-    nobody has written for so many ``seconds``, too."""
+    """Return the text that is written to the pipe at ``path`` until it is closed.
+
+    Raises ``OSError``: also when nothing was written for ``seconds``.
+    """
     data, waiting = b"", select.poll()
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -69,14 +71,15 @@ def read_pipe(path: Path, *, seconds: float = PIPE_SECONDS) -> bytes:
 
 
 def typed_or_piped(what: str) -> str:
-    """One line of standard input; asked for without showing it where that is a terminal."""
+    """Return one line of standard input. On a terminal, prompt for it without echo."""
     if sys.stdin.isatty():
         return str(click.prompt(what, hide_input=True, err=True))
     return sys.stdin.readline().rstrip("\r\n")
 
 
 def secret_option(name: str, variable: str, *, what: str, parameter: str | None = None) -> Callable[[Command], Command]:
-    """An option whose argument is the place of a secret: a file, or ``-``. ``variable`` of the environment holds the secret itself."""
+    """Return an option whose argument is the place of a secret: a file, or ``-``. ``variable`` of the environment holds the secret
+    itself."""
 
     def read(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
         if value is None:
@@ -108,8 +111,9 @@ def _from_place(place: str, name: str, variable: str, what: str) -> str:
 
 @contextlib.contextmanager
 def private_record(path: Path, what: str, new: Mapping[str, Any], did: str) -> Iterator[dict[str, Any]]:
-    """The record at ``path``, or ``new`` where there is none; on disk again at the end, unless something is raised. Two commands at once
-    take turns. A file that is no such record, or not of this ``did``, ends the command: its members are those of ``new``, and the DID."""
+    """Yield the record at ``path``, or ``new`` if there is none. It is on disk again at the end, unless an error is raised.
+    Concurrent commands run one after the other. A file of another form, or of another ``did``, ends the command: a record has the
+    members of ``new``, and the DID."""
     from identity_core.database.files import FileLock
 
     with contextlib.closing(FileLock(path.with_name(f".{path.name}.lock"))) as lock:
@@ -123,8 +127,8 @@ def private_record(path: Path, what: str, new: Mapping[str, Any], did: str) -> I
 
 
 def read_record(path: Path, what: str, new: Mapping[str, Any], did: str | None = None) -> dict[str, Any]:
-    """The record at ``path``, as ``private_record`` has it. One that is not there ends the command too. Without a
-    ``did`` it may be anybody's."""
+    """Return the record at ``path``, as ``private_record`` has it. A missing one ends the command too. Without a ``did`` it may be
+    of any DID."""
     new = {"did": did or "", **new}
     try:
         value = strict_json.loads(read_private(path, what))

@@ -174,7 +174,7 @@ def fetch(url: str, method: str, public_key: str, handle: str | None, digest: st
 async def _fetched(
     url: str, epoch: StatusEpoch, key: bytes, handle: int, digest: bytes | None, logged: Logged | None, *, whole: bool
 ) -> tuple[SignedGap, bytes]:
-    """The gap, and the proof that its list is in the log, where one is asked for."""
+    """Return the gap, and, if required, the proof that its list is in the log."""
     from identity_bound_credentials.published_gaps import PublishedGaps
 
     async with PublishedGaps(url) as published:
@@ -187,7 +187,7 @@ async def _fetched(
 
 
 def _logged(log_key: str | None, policy: Path | None) -> Logged | None:
-    """Which logs count, and whose cosignatures they need; None where no proof is asked for."""
+    """Return the accepted logs and the required cosignatures; None if no proof is required."""
     if log_key is None and policy is None:
         return None
     from identity_tlog.policy import WitnessPolicy
@@ -221,7 +221,7 @@ def _handles(file: Any) -> list[int]:
 
 
 def _written(folder: Path, epoch: StatusEpoch, ends: Sequence[int], secret: bytes) -> tuple[Manifest, bool]:
-    """The manifest that stands in the folder afterwards, and whether it is new."""
+    """Write the list. Return the manifest in the folder, and whether it is new."""
     from identity_bound_credentials.domain.gap_shards import manifest_place
 
     from identity_core.database.files import FileLock

@@ -1,4 +1,4 @@
-"""``identity use``: which profile commands ask with."""
+"""``identity use``: choose the profile of later commands."""
 
 from __future__ import annotations
 

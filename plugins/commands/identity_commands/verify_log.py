@@ -1,9 +1,9 @@
-"""Verification of a log of a DID without the service: its lines in, what they prove out.
+"""Verification of a log of a DID without the service, from its lines.
 
-No signature of its controller names the keys that a rotation or recovery left to the service to make. The entry has the controller's
-bound signature like every other, and yet anyone who holds the log key can write it with a key of their own. So ``unnamed_keys`` returns
-them. A key of a first entry is not among them: it is in the hash that is the DID. Nor is one that an update adds, because the body of
-that names it.
+No signature of its controller names the keys that a rotation or recovery left to the service to make. The entry has the
+controller's bound signature like every other, and yet anyone who holds the log key can write it with a key of their own. So
+``unnamed_keys`` returns them. A key of a first entry is not among them: it is in the hash that is the DID. Nor is one that an
+update adds, because the body of that names it.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from identity_core.domain.dids.state import DidState, LogInvalid, UnknownLogMeth
 class Verified:
     """A valid log. It proves nothing about newer entries that were withheld.
 
-    ``head`` is the versionId of the last entry, ``updated_at`` its time, ``document`` the DID document as JSON, ``unbound_changes`` the
-    count of ``evidence.unbound_changes``, None for did:webvh."""
+    ``head`` is the versionId of the last entry, ``updated_at`` its time, ``document`` the DID document as JSON, ``unbound_changes``
+    that of ``evidence.unbound_changes``, None for did:webvh.
+    """
 
     did: str
     versions: int
@@ -41,7 +42,7 @@ class Verified:
     unbound_changes: int | None
 
     def summary(self) -> dict[str, JsonValue]:
-        """The same as JSON."""
+        """Return the result as JSON."""
         return {
             "did": self.did,
             "versions": self.versions,
@@ -55,11 +56,11 @@ class Verified:
 def verify(
     data: bytes, *, now: datetime | None = None, witness_file: bytes | None = None, approved: bool = True
 ) -> Verified:
-    """Verify a log: JSON lines of a method that stands on ``chain`` or of did:webvh 1.0.
+    """Verify a log: JSON lines of a method based on ``chain``, or of did:webvh 1.0.
 
-    With ``now`` entries of the future are refused; ``witness_file`` is the did-witness.json of a did:webvh log that has witnesses.
-    ``approved`` False asks for no approvals: for a log that is compared with its ledger. Raises ``LogInvalid`` with the ``line`` in its
-    details, and ``UnknownLogMethod`` for another method and for did:key, whose one entry is no log.
+    With ``now``, later entries are refused. ``witness_file`` is the did-witness.json of a did:webvh log with witnesses.
+    ``approved`` False requires no approvals, for a log that is compared with its ledger. Raises ``LogInvalid`` with the ``line`` in
+    its details, and ``UnknownLogMethod`` for another method and for did:key, whose one entry is no log.
     """
     lines = data.removesuffix(b"\n").split(b"\n")
     first = entries.parse(lines[0]).parameters
@@ -87,14 +88,14 @@ def _verify_webvh(lines: list[bytes], now: datetime | None, witness_file: bytes 
 
 @value_class
 class UnnamedKey:
-    """The multikey that came with a version, and that the controller has not asked for by name."""
+    """A multikey of a version that the controller's request did not name."""
 
     version: int
     multikey: str
 
 
 def unnamed_keys(lines: Sequence[bytes]) -> tuple[UnnamedKey, ...] | None:
-    """Return those keys of a valid log; None for a log without ``strictEvidence``, whose entries do not show what was asked for."""
+    """Return the unnamed keys of a valid log; None for a log without ``strictEvidence``, whose entries do not show the requests."""
     first = entries.parse(lines[0]).parameters.get("change")
     if not isinstance(first, dict) or not chain.read_rules(first).strict_evidence:
         return None

@@ -1,11 +1,11 @@
 """The keys file: the DID of a person at this machine, and its private keys.
 
-It is JSON: ``{did, keys, pending}``. ``keys`` maps a purpose to ``{type, keyId, publicKey, privateKey}``; ``additional``
-and ``retired`` are lists of such. Keys are made here, so the service never sees a private one. Before an operation that
-brings a new key is sent, the key is on disk under ``pending``; when a crash leaves it there, ``settle`` asks the service
-what became of it. The file is replaced in one step, durable, readable for its owner only.
+It is JSON: ``{did, keys, pending}``. ``keys`` maps a purpose to ``{type, keyId, publicKey, privateKey}``; ``additional`` and
+``retired`` are lists of such. Keys are made here, so the service never sees a private one. Before an operation with a new key is
+sent, the key is on disk under ``pending``. If a crash leaves it there, ``settle`` queries the result from the service. The file is
+replaced in one step, durable, readable for its owner only.
 
-Left out: a passphrase around the file, and a lock against two commands on one file at the same time.
+A passphrase for the file is not supported, nor is a lock against concurrent commands on one file.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ ADDITIONAL, RETIRED = "additional", "retired"
 
 @dataclass(slots=True)
 class Wallet:
-    """An open keys file. ``did`` is empty until it is made; ``pending`` is ``{operation, keys, …}`` of an operation whose outcome is not
-    known yet."""
+    """An open keys file. ``did`` is empty until it exists. ``pending`` is ``{operation, keys, …}`` of an operation with an unknown
+    result."""
 
     path: Path
     did: str
@@ -46,7 +46,7 @@ class Wallet:
 
     @classmethod
     def read(cls, path: Path) -> Wallet:
-        """The file at ``path``; a missing or unreadable one ends the command."""
+        """Return the file at ``path``; a missing or unreadable one ends the command."""
         data = sys.stdin.buffer.read() if path == STANDARD_INPUT else read_private(path, "keys file")
         try:
             value = json.loads(data)
@@ -60,7 +60,7 @@ class Wallet:
 
     @classmethod
     def open(cls, path: Path) -> Wallet:
-        """Like ``read``, of a DID that exists."""
+        """Read the file as ``read`` does. A file without a DID ends the command."""
         wallet = cls.read(path)
         if not wallet.did:
             remedy = f"run `identity did create --keys {path}` again: it finishes what it began"
@@ -68,7 +68,7 @@ class Wallet:
         return wallet
 
     def signer(self, purpose: str = AUTHENTICATION) -> Signer:
-        """Signs with the key of ``purpose``; a file without it ends the command."""
+        """Sign with the key of ``purpose``; a file without it ends the command."""
         key = self.keys.get(purpose)
         if not isinstance(key, dict) or "privateKey" not in key:
             fail(f"the keys file holds no private {purpose} key", str(self.path), "name the file that holds it")
@@ -82,7 +82,7 @@ class Wallet:
         return Signer(self.did, key["privateKey"])
 
     def save(self, *, new: bool = False) -> None:
-        """Replaces the file in one step; ``new`` refuses to replace one (``FileExistsError``)."""
+        """Replace the file in one step; ``new`` refuses to replace one (``FileExistsError``)."""
         if self.path == STANDARD_INPUT:
             fail("the new keys have no file to go to", "standard input", "name a keys file with --keys", status=2)
         value = {"did": self.did or None, "keys": self.keys} | ({"pending": self.pending} if self.pending else {})
@@ -93,7 +93,7 @@ class Wallet:
                 draft.replace(self.path)
 
     def places(self) -> Iterator[tuple[Any, Any]]:
-        """Return where each key that serves is filed: ``keys``, or a list in it, and the place therein."""
+        """Return the place of each current key: ``keys`` or a list in it, and the key or index there."""
         for purpose, filed in self.keys.items():
             if isinstance(filed, list) and purpose != RETIRED:
                 yield from ((filed, place) for place in range(len(filed)))
@@ -101,17 +101,17 @@ class Wallet:
                 yield self.keys, purpose
 
     def find(self, key_id: str) -> tuple[Any, Any] | None:
-        """Return where the key with this id is filed."""
+        """Return the place of the key with this id."""
         return next(((filed, place) for filed, place in self.places() if filed[place].get("keyId") == key_id), None)
 
     def name(self, did: str) -> None:
-        """The DID is made: its keys have ids from now on."""
+        """Record that the DID exists: its keys have ids from now on."""
         self.did = did
         for filed, place in self.places():
             filed[place] = {"keyId": f"{did}#{filed[place]['publicKey']}"} | filed[place]
 
     def replace_key(self, old_key_id: str, key: dict[str, Any]) -> None:
-        """Files ``key`` where the old one was, and the old one under ``retired``; a key that is not filed is added."""
+        """Store ``key`` in place of the old one, and the old one under ``retired``. Without an old one, add the key."""
         where = self.find(old_key_id)
         if where is None:
             self.keys.setdefault(ADDITIONAL, []).append(key)
@@ -121,26 +121,26 @@ class Wallet:
         filed[place] = key
 
     def file(self, purpose: str, key: dict[str, Any]) -> None:
-        """Files a key under its purpose; the second one of a purpose goes to ``additional``."""
+        """Store a key under its purpose; the second key of a purpose goes to ``additional``."""
         if purpose in self.keys:
             self.keys.setdefault(ADDITIONAL, []).append(key)
         else:
             self.keys[purpose] = key
 
     def file_all(self, keys: FiledKeys) -> None:
-        """Files each key under the first of its purposes."""
+        """Store each key under the first of its purposes."""
         for purposes, key in keys:
             self.file(purposes[0], key)
 
     def retire(self, key: dict[str, Any]) -> None:
-        """Keeps a key that serves no more: a private key is never thrown away by the program."""
+        """Move a key that is no longer used to ``retired``, because the program never deletes a private key."""
         self.keys.setdefault(RETIRED, []).append(key)
 
     @contextlib.contextmanager
     def sending(self, operation: str, fresh: dict[str, dict[str, Any]], **more: Any) -> Iterator[None]:
-        """Puts ``fresh`` keys on disk before the service hears of them, and in their places once it took them.
+        """Store ``fresh`` keys under ``pending`` before the request is sent, and in their places once the service accepted them.
 
-        A refusal forgets them. An error of the server's own, and silence, leave open what became of them: ``settle`` finds out.
+        A refusal deletes them. After a server error or without an answer the result is unknown, and ``settle`` finds it.
         """
         if not fresh:
             yield
@@ -156,7 +156,7 @@ class Wallet:
         self.finish()
 
     def finish(self) -> None:
-        """The pending operation was done: its keys take their places."""
+        """Record that the pending operation succeeded: its keys become the current ones."""
         pending = self.pending or {}
         fresh = pending.get("keys", {})
         if pending.get("operation") == "rotate":
@@ -174,14 +174,14 @@ class Wallet:
         self.save()
 
     def abandon(self) -> None:
-        """The pending operation was refused: it changed nothing."""
+        """Record that the pending operation was refused and changed nothing."""
         for key in (self.pending or {}).get("keys", {}).values():
             self.retire(key)
         self.pending = None
         self.save()
 
     def settle(self, session: Client) -> None:
-        """Finds out what became of an operation that was broken off, by whether its key stands in the document."""
+        """Find the result of an interrupted operation, by whether its key is in the document."""
         if self.pending is None:
             return
         methods = session.resolve(self.did)["didDocument"].get("verificationMethod", [])
@@ -194,8 +194,8 @@ class Wallet:
 
 
 def make_key(kind: str, did: str | None = None, *, signs_in: bool = False) -> dict[str, Any]:
-    """A new key pair from this machine's random source, as it is filed; without ``did`` its id is not known yet. Raises
-    ``InvalidDocument`` for an unknown type, which names those that can sign in where the key is for that."""
+    """Return a new key pair from this machine's random source, in the form of the file; without ``did`` its id is not known yet.
+    Raises ``InvalidDocument``: for an unknown type, with the types that can sign in if the key is for that."""
     from identity_core.domain.dids import keys
 
     try:
@@ -211,5 +211,5 @@ def make_key(kind: str, did: str | None = None, *, signs_in: bool = False) -> di
 
 
 def public_half(key: dict[str, Any]) -> dict[str, Any]:
-    """A filed key as a request names it."""
+    """Return the public part of a stored key, in the form of a request."""
     return {"type": key["type"], "publicKeyMultibase": key["publicKey"]}

@@ -35,7 +35,7 @@ class Pkcs11Settings:
 
 
 def open_token(settings: Pkcs11Settings, context: BuildContext) -> Token:
-    """The token with its session open, for one thread. Raises ``NotConfigured``, and ``PluginError`` when it cannot be used."""
+    """Return the token with its session open, for one thread. Raises ``NotConfigured``, and ``PluginError`` when it cannot be used."""
     if settings.module is None or settings.token is None or not settings.pin:
         missing = [name for name in ("module", "token", "pin") if not getattr(settings, name)]
         names = ", ".join(f"IDENTITY_PLUGINS_PKCS11_{name.upper()}" for name in missing)
@@ -53,7 +53,7 @@ def open_token(settings: Pkcs11Settings, context: BuildContext) -> Token:
 
 
 def open_custodian(settings: Pkcs11Settings, context: BuildContext) -> Pkcs11Custodian:
-    """The custodian on an open token. Raises what ``open_token`` raises."""
+    """Return the custodian on an open token. Raises what ``open_token`` raises."""
     token = open_token(settings, context)
     from identity_core.database.files import FileLock
     from identity_custodian_pkcs11.custodian import Pkcs11Custodian
@@ -69,6 +69,6 @@ def build(settings: Pkcs11Settings, context: BuildContext) -> Custodian:
 
 @hookimpl
 def identity_provide_custodian() -> Provider[Custodian]:
-    """Hands over the custodian ``pkcs11``."""
+    """Return the custodian ``pkcs11``."""
     about = "Ed25519 keys, and what secrets of holders follow from, on a PKCS#11 token that they never leave"
     return Provider("pkcs11", build, Pkcs11Settings, about, looks=True)

@@ -61,7 +61,7 @@ def _tried(connection: Connection) -> list[dict[str, Any]]:
 
 
 def _holders(connection: Connection) -> dict[str, Any]:
-    """Whether there is what the secrets of holders follow from."""
+    """Return whether there is what the secrets of holders follow from."""
     from identity_custodian_pkcs11 import keys, master
 
     try:

@@ -71,17 +71,17 @@ class Pkcs11Custodian:
         return self._with(name, lambda key: key.sign(message))
 
     def sign_bbs(self, name: str, header: bytes, messages: Sequence[bytes | int]) -> bytes:
-        """Raises ``KeyRefused``: see ``capabilities``."""
+        """Raise ``KeyRefused``: see ``capabilities``."""
         self.public_key(name)
         raise KeyRefused("A key token makes no BBS signatures.", details={"supported": [*CAPABILITIES]})
 
     def commit_holder(self, secret: str, credential: str, request: IssueRequest) -> bytes:
-        """The first commitment has the token make what all secrets follow from."""
+        """Commit to the holder's secret. On the first call the token generates the key from which all secrets follow."""
         with checked_names():
             return self._secrets_or_made.commit(secret, credential, request)
 
     def consent(self, secret: str, credentials: Sequence[str], message: bytes, pseudonym: str | None) -> HolderConsent:
-        """Raises ``KeyNotHeld`` where the token has not what the secrets follow from: it is lost, or lies on another token."""
+        """Raise ``KeyNotHeld`` where the token has not what the secrets follow from: it is lost, or lies on another token."""
         with checked_names():
             return self._secrets.consent(secret, credentials, message, pseudonym)
 
@@ -98,7 +98,7 @@ class Pkcs11Custodian:
             self._token.run(job)
 
     def close(self) -> None:
-        """Logs out of the token. The keys stay on it."""
+        """Log out of the token. The keys stay on it."""
         if not self._closed:
             self._closed = True
             self._token.close()

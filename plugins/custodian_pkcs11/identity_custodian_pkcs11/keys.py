@@ -53,7 +53,7 @@ class Label:
     purpose: str
 
     def check(self) -> None:
-        """Raises ``KeyRefused``."""
+        """Raise ``KeyRefused``."""
         if self.key_type not in _KINDS:
             raise KeyRefused(
                 "A key token holds keys on Ed25519 and P-256 only.",
@@ -71,7 +71,7 @@ class Label:
 
 
 def is_printable(text: str, most: int) -> bool:
-    """Whether it is a name, DID or purpose that a key can have."""
+    """Return whether it is a name, DID or purpose that a key can have."""
     return 1 <= len(text) <= most and text.isascii() and text.isprintable()
 
 
@@ -90,18 +90,19 @@ class TokenKey:
         return multikey.encode_public(self.key_type, self.public_raw)
 
     def check(self) -> None:
-        """Raises ``PKCS11Error`` when the object is no longer there: another process may have destroyed it."""
+        """Raise ``PKCS11Error`` when the object is no longer there: another process may have destroyed it."""
         self.private[Attribute.ID]
 
     def sign(self, message: bytes) -> bytes:
-        """The signature of Ed25519, or ECDSA with SHA-256. The hash is made here: not every token has the mechanism that makes both."""
+        """Return the signature of Ed25519, or ECDSA with SHA-256. The hash is made here: not every token has the mechanism that
+        makes both."""
         mechanism = Mechanism.EDDSA if self.key_type == multikey.ED25519 else Mechanism.ECDSA
         signed = message if self.key_type == multikey.ED25519 else hashlib.sha256(message).digest()
         signature: bytes = self.private.sign(signed, mechanism=mechanism, buffer_size=64)
         return signature
 
     def check_pair(self) -> None:
-        """Raises ``KeyDamaged`` unless it signs for the public key."""
+        """Raise ``KeyDamaged`` unless it signs for the public key."""
         verify = ed25519.verify if self.key_type == multikey.ED25519 else p256.verify
         try:
             verify(self.public_raw, _PROBE, self.sign(_PROBE))
@@ -134,13 +135,13 @@ def find(session: pkcs11.Session, name: str) -> TokenKey | None:
 
 
 def names(session: pkcs11.Session) -> list[str]:
-    """The names under which there is a key of a type that is held here, or half of one, no matter who put it there."""
+    """Return the names under which the token has a key of a supported type, or half of one, from any creator."""
     found = [one for kind in _KINDS for one in list(session.get_objects(_ours(kind)))]
     return sorted({str(one[Attribute.LABEL]) for one in found})
 
 
 def generate(session: pkcs11.Session, label: Label, curve: bytes) -> None:
-    """Has the token make a key."""
+    """Generate a key on the token."""
     _forget_halves(session, label.name)
     is_edwards = label.key_type == multikey.ED25519
     parameters = session.create_domain_parameters(
@@ -158,7 +159,7 @@ def generate(session: pkcs11.Session, label: Label, curve: bytes) -> None:
 
 
 def take(session: pkcs11.Session, label: Label, secret: bytes, curve: bytes) -> None:
-    """Puts a raw secret onto the token. Raises ``KeyRefused`` when it is none, and when the token takes no keys from outside."""
+    """Put a raw secret onto the token. Raises ``KeyRefused`` when it is none, and when the token takes no keys from outside."""
     _forget_halves(session, label.name)
     is_edwards = label.key_type == multikey.ED25519
     named = {
@@ -191,7 +192,7 @@ def public_of(key_type: str, secret: bytes) -> bytes:
 
 
 def destroy(session: pkcs11.Session, name: str) -> None:
-    """Removes every object of this name, private ones first."""
+    """Remove every object of this name, private ones first."""
     for wanted in (ObjectClass.PRIVATE_KEY, ObjectClass.PUBLIC_KEY):
         for one in _all_objects(session, wanted, name):
             one.destroy()
@@ -209,7 +210,7 @@ _NOT_TAKEN: Final = (
 
 
 def _forget_halves(session: pkcs11.Session, name: str) -> None:
-    """Removes a public object that a process left behind when it died before it made the private one."""
+    """Remove a public object that a process left behind when it died before it made the private one."""
     for one in _all_objects(session, ObjectClass.PUBLIC_KEY, name):
         one.destroy()
 

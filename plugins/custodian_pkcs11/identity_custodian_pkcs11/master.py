@@ -40,7 +40,7 @@ def find(session: pkcs11.Session) -> Any | None:
 
 
 def make(session: pkcs11.Session) -> None:
-    """Has the token make the key."""
+    """Generate the key on the token."""
     session.generate_key(
         KeyType.GENERIC_SECRET,
         BITS,
@@ -53,6 +53,6 @@ def make(session: pkcs11.Session) -> None:
 
 
 def derive(key: Any, info: bytes) -> bytes:
-    """The 32 bytes that follow from the key for ``info``."""
+    """Return the 32 bytes that follow from the key for ``info``."""
     material: bytes = key.sign(info, mechanism=Mechanism.SHA256_HMAC)
     return material

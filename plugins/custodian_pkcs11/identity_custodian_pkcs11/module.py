@@ -34,7 +34,7 @@ class Module:
         self._process = os.getpid()
 
     def tokens(self, label: str) -> list[pkcs11.Token]:
-        """The tokens with this label. A slot that cannot be read has none."""
+        """Return the tokens with this label. A slot that cannot be read has none."""
         found = []
         for slot in self._library.get_slots(token_present=True):
             try:
@@ -55,13 +55,13 @@ class Module:
         self._library.initialize()
 
     def check_process(self) -> None:
-        """Raises ``TokenAway`` in a child that was forked from the process that loaded the library."""
+        """Raise ``TokenAway`` in a child that was forked from the process that loaded the library."""
         if os.getpid() != self._process:
             raise TokenAway(f"{self.path} was loaded before a fork; a process opens its own token")
 
 
 def loaded(path: Path) -> Module:
-    """The library in the file ``path``, the same object for everybody in the process. Raises ``TokenAway``."""
+    """Return the library in the file ``path``, the same object for everybody in the process. Raises ``TokenAway``."""
     path = path.absolute()
     with _loading:
         if path not in _loaded:

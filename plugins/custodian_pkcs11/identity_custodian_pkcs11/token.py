@@ -64,7 +64,7 @@ class Connection:
     keys: BoundedCache[str, TokenKey] = field(default_factory=lambda: BoundedCache(MOST_IN_MEMORY))
 
     def check(self) -> None:
-        """Raises ``PKCS11Error`` when the token is gone or the session no longer logged in.
+        """Raise ``PKCS11Error`` when the token is gone or the session no longer logged in.
 
         Asked before every search: on a token that was taken out, and for a stranger, a search finds nothing and raises
         nothing, and that is no answer to whether a key exists. A logout ends the handles of private keys, so any one
@@ -94,7 +94,7 @@ class Token:
         return f"Token({self._label!r})"
 
     def open(self) -> None:
-        """Opens the session. Raises ``TokenAway``."""
+        """Open the session. Raises ``TokenAway``."""
         with self._module.lock:
             self._connected()
 
@@ -121,7 +121,7 @@ class Token:
             raise PluginUnavailable("The key token does not do what it is asked.") from error
 
     def close(self) -> None:
-        """Logs out and closes the session."""
+        """Log out and close the session."""
         with self._module.lock:
             connection, self._connection = self._connection, None
             if connection is not None and connection.generation == self._module.generation:

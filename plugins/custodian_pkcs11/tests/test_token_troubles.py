@@ -433,7 +433,7 @@ def test_names_do_not_show_without_the_pin(bench: Bench) -> None:
 
 
 def test_a_secret_that_begins_with_zeros_is_taken_whole(bench: Bench) -> None:
-    """An byte string and no number, whatever a binding thinks of ``CKA_VALUE``."""
+    """A byte string and not a number, whatever a binding thinks of ``CKA_VALUE``."""
     secret = bytes(4) + SECRET[:24] + bytes(4)
     public = bench.custodian.import_key("k", multikey.ED25519, secret, did=DID, purpose="log")
     assert public == multikey.encode_public(multikey.ED25519, ed25519.generate(secret).public)

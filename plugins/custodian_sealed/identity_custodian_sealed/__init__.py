@@ -31,7 +31,7 @@ class SealedSettings:
 
 
 def build(settings: SealedSettings, context: BuildContext) -> SealedCustodian:
-    """Opens the database and unseals the data key, which takes Argon2id's half second where there is a passphrase."""
+    """Open the database and unseal the data key, which takes Argon2id's half second if there is a passphrase."""
     path = context.data_dir / DATABASE
     database = open_database(
         context.database_url,
@@ -60,5 +60,5 @@ def build(settings: SealedSettings, context: BuildContext) -> SealedCustodian:
 
 @hookimpl
 def identity_provide_custodian() -> Provider[Custodian]:
-    """Hands over the custodian ``sealed``."""
+    """Return the custodian ``sealed``."""
     return Provider("sealed", build, SealedSettings, "XChaCha20-Poly1305 boxes in SQLite or PostgreSQL", looks=True)

@@ -33,12 +33,12 @@ class DataKey:
 
 
 def purpose(generation: int, roots: int) -> bytes:
-    """With a later generation the box has another form, and with several roots a third one, which versions from before it refuse."""
+    """Return the purpose bytes of the box. A later generation and several roots each have their own, which older versions refuse."""
     if generation == 1:
         return _PURPOSE
     return (_LATER_PURPOSE if roots == 1 else _ROOTS_PURPOSE) + str(generation).encode()
 
 
 def roots_in(box: bytes) -> int:
-    """How many there are in a box of a later generation, as its length says; what lies in it is bound to the number."""
+    """Return how many there are in a box of a later generation, as its length says; what lies in it is bound to the number."""
     return (len(box) - sealing.OVERHEAD) // sealing.KEY_BYTES - 1

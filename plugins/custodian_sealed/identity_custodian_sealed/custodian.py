@@ -45,7 +45,7 @@ _DELETE = "DELETE FROM custodian_keys WHERE name = :name"
 
 
 def holder_secrets(root: bytes, random: Callable[[int], bytes]) -> HolderSecrets:
-    """The secrets that follow from ``root``, of 32 bytes."""
+    """Return the secrets that follow from ``root``, of 32 bytes."""
     return HolderSecrets(lambda info: sealing.derive_key(root, info=info, length=_MATERIAL_OCTETS), random)
 
 
@@ -153,7 +153,7 @@ class SealedCustodian:
             return await self._attendance.tell()
 
     async def close(self) -> None:
-        """Forgets what is in memory and closes the database."""
+        """Erase the keys in memory and close the database."""
         self._held.clear()
         try:
             # A row that stays counts as the one of a process that crashed.
@@ -191,7 +191,7 @@ class SealedCustodian:
         return self._held.put(name, HeldKey.of(label, secret))
 
     def _look(self) -> None:
-        """Forgets what is held when another process may have changed it."""
+        """Forget what is held when another process may have changed it."""
         with _translated():
             changes = self._database.foreign_changes()
         if changes is None:
@@ -219,7 +219,7 @@ class SealedCustodian:
             await self._take_over()
 
     async def _take_over(self) -> None:
-        """Everything was sealed anew by another process: opens the data key that is stored now."""
+        """Open the data key that is stored now, after another process sealed everything anew."""
         stored = await self._stored()
         while True:
             try:
@@ -241,7 +241,7 @@ class SealedCustodian:
         return stored
 
     async def _store(self, key: HeldKey) -> HeldKey:
-        """The key that is stored under the name: this one, or the one that was first."""
+        """Return the key that is stored under the name: this one, or the one that was first."""
         label = key.label
         bound = label.octets(key.public_key)
         row = {
@@ -265,7 +265,7 @@ class SealedCustodian:
         return await self._get(label.name)
 
     def _inserted(self, transaction: Transaction, *, row: Mapping[str, object], generation: int) -> int | None:
-        """How many rows; None where the data key that sealed it is no longer the one in use."""
+        """Return how many rows; None where the data key that sealed it is no longer the one in use."""
         if generation_of(transaction, self._database.dialect) != generation:
             return None
         return transaction.execute(_INSERT, row).rowcount
@@ -287,7 +287,7 @@ def _named(name: str) -> dict[str, object]:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """The database's errors as the port's."""
+    """Yield the database's errors as the port's."""
     try:
         yield
     except Overloaded:

@@ -74,14 +74,14 @@ class StoredSeal:
         salt: bytes = b"",
         costs: Costs | None = None,
     ) -> StoredSeal:
-        """The data key in a new box; ``salt`` and ``costs`` made the master key of a passphrase."""
+        """Return the data key in a new box; ``salt`` and ``costs`` made the master key of a passphrase."""
         box = sealing.seal(
             master_key, data_key.octets, purpose(data_key.generation, len(data_key.roots)), random=random
         )
         return cls(PASSPHRASE if costs else FILE, salt, costs or Costs(0, 0), box, data_key.generation)
 
     def opened(self, master_key: bytes) -> DataKey:
-        """Raises ``BoxInvalid``."""
+        """Raise ``BoxInvalid``."""
         data = sealing.unseal(master_key, self.box, purpose(self.generation, roots_in(self.box)))
         return DataKey.of(self.generation, data)
 
@@ -90,18 +90,18 @@ class StoredSeal:
         return bool(transaction.execute(_REPLACE, {**self.parameters(), "replaced": replaced}).rowcount)
 
     def parameters(self) -> dict[str, object]:
-        """The columns."""
+        """Return the columns."""
         costs = {"operations": self.costs.operations, "memory_bytes": self.costs.memory_bytes}
         return {"kind": self.kind, "salt": self.salt, "box": self.box, "generation": self.generation, **costs}
 
 
 def stored_seal(transaction: Transaction) -> StoredSeal | None:
-    """The job that reads the row."""
+    """Return the job that reads the row."""
     return read_seal(transaction, _READ)
 
 
 def read_seal(transaction: Transaction, statement: str) -> StoredSeal | None:
-    """The seal that the statement selects; None where there is none."""
+    """Return the seal that the statement selects; None where there is none."""
     found = transaction.execute(statement).fetchone()
     if found is None:
         return None
@@ -129,7 +129,7 @@ class Seal:
         return self.master_key_file.with_name("custodian-next.key")
 
     def open(self) -> DataKey:
-        """The data key; the first time it is made. Raises ``SealBroken``.
+        """Return the data key; the first time it is made. Raises ``SealBroken``.
 
         With a passphrase, a seal that is still one of the master key file or of ``previous_passphrase`` is changed to
         the passphrase.
@@ -153,12 +153,13 @@ class Seal:
         return data_key
 
     def unsealed(self, row: StoredSeal) -> DataKey:
-        """The data key of a row, with what the settings and the files have now. Blocks where a passphrase has to be stretched. Raises
-        ``SealBroken``."""
+        """Return the data key of a row, with what the settings and the files have now. Blocks where a passphrase has to be
+        stretched. Raises ``SealBroken``."""
         return self._opened(row)[0]
 
     def sealed(self, data_key: DataKey) -> StoredSeal:
-        """A new seal under the passphrase, with a salt of its own, or under the master key file, which is made when it is absent."""
+        """Return a new seal under the passphrase, with a salt of its own, or under the master key file, which is made when it is
+        absent."""
         if self.passphrase is None:
             return StoredSeal.over(data_key, self._master_key_made(), self.random)
         salt = self.random(sealing.SALT_BYTES)
@@ -166,7 +167,7 @@ class Seal:
         return StoredSeal.over(data_key, master_key, self.random, salt=salt, costs=self.costs)
 
     def resealed(self, data_key: DataKey, row: StoredSeal) -> StoredSeal:
-        """A seal over ``data_key`` that opens as ``row`` does, so that every process can open it."""
+        """Return a seal over ``data_key`` that opens as ``row`` does, so that every process can open it."""
         if row.kind == FILE:
             return StoredSeal.over(data_key, self._master_key(), self.random)
         if self.passphrase is None:
@@ -175,7 +176,7 @@ class Seal:
         return StoredSeal.over(data_key, master_key, self.random, salt=row.salt, costs=row.costs)
 
     def opens(self, row: StoredSeal) -> bool:
-        """Whether a passphrase or a file that is here opens it. Nothing is changed; blocks as ``unsealed`` does."""
+        """Return whether a passphrase or a file that is here opens it. Nothing is changed; blocks as ``unsealed`` does."""
         if row.kind == FILE:
             return self._opens(self.master_key_file, row) or self._opens(self.next_file, row)
         for passphrase in (self.passphrase, self.previous_passphrase):
@@ -185,7 +186,7 @@ class Seal:
         return False
 
     def settle_file(self, row: StoredSeal) -> None:
-        """Gives the next master key its name where it is the one that opens ``row``. The caller has the lock of the folder."""
+        """Give the next master key its name where it is the one that opens ``row``. The caller has the lock of the folder."""
         if row.kind == FILE and not self._opens(self.master_key_file, row) and self._opens(self.next_file, row):
             self.next_file.replace(self.master_key_file)
             sync_folder(self.master_key_file.parent)
@@ -198,7 +199,7 @@ class Seal:
         return self.database.read_now(stored_seal) or made
 
     def _opened(self, row: StoredSeal) -> tuple[DataKey, bool]:
-        """The data key, and whether it is sealed as the settings say."""
+        """Return the data key, and whether it is sealed as the settings say."""
         if row.kind == FILE:
             return self._opened_by_file(row), self.passphrase is None
         if self.passphrase is None:
@@ -261,7 +262,7 @@ class Seal:
         )
 
     def _master_key_made(self) -> bytes:
-        """The file's key; makes the file, whole and durable or not at all, when it is absent."""
+        """Return the file's key; makes the file, whole and durable or not at all, when it is absent."""
         path = self.master_key_file
         if path.exists():
             return self._master_key()
@@ -275,7 +276,8 @@ class Seal:
         return self._master_key()
 
     def _stretched(self, passphrase: str, salt: bytes, costs: Costs) -> bytes:
-        """The master key of a passphrase. It is kept, and made by one thread at a time, because it takes half a second and the memory."""
+        """Return the master key of a passphrase. It is kept, and made by one thread at a time, because it takes half a second and
+        the memory."""
         with self._one_at_a_time:
             known = (passphrase, salt, costs)
             if known not in self._known:

@@ -22,7 +22,7 @@ MAX_DID = 512
 
 
 def check_texts(*texts: tuple[str, int]) -> None:
-    """Raises ``KeyRefused`` unless each is printable ASCII, not empty and no longer than that."""
+    """Raise ``KeyRefused`` unless each is printable ASCII, not empty and no longer than that."""
     for text, most in texts:
         if not 1 <= len(text) <= most or not (text.isascii() and text.isprintable()):
             raise KeyRefused("A name, DID or purpose of a key is printable ASCII and not empty.")
@@ -39,13 +39,13 @@ class Label:
     purpose: str
 
     def check(self) -> None:
-        """Raises ``KeyRefused``."""
+        """Raise ``KeyRefused``."""
         if self.key_type not in CAPABILITIES - {SIGN_BBS}:
             raise KeyRefused("The custodian does not hold keys of this type.", details={"type": self.key_type[:128]})
         check_texts((self.name, MAX_NAME), (self.did, MAX_DID), (self.purpose, 64))
 
     def octets(self, public_key: str) -> bytes:
-        """The associated data of the box. No part holds a NUL, so no two labels have the same bytes."""
+        """Return the associated data of the box. No part holds a NUL, so no two labels have the same bytes."""
         parts = ("identity-service custodian key v1", self.name, self.key_type, self.did, self.purpose, public_key)
         return "\0".join(parts).encode("ascii")
 
@@ -61,7 +61,7 @@ class HeldKey:
 
     @classmethod
     def of(cls, label: Label, secret: bytes) -> HeldKey:
-        """The key of a raw secret. Raises ``KeyRefused`` when it is no secret of its type."""
+        """Return the key of a raw secret. Raises ``KeyRefused`` when it is no secret of its type."""
         if len(secret) != SECRET_BYTES:
             raise KeyRefused(f"A secret has {SECRET_BYTES} bytes.")
         try:
@@ -72,7 +72,7 @@ class HeldKey:
 
     @classmethod
     def generated(cls, label: Label, random: Callable[[int], bytes]) -> HeldKey:
-        """A new key from 32 bytes of ``random``."""
+        """Return a new key from 32 bytes of ``random``."""
         material = random(SECRET_BYTES)
         if label.key_type == multikey.BLS12381G2:
             from identity_bbs.bls12381 import keys as bls
@@ -83,15 +83,15 @@ class HeldKey:
         return cls.of(label, material)
 
     def sign(self, message: bytes) -> bytes:
-        """The signature of Ed25519, or of ECDSA for a key on P-256. Raises ``KeyRefused`` for another type."""
+        """Return the signature of Ed25519, or of ECDSA for a key on P-256. Raises ``KeyRefused`` for another type."""
         if self.label.key_type == multikey.P256:
             return p256.sign(self.secret, message)
         self._require(multikey.ED25519)
         return ed25519.Ed25519KeyPair(self.secret, self.public_raw).sign(message)
 
     def sign_bbs(self, header: bytes, messages: Sequence[bytes | int]) -> bytes:
-        """The BBS signature. Raises ``KeyRefused`` for another type, the header of a proof of possession, and messages that the suite
-        does not take."""
+        """Return the BBS signature. Raises ``KeyRefused`` for another type, the header of a proof of possession, and messages that
+        the suite does not take."""
         self._require(multikey.BLS12381G2)
         if header.startswith(possession.POSSESSION_TAG):
             raise KeyRefused("A proof of possession is not made on request.")
@@ -105,8 +105,8 @@ class HeldKey:
             raise KeyRefused(f"The messages cannot be signed: {error}.") from error
 
     def sign_bbs_blind(self, messages: Sequence[bytes | int], commitment: bytes, request: IssueRequest) -> bytes:
-        """The BBS signature on a commitment and the messages behind it. Raises ``KeyRefused`` as ``sign_bbs`` does, and for what is no
-        commitment for this request."""
+        """Return the BBS signature on a commitment and the messages behind it. Raises ``KeyRefused`` as ``sign_bbs`` does, and for
+        what is no commitment for this request."""
         self._require(multikey.BLS12381G2)
         from identity_bbs.bls12381 import select
         from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets

@@ -68,7 +68,7 @@ class Attendance:
     _write_at: float = 0.0
 
     async def tell(self) -> float:
-        """Writes the row, with the answer to what is offered; how many seconds later again. Raises ``DatabaseError``."""
+        """Write the row, with the answer to what is offered; how many seconds later again. Raises ``DatabaseError``."""
         database = self.seal.database
         if not _has_others(self.seal):
             return INTERVAL_SECONDS
@@ -87,7 +87,7 @@ class Attendance:
         return INTERVAL_SECONDS
 
     async def leave(self) -> None:
-        """Takes the row away, where there is one. Raises ``DatabaseError``."""
+        """Take the row away, where there is one. Raises ``DatabaseError``."""
         if self._is_told:
             self._is_told = False
             job = {"id": self.id}
@@ -121,7 +121,7 @@ def offered(seal: Seal, new: StoredSeal) -> Iterator[None]:
 
 
 def require_opened(transaction: Transaction, seal: Seal, new: StoredSeal) -> None:
-    """Raises ``KeyRefused`` unless every process that serves now has said that it opens ``new``."""
+    """Raise ``KeyRefused`` unless every process that serves now has said that it opens ``new``."""
     if not _has_others(seal) or not (behind := _not_opened(transaction, seal, new)):
         return
     names: list[JsonValue] = [str(one) for one in behind[:_MOST_NAMED]]
@@ -151,7 +151,8 @@ class _Behind:
 
 
 def _has_others(seal: Seal) -> bool:
-    """Whether a process may have another master key than its neighbour: those that share an SQLite file share the file beside it."""
+    """Return whether a process may have another master key than its neighbour: those that share an SQLite file share the file
+    beside it."""
     return seal.database.dialect != "sqlite" or seal.passphrase is not None
 
 

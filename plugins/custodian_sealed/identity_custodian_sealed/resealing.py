@@ -36,7 +36,7 @@ def generation_of(transaction: Transaction, dialect: str, *, to_change: bool = F
 
 
 def reseal(seal: Seal, *, compromised: bool) -> Resealed:
-    """Seals everything under a new data key; ``compromised``: under a new master key too. Raises ``KeyRefused``, ``DatabaseError``,
+    """Seal everything under a new data key; ``compromised``: under a new master key too. Raises ``KeyRefused``, ``DatabaseError``,
     ``OSError``."""
     try:
         seal.open()
@@ -65,8 +65,8 @@ def _resealed(seal: Seal, *, compromised: bool) -> Resealed:
 
 
 def _left(seal: Seal) -> str:
-    """Takes what was written over or deleted out of the files of an SQLite database. What is left for the operator to do, who has those of
-    a server; empty where nothing is."""
+    """Take what was written over or deleted out of the files of an SQLite database. What is left for the operator to do, who has
+    those of a server; empty where nothing is."""
     if seal.database.dialect != "sqlite":
         command = "VACUUM FULL custodian_keys, custodian_seal"
         return f"run `{command}` at the database server, and destroy its archived log and its base backups of before"

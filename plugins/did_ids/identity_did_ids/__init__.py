@@ -1,7 +1,7 @@
 """The DID method ``did:ids`` (openapi/DECISIONS.md §2.1): self-certifying identifiers, a hash-chained and signed log.
 
-This is the plugin to copy for a method of your own. A plugin is a module with a hook; the hook hands over a ``Provider``; its
-``build`` gets the plugin's validated settings and returns the object that the core calls from then on.
+Copy this plugin to write your own method. A plugin is a module with a hook, and the hook returns a ``Provider``. Its ``build`` gets
+the plugin's validated settings and returns the object that the core calls from then on.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ __all__ = ["DidIds", "DidIdsSettings", "identity_provide_did_method"]
 
 
 def build(settings: DidIdsSettings, context: BuildContext) -> DidIds:
-    """The method. It needs nothing of the context: a DID method has no clock, no disk and no network."""
+    """Return the method. It needs nothing of the context: a DID method has no clock, no disk and no network."""
     return DidIds(settings)
 
 
 @hookimpl
 def identity_provide_did_method() -> Provider[DidMethod]:
-    """Hands over the method."""
+    """Return the method."""
     return Provider("ids", build, DidIdsSettings, "self-certifying DIDs with a log that anybody can check")

@@ -1,9 +1,8 @@
-"""Our own kind of log: drafting the next entry of a DID, and applying entries to states.
+"""The logs of this service's own DID methods: drafts of the next entry, and the application of entries to states.
 
-A method that stands on this is self-certifying: the identifier is the hash of the first entry (the did:webvh SCID rule), each
-entry is hashed over its predecessor and signed by one of ``updateKeys``, to which the entry before committed (``log_keys``).
-``parameters.change`` says what happened and on whose authority; reading an entry runs the same rules that made it, and compares
-the documents.
+Such a method is self-certifying: the identifier is the hash of the first entry (the did:webvh SCID rule). Each entry is hashed over
+its predecessor and signed by one of ``updateKeys``, to which the entry before committed (``log_keys``). ``parameters.change``
+states the change and its authorization. A reader runs the rules that made the entry, and compares the documents.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _SECOND: Final = timedelta(seconds=1)
 
 
 def initial_rules(rules: Rules, change: Change) -> Rules:
-    """The rules under which the DID of ``change`` begins: those of the method, where it says nothing itself."""
+    """Return the rules for the DID that ``change`` creates: those of the method, unless the change states its own."""
     if not isinstance(change, Create):
         return rules
     evidence, window = change.strict_evidence, change.recovery_window
@@ -50,7 +49,7 @@ def initial_rules(rules: Rules, change: Change) -> Rules:
 
 
 def rule_members(born: Rules | DidState) -> dict[str, Any]:
-    """The members that say these rules."""
+    """Return the members that say these rules."""
     members: dict[str, Any] = {}
     if not born.strict_grace:
         members[_STRICT_GRACE] = False
@@ -62,12 +61,12 @@ def rule_members(born: Rules | DidState) -> dict[str, Any]:
 
 
 def begun_members(change: Change) -> dict[str, Any]:
-    """Return the members of an entry after the first that state a rule: ``strictEvidence: true`` of the one that begins it."""
+    """Return the members of a later entry that state a rule: ``strictEvidence: true`` in the entry that begins it."""
     return {STRICT_EVIDENCE: True} if has_step(change, SetStrictEvidence) else {}
 
 
 def check_begun(members: Mapping[str, Any], change: Change) -> None:
-    """Raises ``LogInvalid`` unless the members of an entry after the first are those of ``begun_members``."""
+    """Require that a later entry states exactly the rules of ``begun_members``. Raises ``LogInvalid``."""
     found = {name: members[name] for name in MEMBERS if name in members}
     # JSON's 1 is no true, which Python's == does not tell.
     if found != begun_members(change) or any(value is not True for value in found.values()):
@@ -75,8 +74,11 @@ def check_begun(members: Mapping[str, Any], change: Change) -> None:
 
 
 def read_rules(members: Mapping[str, Any], contexts: Collection[str] = SERVICE_CONTEXTS) -> Rules:
-    """The rules that the members of a first entry say, whose document lists ``contexts``. How long a grace period may be was decided when
-    an entry was drafted; settings change, logs do not. Raises ``LogInvalid`` for members that ``rule_members`` would not have written."""
+    """Return the rules that the members of a first entry state, whose document lists ``contexts``.
+
+    The grace period has no limit here, because it was checked when the entry was drafted and settings may change later. Raises
+    ``LogInvalid``: for members that ``rule_members`` would not have written.
+    """
     seconds = members.get(_RECOVERY_WINDOW, RECOVERY_WINDOW // _SECOND)
     if type(seconds) is not int or not 0 <= seconds <= MAX_RECOVERY_WINDOW // _SECOND:
         raise LogInvalid("recoveryWindow is not a number of seconds, of 30 days at most.")
@@ -100,7 +102,7 @@ _OURS: Final = MEMBERS | {"proofBy", _POSSESSION}
 
 @value_class
 class DraftedEntry:
-    """An entry that lacks its signature (the port's ``UnsignedEntry``)."""
+    """An entry without its signature (the port's ``UnsignedEntry``)."""
 
     did: Did
     signing_input: bytes
@@ -113,15 +115,14 @@ class DraftedEntry:
     def of(
         cls, body: EntryBody, after: DidState, signer: str, proofs: Mapping[str, bytes] | None = None
     ) -> DraftedEntry:
-        """The entry of ``body`` that leads to the state ``after``, to be signed by ``signer``, with the proofs of possession that it
-        shows."""
+        """Return the entry of ``body`` that leads to the state ``after``, for ``signer``, with its proofs of possession."""
         version_id = f"{after.version_id}-{after.entry_hash}"
         config = entries.proof_config(signer, body.version_time, proofs)
         return cls(after.did, entries.signing_input(config, body.octets(version_id)), body, version_id, config, after)
 
     def after(self, signature: bytes) -> DidState:
-        """The state after the sealed entry, without reading it again: draft and apply run the same rules on the same change. Raises
-        ``LogInvalid`` unless the signature is the signer's."""
+        """Return the state after the sealed entry without reading it again, because draft and apply run the same rules. Raises
+        ``LogInvalid``: when the signature is not the signer's."""
         try:
             check_signature(signer_of_proof(self.config), self.signing_input, signature)
         except ValueError as error:
@@ -129,7 +130,7 @@ class DraftedEntry:
         return self.state
 
     def sealed(self, signature: bytes) -> bytes:
-        """The finished entry, as JCS: one entry has one form."""
+        """Return the finished entry as JCS, its only form."""
         proof = self.config | {"proofValue": base58btc_encode(signature)}
         return self.body.octets(self.version_id, entries.canonical_plain(proof))
 
@@ -142,15 +143,18 @@ class Chain:
     rules: Rules
 
     def check(self, did: Did) -> None:
-        """Raises ``InvalidDid`` unless the identifier can be the hash of a first entry."""
+        """Require an identifier that can be the hash of a first entry. Raises ``InvalidDid``."""
         if did.method != self.method or entries.HASH.fullmatch(did.identifier) is None:
             raise InvalidDid(details={"did": did.shown})
 
     def draft(
         self, state: DidState | None, change: Change, at: datetime, *, signer: str, next_keys: LogKeys | None = None
     ) -> DraftedEntry:
-        """The next entry; ``next_keys`` as for ``ports.did_method.PreRotatingDidMethod``. Raises what ``evolution.evolve`` raises, and
-        ``InvalidDocument`` for a ``signer`` that may not sign or an entry that grows beyond 16 KiB."""
+        """Draft the next entry; ``next_keys`` as for ``ports.did_method.PreRotatingDidMethod``.
+
+        Raises what ``evolution.evolve`` raises. Raises ``InvalidDocument``: for a ``signer`` that may not sign, or an entry above
+        16 KiB.
+        """
         did = Did(f"did:{self.method}:{PLACEHOLDER}", self.method, PLACEHOLDER) if state is None else state.did
         change = evidence.kept(state, change)
         after = evolution.evolve(state, change, at, rules=initial_rules(self.rules, change), did=did)
@@ -192,7 +196,7 @@ class Chain:
                 return keys
 
     def apply(self, state: DidState | None, entry: bytes) -> DidState:
-        """The state after the entry. Raises ``LogInvalid`` with the ``version`` in its details, ``HistoryNeeded``."""
+        """Return the state after the entry. Raises ``LogInvalid`` with the ``version`` in its details, ``HistoryNeeded``."""
         try:
             if len(entry) > MAX_ENTRY:
                 raise LogInvalid("The entry is too large.")
@@ -235,7 +239,7 @@ class Chain:
         return self._checked(entry, state, after, said_keys)
 
     def _change(self, entry: Entry, did: str, document: DidDocument | None, said_keys: LogKeys | None) -> Change:
-        """The change that the entry says it records, with the parameters that go with it and no others."""
+        """Return the change that the entry states, after a check that its parameters are exactly those of the change."""
         said = entry.parameters.get("change")
         if type(said) is not dict or said.get("proofBy") not in (CONTROLLER, SERVICE):
             raise LogInvalid("The entry does not say what has changed, or whose its proof is.")
@@ -254,7 +258,7 @@ class Chain:
         return change
 
     def _checked(self, entry: Entry, state: DidState | None, after: DidState, said_keys: LogKeys | None) -> DidState:
-        """The new state, when document, time and proof are what they must be."""
+        """Return the new state after checking document, time and proof."""
         before = state or after
         if after.document.to_json() != entry.state:
             raise LogInvalid("The document is not what the change makes of the one before.")
@@ -282,7 +286,7 @@ def _proof_by(before: DidState, signer: str, at: datetime) -> str:
 
 
 def _proven(after: DidState, document: DidDocument, proofs: Iterable[str]) -> tuple[str, ...]:
-    """The BBS keys of the next ``document`` whose possession was proven, now or before; sorted, so that writer and reader of an entry
-    have the same state."""
+    """Return the BBS keys of ``document`` with proven possession, sorted, so that writer and reader of an entry have the same
+    state."""
     known = {*(after.proven_keys or ()), *proofs}
     return tuple(sorted(known.intersection([method.multibase for method in document.methods]))) if known else ()

@@ -1,9 +1,9 @@
-"""A change as ``parameters.change`` of an entry says it, so that anyone who reads the log can run the rules again.
+"""The JSON of a change in ``parameters.change`` of an entry, from which any reader of the log can run the rules again.
 
-What a first entry creates is in its document, so only the recovery key is said; an expiry follows from the rotation
-before it. Reading is strict: what ``write`` would not have written is ``LogInvalid``. Keys are named by their fragments, so that the
-entry of a new DID needs no identifier inside. Where an entry keeps the body that its challenge is bound to, the operations of an update
-are read from that body, and are not said a second time.
+A first entry states only the recovery key, because its document holds the rest; an expiry follows from the rotation before it.
+Reading is strict: anything that ``write`` would not have written is ``LogInvalid``. Keys are named by their fragments, so the entry
+of a new DID contains no identifier. If an entry stores the body that its challenge is bound to, the operations of an update are
+read from that body and not repeated.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Json = dict[str, Any]
 
 
 def write(change: Change) -> Json:
-    """The JSON of a change."""
+    """Return the JSON of a change."""
     match change:
         case Create():
             shown: Json = {"operation": history.CREATE}
@@ -125,8 +125,8 @@ def _write_operation(operation: Operation) -> Json:
 
 
 def read(value: Json, did: str, document: DidDocument | None, update_keys: tuple[str, ...]) -> Change:
-    """The change of ``did`` that ``value`` says. ``document`` and ``update_keys`` are those of a first entry, from which a ``Create`` is
-    read; later entries have None."""
+    """Return the change of ``did`` that ``value`` states. ``document`` and ``update_keys`` are those of a first entry, from which a
+    ``Create`` is read; later entries have None."""
     try:
         change = _read(value, did, document, update_keys)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -169,7 +169,7 @@ def _read(value: Json, did: str, document: DidDocument | None, update_keys: tupl
 
 
 def read_retired(value: Json) -> RetireLogKey:
-    """The retirement that an entry says. Raises ``KeyError``, ``TypeError``."""
+    """Return the retirement that an entry states. Raises ``KeyError``, ``TypeError``."""
     size = value["treeSize"]
     if type(size) is not int:
         raise TypeError("not a number")
@@ -237,9 +237,10 @@ _OPERATIONS: Final[dict[str, Callable[[Json], Operation]]] = {
 
 
 def asks_for(body: requests.Body, change: Update | Rotate | Recover, did: str) -> bool:
-    """Whether ``change`` is what ``body`` asks for. A key that the body leaves to the service may be any of its type. Raises
-    what a body that no service accepts makes of itself: ``IdentityError``, ``KeyError``, ``TypeError``, ``ValueError``,
-    ``AttributeError``."""
+    """Return whether ``body`` requests ``change``. A key that the body leaves to the service may be any of its type.
+
+    Raises ``IdentityError``, ``KeyError``, ``TypeError``, ``ValueError`` or ``AttributeError``: for a body that no service accepts.
+    """
     match change:
         case Update():
             return requests.operations(body, did) == change.operations

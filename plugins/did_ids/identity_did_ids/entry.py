@@ -1,8 +1,8 @@
 """A line of a log in the did:webvh 1.0 entry shape: its hashes and its Data Integrity proofs.
 
-``{versionId, versionTime, parameters, state, proof}``. Hashes are base58btc multihashes of the SHA-256 of the JCS (RFC 8785); proofs are
-``eddsa-jcs-2022`` (VC Data Integrity EdDSA 1.0 §3.3) by did:key verification methods. What parameters and state mean is for
-``chain`` (our methods) and ``webvh`` to say. All errors are ``LogInvalid``.
+``{versionId, versionTime, parameters, state, proof}``. Hashes are base58btc multihashes of the SHA-256 of the JCS (RFC 8785);
+proofs are ``eddsa-jcs-2022`` (VC Data Integrity EdDSA 1.0 §3.3) by did:key verification methods. ``chain`` (this package's methods)
+and ``webvh`` define parameters and state. All errors are ``LogInvalid``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _VERSION_ID: Final = re.compile(rf"([1-9][0-9]{{0,9}})-({HASH.pattern})", re.ASC
 
 @value_class
 class Entry:
-    """An entry whose shape was checked, and nothing else. ``body`` is the entry without its proofs."""
+    """A parsed entry. Only its shape was checked. ``body`` is the entry without its proofs."""
 
     number: int
     hash: str
@@ -51,7 +51,7 @@ class Entry:
 
 
 def parse(data: bytes) -> Entry:
-    """The entry that a line says, in whatever order and with whatever blanks it was written."""
+    """Parse a line, with any order of members and any whitespace."""
     try:
         value = strict_json.loads(data)
     except strict_json.JsonRefused as error:
@@ -63,8 +63,8 @@ def parse(data: bytes) -> Entry:
 class EntryBody:
     """An entry without its proof, parameters and state already in canonical form.
 
-    The frame that JCS puts around them is written out here: canonicalizing the whole once for the hash, once to sign and once more with
-    the proof was a tenth of a creation.
+    The members around them are written out here. To canonicalize the whole entry three times, for the hash, the signature and the
+    result, took a tenth of the time of a creation.
     """
 
     parameters: bytes
@@ -75,19 +75,22 @@ class EntryBody:
     def of(
         cls, parameters: Mapping[str, Any], state: Mapping[str, Any], version_time: str, *, has_body: bool = True
     ) -> EntryBody:
-        """From JSON objects, ``state`` that of a document; ``has_body``: the parameters may have the body of a request in them, in which
-        there may be fractions. Raises ``LogInvalid`` for what JCS has no form for."""
+        """Make the body from JSON objects; ``state`` is that of a document.
+
+        ``has_body``: the parameters may contain the body of a request, in which fractions can occur. Raises ``LogInvalid``: for a
+        value that JCS cannot express.
+        """
         written = canonical(parameters) if has_body else canonical_plain(parameters)
         return cls(written, canonical_plain(state), version_time)
 
     def octets(self, version_id: str, proof: bytes = b"") -> bytes:
-        """The JCS of the entry; ``version_id`` and the time are ASCII that needs no escapes, ``proof`` is the JCS of a proof."""
+        """Return the JCS of the entry; ``version_id`` and the time are ASCII that needs no escapes, ``proof`` is the JCS of a proof."""
         proofs = b'"proof":[%b],' % proof if proof else b""
         tail = f',"versionId":"{version_id}","versionTime":"{self.version_time}"}}'.encode("ascii")
         return b'{"parameters":%b,%b"state":%b%b' % (self.parameters, proofs, self.state, tail)
 
     def named(self, scid: str) -> EntryBody:
-        """With the identifier in place of the placeholder."""
+        """Return the body with the identifier instead of the placeholder."""
         placeholder, name = PLACEHOLDER.encode(), scid.encode("ascii")
         return EntryBody(
             self.parameters.replace(placeholder, name), self.state.replace(placeholder, name), self.version_time
@@ -95,8 +98,8 @@ class EntryBody:
 
 
 def parse_canonical(data: bytes) -> Entry:
-    """The entry that a line in canonical form says. Whatever could have two meanings, two members of one name or a number that
-    does not fit, would be written differently from how it was read."""
+    """Parse a line in canonical form. An ambiguous line, with a repeated member or a number that does not fit, is refused, because
+    it would be written differently from how it was read."""
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -107,7 +110,7 @@ def parse_canonical(data: bytes) -> Entry:
 
 
 def _read(value: Any) -> Entry:
-    """Exactly the five members, each of its type."""
+    """Read an entry with exactly the five members, each of its type."""
     if type(value) is not dict or value.keys() != MEMBERS:
         raise LogInvalid("The entry does not have exactly the members of an entry.")
     proofs = value["proof"]
@@ -130,8 +133,11 @@ def _read(value: Any) -> Entry:
 
 
 def check_first_hash(entry: Entry, scid: str) -> None:
-    """The identifier is the hash of the first entry, with a placeholder wherever the identifier stands; the entry's own hash
-    covers the same with the identifier put in, and without proof."""
+    """Check the hashes of a first entry. Raises ``LogInvalid``.
+
+    The identifier is the hash of the entry with a placeholder instead of each occurrence of the identifier. The entry's own hash
+    covers the entry with the identifier and without its proof.
+    """
     data = canonical(entry.body | {"versionId": scid})
     if multihash(data.replace(scid.encode(), PLACEHOLDER.encode())) != scid:
         raise LogInvalid("The identifier does not follow from the first entry.")
@@ -140,14 +146,18 @@ def check_first_hash(entry: Entry, scid: str) -> None:
 
 
 def check_next_hash(entry: Entry, predecessor: str) -> None:
-    """The hash of a later entry covers it without proof, with the version id of its predecessor in place of its own."""
+    """Check the hash of a later entry. It covers the entry without its proof, with the predecessor's version id instead of its own."""
     if multihash(canonical(entry.body | {"versionId": predecessor})) != entry.hash:
         raise LogInvalid("The hash of the entry does not fit its content and predecessor.")
 
 
 def proof_config(signer: str, created: str, possessions: Mapping[str, bytes] | None = None) -> dict[str, Any]:
-    """A proof without its value. ``signer`` is an Ed25519 multikey; ``possessions`` are the proofs of BBS keys by multikey. They
-    stand here because they name the DID, which is the hash of everything else in its first entry."""
+    """Return a proof without its value.
+
+    - ``signer``: an Ed25519 multikey.
+    - ``possessions``: the proofs of BBS keys by multikey. They are in the proof because they name the DID, which is the hash of
+      everything else in its first entry.
+    """
     config = data_integrity.proof_config(signer, created)
     if possessions:
         config["possession"] = {key: multibase.base64url_encode(proof) for key, proof in possessions.items()}
@@ -155,7 +165,7 @@ def proof_config(signer: str, created: str, possessions: Mapping[str, bytes] | N
 
 
 def read_possessions(proof: Mapping[str, Any]) -> dict[str, bytes]:
-    """The proofs of BBS keys that a proof shows, by multikey. Raises ``LogInvalid``, ``ValueError``."""
+    """Return the proofs of BBS keys in a proof, by multikey. Raises ``LogInvalid``, ``ValueError``."""
     said = proof.get("possession", {})
     if type(said) is not dict or not all(type(text) is str for text in said.values()):
         raise LogInvalid("The proofs of possession are not texts by key.")
@@ -163,7 +173,7 @@ def read_possessions(proof: Mapping[str, Any]) -> dict[str, bytes]:
 
 
 def signing_input(config: Mapping[str, Any], data: bytes) -> bytes:
-    """Return ``data_integrity.proof_input`` of a configuration that ``proof_config`` has made, and a document that is canonical already."""
+    """Return ``data_integrity.proof_input`` of a configuration from ``proof_config`` and a canonical document."""
     return hashlib.sha256(canonical_plain(config)).digest() + hashlib.sha256(data).digest()
 
 
@@ -187,7 +197,7 @@ def signer(proof: Mapping[str, Any]) -> str:
 
 
 def canonical(value: Any) -> bytes:
-    """The JCS of a part of an entry."""
+    """Return the JCS of a part of an entry."""
     try:
         return jcs.canonicalize(value)
     except ValueError as error:
@@ -195,7 +205,7 @@ def canonical(value: Any) -> bytes:
 
 
 def canonical_plain(value: Any) -> bytes:
-    """The same for a part of our own making, in which there are neither fractions nor names past ASCII."""
+    """Return the JCS of a part that this package made, which has neither fractions nor names beyond ASCII."""
     try:
         return jcs.canonicalize_plain(value)
     except ValueError as error:
@@ -203,7 +213,7 @@ def canonical_plain(value: Any) -> bytes:
 
 
 def method_of(first: Mapping[str, Any]) -> str | None:
-    """The name of the DID method that ``parameters.method`` of a first entry gives, when it is of our version."""
+    """Return the DID method that ``parameters.method`` of a first entry names; None unless its version is 1.0."""
     match str(first.get("method")).split(":"):
         case ["did", name, "1.0"]:
             return name

@@ -1,13 +1,13 @@
 """Permissions to change a DID, the evidence of a requested change, and the possession of a listed BBS key.
 
-A change under DIDAuth or RecoveryKey carries the challenge and the signature over it. What is checked here holds when a change is
-drafted and when a log is read years later, so it needs the state before the change and the time of the entry, and nothing else. The
-challenge's origin is not checked: a log does not know where it was served.
+A change under DIDAuth or RecoveryKey carries the challenge and the signature over it. The checks run when a change is drafted and
+when a log is read years later. So they need only the state before the change and the time of the entry. The challenge's origin is
+not checked, because a log does not contain where it was served.
 
-``require_possession`` demands the proof of possession of each new BBS key (``identity_client.possession``). Without it a DID could list
-the public key of an issuer, and the credentials of that issuer would verify as issued by this DID.
+``require_possession`` demands the proof of possession of each new BBS key (``identity_client.possession``). Without it, a DID could
+list the public key of an issuer. Credentials of that issuer would then verify as issued by this DID.
 
-No other header of this service begins with that tag, and no custodian signs one that does. Left out: keys of foreign methods,
+No other header of this service begins with that tag, and no custodian signs one that does. Exempt are keys of foreign methods,
 whose documents have no place for the proof, and did:key, where the DID is the key.
 """
 
@@ -56,7 +56,7 @@ Authorized = Update | Rotate | Recover | Deactivate
 
 
 def purpose_of(change: Authorized) -> str:
-    """The challenge purpose that stands for a change."""
+    """Return the challenge purpose of a change."""
     match change:
         case Update():
             return challenge.UPDATE
@@ -69,11 +69,13 @@ def purpose_of(change: Authorized) -> str:
 
 
 def may(state: DidState, key: str, change: Change, at: datetime, *, strict: bool) -> None:
-    """Raises ``AuthFailed`` unless the multikey ``key`` is one that controls the DID at ``at``, ``Forbidden`` when it is in grace and the
-    change is kept from such keys.
+    """Require that the multikey ``key`` may make this change at ``at``.
 
-    A key in grace may authenticate and change services and names. Where ``strict`` holds it may not deactivate, rotate, remove
-    or add keys, else a stolen key would outlive its own rotation; nor replace the witnesses, who would be the thief's.
+    A key in grace may authenticate and change services and names. If ``strict``, it must not deactivate, rotate, remove or add
+    keys, because a stolen key would outlive its own rotation. Nor may it replace the witnesses.
+
+    Raises ``AuthFailed``: when the key does not control the DID. Raises ``Forbidden``: when the key is in grace and the change is
+    withheld from such keys.
     """
     if isinstance(change, Recover):
         if state.recovery_key is None or key != state.recovery_key:
@@ -94,7 +96,7 @@ def _touches_control(change: Change) -> bool:
 
 
 def admit(state: DidState, change: Authorized, at: datetime, *, strict: bool) -> SpentChallenge:
-    """Checks everything about a change's authorization but the signature, and returns the challenge that it spends.
+    """Check the authorization of a change except its signature. Return the challenge that it uses.
 
     Raises ``AuthFailed`` or ``Forbidden``.
     """
@@ -119,16 +121,17 @@ def admit(state: DidState, change: Authorized, at: datetime, *, strict: bool) ->
 
 
 def is_strict(state: DidState, change: Authorized) -> bool:
-    """Return whether the evidence of ``change`` must be bound to it: from the first entry on, or from the entry that begins it,
-    which is the first that must be."""
+    """Return whether the evidence of ``change`` must be bound to it: from the first entry on, or from the entry that begins the
+    rule."""
     return state.strict_evidence or has_step(change, SetStrictEvidence)
 
 
 def unbound_changes(state: DidState, change: Authorized) -> int | None:
     """Return how many changes up to this one the holder of the log key could have recorded with a signature for something else.
 
-    None where the log holds no evidence. An entry that shows no body is not compared with it, whatever its challenge names, and counts.
-    A deactivation whose challenge names both does not: its body contains nothing beyond its purpose."""
+    None if the log holds no evidence. An entry without a body counts, because it cannot be compared with its challenge. A
+    deactivation whose challenge names purpose and body does not count, because its body adds nothing to its purpose.
+    """
     if state.unbound_changes is None or is_strict(state, change):
         return state.unbound_changes
     offered = Challenge.parse(change.authorization.challenge)
@@ -137,8 +140,10 @@ def unbound_changes(state: DidState, change: Authorized) -> int | None:
 
 
 def _require_bound(did: str, change: Authorized, offered: Challenge) -> None:
-    """Raises ``AuthFailed`` unless the challenge names the purpose and the hash of the body, and the body asks for exactly this change.
-    The body of a deactivation says nothing beyond its purpose, and has a reason that no log may keep: there the hash is enough."""
+    """Require a challenge that names the purpose and the hash of the body, and a body that requests exactly this change.
+
+    For a deactivation the hash is enough: its body adds only a reason, which no log may contain. Raises ``AuthFailed``.
+    """
     if offered.purpose is None or offered.body_hash is None:
         raise AuthFailed(UNBOUND, details={"purpose": purpose_of(change)})
     if isinstance(change, Deactivate):
@@ -154,7 +159,7 @@ def _require_bound(did: str, change: Authorized, offered: Challenge) -> None:
 
 
 def kept(state: DidState | None, change: Change) -> Change:
-    """The change as its entry keeps it: with the body where the log asks for bodies, but for the reason of a deactivation."""
+    """Return the change as its entry stores it: with the body if the log requires bodies, but never with that of a deactivation."""
     if not isinstance(change, Authorized) or change.authorization.body is None:
         return change
     if state is not None and is_strict(state, change) and not isinstance(change, Deactivate):
@@ -163,7 +168,7 @@ def kept(state: DidState | None, change: Change) -> Change:
 
 
 def verify(authorization: Authorization) -> None:
-    """Raises ``AuthFailed`` unless the signature is one of the challenge's UTF-8 bytes by the key."""
+    """Verify the signature of the challenge's UTF-8 bytes by the key. Raises ``AuthFailed``."""
     try:
         name, raw = multikey.decode_public(authorization.key)
         if name != multikey.ED25519:
@@ -174,7 +179,7 @@ def verify(authorization: Authorization) -> None:
 
 
 MOST_BBS_KEYS_AT_ONCE: Final = 3
-"""So many keys may join in one version. A pairing is dear, and no one needs more: what a single request costs stays small."""
+"""Maximum number of keys that one version may add. A pairing is expensive, so this limits the work of a single request."""
 
 Possession = bytes | Key
 """The 80 bytes of a proof, or the key that makes them when the DID is known, which is after its first entry is drafted."""
@@ -183,8 +188,8 @@ Possession = bytes | Key
 def require_possession(
     did: str, before: DidDocument | None, after: DidDocument, offered: Mapping[str, Possession]
 ) -> dict[str, bytes]:
-    """The proofs of exactly the BBS keys that ``after`` has and ``before`` has not, by multikey and each of them good. Raises
-    ``InvalidDocument``."""
+    """Return the proofs of the BBS keys that ``after`` has and ``before`` lacks, by multikey. Raises ``InvalidDocument``: when a
+    proof is missing, superfluous or invalid, or more than ``MOST_BBS_KEYS_AT_ONCE`` keys are new."""
     fresh = [method.multibase for method in after.methods if method.type == multikey.BLS12381G2]
     if before is not None and fresh:
         known = {method.multibase for method in before.methods}
@@ -243,7 +248,7 @@ def _is_good(did: str, multibase: str, proof: bytes) -> bool:
 
 
 def _made(did: str, key: Key) -> bytes | None:
-    """The proof of a key whose secret is here; None where it would be a wrong one: a fault would leave a DID that no stranger accepts."""
+    """Make the proof of a key whose secret is here. None if a fault made it wrong, because no other reader would accept such a DID."""
     from identity_bbs import interface
     from identity_bbs.bls12381 import select
     from identity_bbs.suite import BbsSignatureInvalid, ciphersuite
@@ -256,7 +261,7 @@ def _made(did: str, key: Key) -> bytes | None:
 
 
 def possessions(change: Change) -> dict[str, Possession]:
-    """The proofs of possession that come with the keys of a change, or will be made of them, by multikey."""
+    """Return the proofs of possession that accompany the keys of a change, or the keys to make them with, by multikey."""
     new_keys: tuple[Key, ...] = ()
     match change:
         case Create():

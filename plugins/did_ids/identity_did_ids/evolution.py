@@ -1,7 +1,7 @@
-"""Which state a change leads to: the rules of openapi/DECISIONS.md §2, as one pure function.
+"""The rules of openapi/DECISIONS.md §2 as one pure function from state and change to the next state.
 
-Every way in goes through here: the use cases draft with it, the fold of a log runs it again and compares. Nothing is signed or
-hashed here; the state that comes back has no entry hash yet.
+Every change passes through this module: the use cases draft with it, and the fold of a log runs it again and compares. It signs and
+hashes nothing, so the state that it returns has no entry hash yet.
 """
 
 from __future__ import annotations
@@ -51,11 +51,12 @@ MAX_OPERATIONS: Final = 50
 
 @value_class
 class Rules:
-    """The rules that an operator sets: the longest grace period, and of DIDs that are created from now on, whether keys
-    in grace are kept from changing keys, whether the evidence of every change must be bound to it, and how far back a
-    recovery may reach. ``witnesses``: the method's entries have a place for who must approve of them. ``contexts``:
-    those of services that a document lists beside what the one before it listed; of an entry that is read, those that
-    its own document lists."""
+    """The rules that an operator sets: ``max_grace`` is the longest grace period; the next three are initial rules of new DIDs
+    (``DidState``).
+
+    ``witnesses``: entries of the method can name witnesses. ``contexts``: service contexts that a document may list in addition to
+    those of the one before; of an entry that is read, those of its own document.
+    """
 
     max_grace: timedelta = timedelta(days=90)
     strict_grace: bool = True
@@ -66,7 +67,7 @@ class Rules:
 
 
 def create(did: Did, change: Create, at: datetime, rules: Rules) -> DidState:
-    """The first state of ``did``. Raises ``InvalidDocument``."""
+    """Return the first state of ``did``. Raises ``InvalidDocument``."""
     if not timedelta(0) <= rules.recovery_window <= history.MAX_RECOVERY_WINDOW:
         raise InvalidDocument("recoveryWindow is 0 to 2592000 seconds.", details={"member": "recoveryWindow"})
     revision = Revision(str(did), [], {}, [], change.also_known_as, rules.contexts)
@@ -100,12 +101,12 @@ def create(did: Did, change: Create, at: datetime, rules: Rules) -> DidState:
 
 
 def evolve(state: DidState | None, change: Change, at: datetime, *, rules: Rules, did: Did | None = None) -> DidState:
-    """The state after ``change`` at the time ``at``; for a ``Create`` that of ``did``. A recovery that restores a version needs a state
-    that knows its past (``state.remembering``).
+    """Return the state after ``change`` at the time ``at``; for a ``Create`` the first state of ``did``. A recovery that restores a
+    version needs a state with its past (``state.remembering``).
 
-    Raises ``InvalidDocument``; ``DidNotFound`` for a version to restore that there is not; ``DidDeactivated`` after the end;
-    ``AuthFailed`` and ``Forbidden`` when the authorization does not reach so far; ``VersionConflict`` when a grace period has ended
-    at ``at`` and its version is not there yet.
+    Raises ``InvalidDocument``; ``DidNotFound`` for an unknown version to restore; ``DidDeactivated`` after the end; ``AuthFailed``
+    and ``Forbidden`` when the authorization is insufficient; ``VersionConflict`` when a grace period has ended by ``at`` and its
+    version is not recorded yet.
     """
     if isinstance(change, Create):
         if state is not None or did is None:
@@ -130,7 +131,7 @@ def evolve(state: DidState | None, change: Change, at: datetime, *, rules: Rules
 
 
 def _of_log_key(state: DidState, change: OfLogKey, at: datetime) -> DidState:
-    """The same DID. Which key signs is for the log to say (``log_keys``)."""
+    """Return the state with the same document. ``log_keys`` decides which key signs."""
     if isinstance(change, RetireLogKey):
         PublicKey.parse(keys.ED25519.name, change.multikey)
         if digest(change.multikey) not in state.retired_keys or change.multikey in state.update_keys:
@@ -267,8 +268,7 @@ def _finished(revision: Revision) -> DidDocument:
 
 
 def check(document: DidDocument) -> None:
-    """Raises ``InvalidDocument`` unless the document keeps its rules and somebody is left who controls it; a key in grace does not
-    count."""
+    """Check the rules of a document and require an authentication key that is not in grace. Raises ``InvalidDocument``."""
     documents.check(document)
     related = document.related(keys.AUTHENTICATION)
     if not any(method.id in related and method.revoked is None for method in document.methods):
@@ -276,7 +276,7 @@ def check(document: DidDocument) -> None:
 
 
 def require_new(state: DidState, multibase: str) -> None:
-    """Forward security: a key that has been in the document, or was the recovery key, never comes back."""
+    """Refuse a key that is or was in the document, or that is or was the recovery key (forward security)."""
     known = [method.multibase for method in state.document.methods]
     if multibase in known or multibase == state.recovery_key or digest(multibase) in state.retired_keys:
         raise InvalidDocument(
@@ -285,14 +285,14 @@ def require_new(state: DidState, multibase: str) -> None:
 
 
 def check_recovery_key(multibase: str, document: DidDocument) -> None:
-    """Raises ``InvalidDocument`` unless the key is an Ed25519 multikey that is not in the document."""
+    """Raise ``InvalidDocument`` unless the key is an Ed25519 multikey that is not in the document."""
     PublicKey.parse(keys.ED25519.name, multibase)
     if any(method.multibase == multibase for method in document.methods):
         raise InvalidDocument("The recovery key must not be in the document.")
 
 
 def retired(before: DidState, document: DidDocument, recovery_key: str | None) -> tuple[str, ...]:
-    """Digests of the keys that are gone, the spent recovery key among them."""
+    """Return digests of the keys that left the document, and of a used recovery key."""
     left = {method.multibase for method in document.methods}
     gone = [method.multibase for method in before.document.methods if method.multibase not in left]
     if before.recovery_key is not None and before.recovery_key != recovery_key:

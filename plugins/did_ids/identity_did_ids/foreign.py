@@ -1,8 +1,8 @@
-"""DID documents of others, as they were found.
+"""DID documents of other installations, unchanged.
 
-Nothing is dropped or translated: a document that leaves out what its controller wrote is another document. So one is shown as it is, if
-it has a form that DID Core §5 allows (``ResolvedDidDocument`` in the interface), and refused otherwise. A foreign document names no key
-that this installation trusts: it is its bytes alone, and its keys sign in nowhere.
+Nothing is dropped or translated, because that would make another document. A document is shown as it is if its form is one that
+DID Core §5 allows (``ResolvedDidDocument`` in the interface); any other is refused. A foreign document names no key that this
+installation trusts: it is stored as bytes alone, and its keys cannot be used to sign in.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ _SERVICE: Final[_Forms] = {
 
 
 def found(did: Did, members: Mapping[str, JsonValue], at: datetime) -> DidState:
-    """The state of a DID of which only its present ``members`` are known, ``at`` the aware UTC time of looking.
+    """Return the state of a DID of which only the current ``members`` are known; ``at`` is the aware UTC time of the look-up.
 
-    Version 1, born when it was seen, with the hash of the document for its entry hash. Raises ``InvalidDocument`` when the document
-    is of another DID, or not of a form that DID Core allows.
+    It is version 1, created at ``at``, with the hash of the document as its entry hash. Raises ``InvalidDocument``: when the
+    document is of another DID, or of a form that DID Core does not allow.
     """
     _check(did, members)
     data = orjson.dumps(members)

@@ -1,9 +1,9 @@
-"""Which keys may sign the entries of a log, and which after them (did:webvh 1.0, "Authorized Keys" and "Pre-Rotation Key Hash
+"""The keys that may sign the entries of a log, and their successors (did:webvh 1.0, "Authorized Keys" and "Pre-Rotation Key Hash
 Generation and Verification").
 
-A log pre-rotates once an entry says ``nextKeyHashes``: from the next entry on each says ``updateKeys`` and ``nextKeyHashes``, is signed
-by one of its own ``updateKeys``, and the entry before has committed to the hash of every one of them, also of those that stay. Both of
-our methods draft and read by these rules; ``webvh`` reads the logs of others by the same.
+A log pre-rotates once an entry states ``nextKeyHashes``. Each later entry then states ``updateKeys`` and ``nextKeyHashes``, and one
+of its own ``updateKeys`` signs it. The entry before must have committed to the hash of each of these keys, also of those that stay.
+Both of this service's methods draft and read by these rules, and ``webvh`` reads foreign logs by them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_KEYS: Final = 10
 
 
 def standing(state: DidState) -> LogKeys:
-    """Return the log keys of the newest entry: a log that pre-rotates and changes no key says it again."""
+    """Return the log keys of the newest entry, which an entry without a key change states again."""
     return LogKeys(state.update_keys, state.next_key_hashes)
 
 
@@ -43,15 +43,20 @@ def drafted(state: DidState | None, change: Change, next_keys: LogKeys | None) -
 
 
 def said(state: DidState | None, parameters: Mapping[str, Any]) -> LogKeys | None:
-    """Return the log keys that the ``parameters`` of a later entry state; None if they state none. The end of a log
-    that does not pre-rotate says that there are no keys. Raises ``LogInvalid``."""
+    """Return the log keys that the ``parameters`` of a later entry state; None if they state none.
+
+    The last entry of a log without pre-rotation states that there are no keys. Raises ``LogInvalid``.
+    """
     ends = state is not None and not state.next_key_hashes and "deactivated" in parameters
     return None if ends else read(state, parameters)
 
 
 def keyed(state: DidState | None, change: Change, after: DidState, said: LogKeys | None) -> DidState:
-    """``after``, with the keys that the entry of ``change`` says. Raises ``InvalidDocument`` for keys that were not committed to, and for
-    a log that begins to pre-rotate without its controller, or stops before its end."""
+    """Return ``after`` with the keys that the entry of ``change`` states.
+
+    Raises ``InvalidDocument``: for keys without a commitment, and for a log that begins to pre-rotate without its controller or
+    stops before its end.
+    """
     if isinstance(change, RotateLogKey | RetireLogKey):
         _check_taken_over(state, change, said)
     if said is None:
@@ -75,8 +80,10 @@ def keyed(state: DidState | None, change: Change, after: DidState, said: LogKeys
 
 
 def _check_alone(state: DidState, said: LogKeys) -> None:
-    """Raises ``InvalidDocument`` for an entry that no controller asked for and whose key hands the log on to whom it likes: it says again
-    what was said, or comes from keys that were committed to before."""
+    """Require, of an entry without a controller, that it repeats the log keys or replaces all of them by committed ones.
+
+    Otherwise the log key alone could hand the log on to any key. Raises ``InvalidDocument``.
+    """
     if not state.next_key_hashes:
         raise InvalidDocument("A log begins to pre-rotate with a change that its controller asked for.")
     if said != standing(state) and not set(state.update_keys).isdisjoint(said.update_keys):
@@ -86,7 +93,8 @@ def _check_alone(state: DidState, said: LogKeys) -> None:
 
 
 def _check_taken_over(state: DidState | None, change: OfLogKey, said: LogKeys | None) -> None:
-    """Raises ``InvalidDocument`` unless the log is one that pre-rotates, and a rotation leaves all keys of before, a retirement none."""
+    """Require a log that pre-rotates. A rotation must replace all log keys, and a retirement must keep all. Raises
+    ``InvalidDocument``."""
     if state is None or said is None or not state.next_key_hashes:
         raise InvalidDocument("Only a log that pre-rotates goes on under another key by itself.")
     kept = set(state.update_keys) & set(said.update_keys)
@@ -95,8 +103,7 @@ def _check_taken_over(state: DidState | None, change: OfLogKey, said: LogKeys | 
 
 
 def require_committed(before: DidState | None, after: LogKeys) -> None:
-    """Raises ``InvalidDocument`` unless the keys that an entry says are well formed and the entry before committed to all of them,
-    where it committed to any."""
+    """Require well-formed keys, to all of which the entry before committed if it committed to any. Raises ``InvalidDocument``."""
     _require_well_formed(after)
     if before is not None and not is_committed(before.next_key_hashes, after.update_keys):
         raise InvalidDocument("The entry before did not commit to a key of updateKeys.")
@@ -117,12 +124,12 @@ def _require_well_formed(said: LogKeys) -> None:
 
 
 def is_committed(next_key_hashes: Collection[str], update_keys: Collection[str]) -> bool:
-    """Whether the hash of every key is among ``next_key_hashes``; of a log that does not pre-rotate nothing is asked."""
+    """Return whether the hash of every key is among ``next_key_hashes``; always true of a log without pre-rotation."""
     return not next_key_hashes or all(key_hash(key) in next_key_hashes for key in update_keys)
 
 
 def may_sign(before: DidState | None, after: LogKeys) -> tuple[str, ...]:
-    """The keys that may sign an entry: its own where it is the first or the log pre-rotates, else those of the entry before."""
+    """Return the keys that may sign an entry: its own if it is the first or the log pre-rotates, else those of the entry before."""
     return after.update_keys if before is None or before.next_key_hashes else before.update_keys
 
 

@@ -1,8 +1,8 @@
-"""The method object. All that is particular to ``did:ids`` is here; the rules of changes are in ``evolution`` and
-``evidence``, the form of entries in ``chain``, so that anyone verifies a log with this package.
+"""The method object. Everything particular to ``did:ids`` is here. The rules of changes are in ``evolution`` and ``evidence``, and
+the form of entries is in ``chain``, so any program can verify a log with this package.
 
-What a method of your own has to answer is the five members of ``DidMethod``: what its name is, whether its DIDs change, which
-identifiers can be its own, what the next entry of a DID looks like, and which state an entry leads to.
+Your own method must provide the five members of ``DidMethod``: its name, whether its DIDs change, the check of its identifiers, the
+draft of the next entry, and the state after an entry.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from identity_did_ids.evolution import Rules
 
 @dataclass(frozen=True, slots=True)
 class DidIdsSettings:
-    """``[plugins.ids]``. DIDs keep the name that they were made with: choose it before the first one."""
+    """``[plugins.ids]``. DIDs keep the method name that they were created with, so choose it before the first one."""
 
     name: str = field(default="ids", metadata={"help": "The method name: lower-case letters and digits."})
     max_grace_days: int = field(default=90, metadata={"help": "The longest grace period of a rotated key, up to 90."})
@@ -73,8 +73,10 @@ TRAITS: Final = {
 
 
 class DidIds(Chain):
-    """``DescribedDidMethod``: pure, deterministic, without I/O. The identifier is 46 characters of base58btc: the multihash of the first
-    entry."""
+    """The DID method ``did:ids``, a ``DescribedDidMethod``: pure, deterministic, without I/O.
+
+    The identifier has 46 characters of base58btc, the multihash of the first entry.
+    """
 
     mutable = True
     pre_rotates = True
@@ -92,7 +94,7 @@ class DidIds(Chain):
 
     @property
     def name(self) -> str:
-        """The method name."""
+        """Return the method name."""
         return self.method
 
     def expand(self, did: Did) -> DidState | None:

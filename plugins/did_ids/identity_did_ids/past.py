@@ -11,8 +11,11 @@ from identity_core.errors import DidNotFound, InvalidDocument
 
 
 def restorable(state: DidState, version_id: int, at: datetime) -> PastVersion:
-    """The version that a recovery at ``at`` restores, without the keys whose grace has ended since. Raises ``DidNotFound`` for a version
-    that there is not, ``InvalidDocument`` for one that is out of reach, ``HistoryNeeded``."""
+    """Return the version that a recovery at ``at`` restores, without the keys whose grace has ended since.
+
+    Raises ``DidNotFound``: for an unknown version. Raises ``InvalidDocument``: for one that is out of reach. Raises
+    ``HistoryNeeded``.
+    """
     did = str(state.did)
     if not 0 < version_id <= state.version_id:
         raise DidNotFound("The DID has no such version.", details={"did": did, "versionId": min(version_id, 2**53)})
@@ -37,7 +40,7 @@ def restorable(state: DidState, version_id: int, at: datetime) -> PastVersion:
 
 
 def known_before(before: DidState, after: DidState) -> DidDocument:
-    """Return the document whose keys did not join with ``after``: the one before it, or the one that it restores."""
+    """Return the document with the keys that were known before ``after``: the one before it, or the one that it restores."""
     if after.restored in (None, before.version_id):
         return before.document
     return next(known.document for known in before.past or () if known.version_id == after.restored)

@@ -1,7 +1,7 @@
-"""A document being revised: the operations of one version, applied to a working copy.
+"""A working copy of a document, to which the operations of one version are applied.
 
-Each operation refuses what makes no sense on the document as it stands (a service id that exists, a key that is not there);
-the finished document is checked as a whole by ``document.check``. Whether somebody may do it is decided elsewhere.
+Each operation refuses an invalid change of the current document, such as a service id that exists or an unknown key.
+``document.check`` checks the finished document as a whole. Authorization is checked in ``evidence``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from identity_core.errors import InvalidDocument
 
 @dataclass(slots=True)
 class Revision:
-    """The working copy. Keys and services keep their places; what is new comes last, a successor before its predecessor."""
+    """The working copy. Keys and services keep their order; new ones come last, and a successor comes before its predecessor."""
 
     did: str
     methods: list[VerificationMethod]
@@ -33,28 +33,28 @@ class Revision:
 
     @classmethod
     def of(cls, document: DidDocument, contexts: Collection[str] = SERVICE_CONTEXTS) -> Revision:
-        """A copy to work on, which lists what the document listed of the contexts of services, and ``contexts``."""
+        """Return a working copy, which lists the service contexts that the document listed, and ``contexts``."""
         related = {name: list(key_ids) for name, key_ids in document.relationships}
         listed = (*document.contexts, *contexts)
         methods, services = list(document.methods), list(document.services)
         return cls(document.did, methods, related, services, document.also_known_as, listed)
 
     def document(self) -> DidDocument:
-        """The document as it stands; relationships that became empty are gone."""
+        """Return the current document, without empty relationships."""
         found = self.relationships
         related = tuple([(name, tuple(found[name])) for name in keys.RELATIONSHIPS if found.get(name)])
         services = tuple(self.services)
         return DidDocument(self.did, tuple(self.methods), related, services, self.also_known_as, self.contexts)
 
     def key(self, key_id: str) -> VerificationMethod:
-        """The key with this absolute id. Raises ``InvalidDocument``."""
+        """Return the key with this absolute id. Raises ``InvalidDocument``."""
         for method in self.methods:
             if method.id == key_id:
                 return method
         raise InvalidDocument("The document has no such key.", details={"keyId": key_id[:640], "reason": "key"})
 
     def add_key(self, key: Key, *, before: str | None = None) -> None:
-        """Adds a key under its purposes, last or in front of the key ``before``."""
+        """Add a key under its purposes, last or in front of the key ``before``."""
         kind = keys.key_type(key.type).name
         keys.check_purposes(kind, key.purposes)
         method = VerificationMethod(f"{self.did}#{key.public}", kind, key.public)
@@ -67,23 +67,23 @@ class Revision:
             related.insert(related.index(before) if before in related else len(related), method.id)
 
     def remove_key(self, key_id: str) -> None:
-        """Removes a key from the document and from every relationship."""
+        """Remove a key from the document and from every relationship."""
         self.methods.remove(self.key(key_id))
         for related in self.relationships.values():
             if key_id in related:
                 related.remove(key_id)
 
     def revoke_key(self, key_id: str, at: datetime) -> None:
-        """Leaves a key in its relationships until ``at``."""
+        """Revoke a key from ``at`` on. It stays in its relationships until then."""
         method = self.key(key_id)
         self.methods[self.methods.index(method)] = replace(method, revoked=at)
 
     def purposes(self, key_id: str) -> tuple[str, ...]:
-        """The relationships of a key."""
+        """Return the relationships of a key."""
         return tuple(name for name in keys.RELATIONSHIPS if key_id in self.relationships.get(name, ()))
 
     def add_service(self, service: NewService) -> None:
-        """Adds a service; without a fragment it is named after its type."""
+        """Add a service; without a fragment it is named after its type."""
         taken = {known.fragment for known in self.services}
         fragment = service.fragment
         if fragment is None:
@@ -95,12 +95,12 @@ class Revision:
         self.services.append(ServiceEntry(f"{self.did}#{fragment}", service.type, service.endpoint))
 
     def update_service(self, service: NewService) -> None:
-        """Gives an existing service another type and endpoint."""
+        """Give an existing service another type and endpoint."""
         place = self._place(service.fragment)
         self.services[place] = ServiceEntry(self.services[place].id, service.type, service.endpoint)
 
     def remove_service(self, fragment: str) -> None:
-        """Removes a service."""
+        """Remove a service."""
         del self.services[self._place(fragment)]
 
     def _place(self, fragment: str | None) -> int:

@@ -1,7 +1,8 @@
-"""Keys of the service that others took the place of, as the document of the service's own DID lists them.
+"""Replaced keys of the service, as the document of the service's own DID lists them.
 
-One service entry a replacement, such as ``#token-2`` of type ``ServiceKeyReplacement``, whose endpoint is the did:key of the new key with
-the rest as a query. An ordinary updateDid that the service's own key has asked for brings it, so the log key alone replaces nothing.
+Each replacement is one service entry, such as ``#token-2`` of type ``ServiceKeyReplacement``. Its endpoint is the did:key of the
+new key, with the rest as a query. An ordinary updateDid, authorized by the service's own key, adds it, so the log key alone
+replaces nothing.
 """
 
 from __future__ import annotations
@@ -34,10 +35,14 @@ def token_key_name(number: int) -> str:
 
 @value_class
 class Replacement:
-    """The key ``multikey`` with this ``number``, from 2, signs from ``at`` on, which is the time of the entry, in the place of
-    ``replaces``: access tokens, or checkpoints of the ledger's log, which had ``tree_size`` entries then. ``compromised``: what the old key
-    signs counts no more. ``succession`` is what both keys say of each other, bytes of a signed note (``ledger.checkpoint_keys``).
-    ``version`` is that of the service's DID that brought it, 0 where that is not known."""
+    """The replacement of the key ``replaces`` by ``multikey``, which has this ``number``, from 2. It signs access tokens or checkpoints.
+
+    - ``at``: the time of the entry, from which the new key signs.
+    - ``tree_size``: the number of entries in the ledger's log at that time.
+    - ``compromised``: signatures of the old key are no longer valid.
+    - ``succession``: bytes of a note that both keys signed (``ledger.checkpoint_keys``).
+    - ``version``: the version of the service's DID with this entry, 0 if unknown.
+    """
 
     use: str
     number: int
@@ -51,12 +56,12 @@ class Replacement:
 
     @property
     def fragment(self) -> str:
-        """The name of the service entry."""
+        """Return the name of the service entry."""
         return f"{self.use}-{self.number}"
 
     @property
     def endpoint(self) -> str:
-        """The endpoint of the service entry."""
+        """Return the endpoint of the service entry."""
         said = {
             "replaces": self.replaces,
             "treeSize": str(self.tree_size),
@@ -68,9 +73,10 @@ class Replacement:
 
     @classmethod
     def read(cls, entry: ServiceEntry, at: datetime, version: int = 0) -> Replacement:
-        """Return the key change that an entry states, which came at this time, with this version.
+        """Read a replacement from a service entry; ``at`` is the time of its version, ``version`` the version's number.
 
-        Raises ``LogInvalid`` for one that ``endpoint`` would not have written."""
+        Raises ``LogInvalid``: for an entry that ``endpoint`` would not have written.
+        """
         try:
             use, _, number = entry.fragment.partition("-")
             key, _, query = entry.endpoint.removeprefix(_DID_KEY).partition("?")
@@ -95,8 +101,8 @@ class Replacement:
 
 
 def read_replacements(states: Iterable[DidState]) -> tuple[Replacement, ...]:
-    """The replacements that the versions of the service's DID list, in the order in which they came. Raises ``LogInvalid`` where a key
-    does not take the place of the one before it."""
+    """Return the replacements that the versions of the service's DID list, oldest first. Raises ``LogInvalid``: when a key does not
+    replace the one before it."""
     found: dict[str, Replacement] = {}
     for state in states:
         for entry in state.document.services:
@@ -108,7 +114,7 @@ def read_replacements(states: Iterable[DidState]) -> tuple[Replacement, ...]:
 
 
 def newest(replacements: Iterable[Replacement], use: str) -> Replacement | None:
-    """The last of one use, None where there is none."""
+    """Return the last replacement of one use; None if there is none."""
     return max((one for one in replacements if one.use == use), key=lambda one: one.number, default=None)
 
 
@@ -118,8 +124,10 @@ def of_use(replacements: Sequence[Replacement], use: str) -> tuple[Replacement, 
 
 
 def since_theft(replacements: Sequence[Replacement]) -> tuple[Replacement, ...]:
-    """Return the keys of one use, in their order, whose predecessors are not known to be stolen: not a compromised one,
-    and not one before it, because both lay in one custodian when somebody had that key."""
+    """Return the keys of one use, in order, that follow the last compromised one.
+
+    Keys before a compromised one are left out too, because the same custodian held them at the time of the theft.
+    """
     stolen = max((place for place, one in enumerate(replacements, 1) if one.compromised), default=0)
     return tuple(replacements[stolen:])
 

@@ -1,6 +1,8 @@
-"""The log of a service's own DID, which lists the generations of its log key: each entry of it is signed by the generation that it
-names, which the one before committed to, and says which of those before are retired, and from which index of the transparency log on.
-Its document lists the keys that were replaced beside it, of tokens and of checkpoints (``service_keys``).
+"""The log of a service's own DID, which lists the generations of its log key.
+
+Each entry is signed by the generation that it names and to which the one before committed. It states which earlier ones are
+retired, and from which index of the transparency log on. The document also lists the replaced keys of tokens and checkpoints
+(``service_keys``).
 """
 
 from __future__ import annotations
@@ -25,10 +27,13 @@ SERVICE_METHOD: Final = "ids"
 
 @value_class
 class LogKeyHistory:
-    """The content of a service log. ``generations`` are multikeys, the first first and the present last;
-    ``next_key_hashes`` are those of ``log_keys.key_hash`` that may follow; ``retired`` has the tree size from which on
-    entries of a key count no more. ``replaced`` are the keys of tokens and of checkpoints that took the place of
-    others, in the order of the log."""
+    """The content of a service log.
+
+    - ``generations``: multikeys, oldest first, the current one last.
+    - ``next_key_hashes``: hashes (``log_keys.key_hash``) of the keys that may follow.
+    - ``retired``: the tree size from which on entries of a key are invalid, by multikey.
+    - ``replaced``: the keys of tokens and of checkpoints that replaced others, in the order of the log.
+    """
 
     did: str
     generations: tuple[str, ...]
@@ -39,20 +44,20 @@ class LogKeyHistory:
 
 @runtime_checkable
 class FollowedServiceLog(Protocol):
-    """The service log as a running service reads it again and again; ``history`` is None until it has begun."""
+    """The service log as a running service polls it. ``history`` is None until the log has begun."""
 
     @property
     def history(self) -> LogKeyHistory | None: ...
 
     async def now(self) -> None:
-        """Read it. Raises ``LedgerUnavailable``; ``StorageMismatch``: when it is not the log of the custodian's keys."""
+        """Read the log. Raises ``LedgerUnavailable``; ``StorageMismatch``: when it is not the log of the custodian's keys."""
 
     async def tell(self, hearer: Callable[[LogKeyHistory], Awaitable[None]]) -> None:
         """Call ``hearer`` with the history, now and whenever it has grown. Raises what ``hearer`` raises."""
 
 
 def read(lines: Sequence[bytes]) -> LogKeyHistory:
-    """Return the content of the whole log, oldest entry first. Raises ``LogInvalid`` for one that does not hold, or is another DID's."""
+    """Return the content of the whole log, oldest entry first. Raises ``LogInvalid``: for an invalid log, or one of another DID."""
     states = list(fold(_apply_of(lines), lines))
     generations: list[str] = []
     retired: dict[str, int] = {}

@@ -10,11 +10,11 @@ __all__ = ["DidJwk", "identity_provide_did_method"]
 
 
 def build(settings: NoSettings, context: BuildContext) -> DidJwk:
-    """The method; it needs nothing of the context."""
+    """Return the method; it needs nothing of the context."""
     return DidJwk()
 
 
 @hookimpl
 def identity_provide_did_method() -> Provider[DidMethod]:
-    """Hands over the method."""
+    """Return the method."""
     return Provider("jwk", build, summary="identifiers that are a JSON Web Key; nothing is recorded")

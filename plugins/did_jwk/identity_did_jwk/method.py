@@ -61,11 +61,11 @@ class DidJwk:
     )
 
     def check(self, did: Did) -> None:
-        """Raises ``InvalidDid`` unless the identifier is a public JWK, and not a weak key of a supported curve."""
+        """Raise ``InvalidDid`` unless the identifier is a public JWK, and not a weak key of a supported curve."""
         self.expand(did)
 
     def expand(self, did: Did) -> DidState:
-        """The whole state, from the identifier alone."""
+        """Return the whole state, from the identifier alone."""
         try:
             if did.method != self.name:
                 raise ValueError("another method")

@@ -10,11 +10,11 @@ __all__ = ["DidKey", "DidKeySettings", "identity_provide_did_method"]
 
 
 def build(settings: DidKeySettings, context: BuildContext) -> DidKey:
-    """The method; it needs nothing of the context."""
+    """Return the method; it needs nothing of the context."""
     return DidKey(settings)
 
 
 @hookimpl
 def identity_provide_did_method() -> Provider[DidMethod]:
-    """Hands over the method."""
+    """Return the method."""
     return Provider("key", build, DidKeySettings, "identifiers that are their own document")

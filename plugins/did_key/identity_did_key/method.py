@@ -83,7 +83,7 @@ class DidKey:
         self._derives = settings.derive_x25519
 
     def check(self, did: Did) -> None:
-        """Raises ``InvalidDid`` unless the identifier is the multikey of a type that the service knows, of a key that is not weak."""
+        """Raise ``InvalidDid`` unless the identifier is the multikey of a type that the service knows, of a key that is not weak."""
         self.expand(did)
 
     def expand(self, did: Did) -> DidState | None:
@@ -93,7 +93,7 @@ class DidKey:
         return _state(did, _document(did, derives=self._derives), EVER)
 
     def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> DraftedEntry:
-        """The one entry of a did:key. Raises ``InvalidDocument`` for everything that a did:key cannot say."""
+        """Return the one entry of a did:key. Raises ``InvalidDocument`` for everything that a did:key cannot say."""
         if state is not None or not isinstance(change, Create):
             raise InvalidDocument("A did:key never changes.")
         if signer not in change.update_keys:
@@ -106,7 +106,7 @@ class DidKey:
         return DraftedEntry.of(body, after, signer)
 
     def apply(self, state: DidState | None, entry: bytes) -> DidState:
-        """The state that the one entry records. Raises ``LogInvalid``."""
+        """Return the state that the one entry records. Raises ``LogInvalid``."""
         if state is not None or len(entry) > MAX_ENTRY:
             raise LogInvalid("A did:key has one entry, and a small one.")
         try:
@@ -144,7 +144,7 @@ def _unusable(did: Did, error: Exception) -> InvalidDid:
 
 
 def _did(change: Create) -> Did:
-    """The DID that a creation asks for: one key, and nothing beside it."""
+    """Return the DID that a creation asks for: one key, and nothing beside it."""
     if len(change.keys) != 1 or change.services or change.also_known_as or change.recovery_key is not None:
         raise InvalidDocument("A did:key has one key and nothing else: no services, names or recovery key.")
     if change.strict_evidence or change.recovery_window is not None:
@@ -157,7 +157,8 @@ def _did(change: Create) -> Did:
 
 
 def _document(did: Did, *, derives: bool) -> DidDocument:
-    """The document of a did:key: its key, with every purpose that the type may serve, and with ``derives`` the key that follows from it."""
+    """Return the document of a did:key: its key, with every purpose that the type may serve, and with ``derives`` the key that
+    follows from it."""
     try:
         kind, raw = multikey.decode_public(did.identifier)
         if kind == multikey.P256:

@@ -15,7 +15,7 @@ __all__ = ["DidWeb", "WebSettings", "identity_provide_did_method"]
 
 
 def build(settings: WebSettings, context: BuildContext) -> DidWeb:
-    """The method. While it is off it opens nothing and finds nothing."""
+    """Return the method. While it is off it opens nothing and finds nothing."""
     if not settings.enabled:
         return DidWeb(None, context.clock)
     try:
@@ -31,5 +31,5 @@ def build(settings: WebSettings, context: BuildContext) -> DidWeb:
 
 @hookimpl
 def identity_provide_did_method() -> Provider[DidMethod]:
-    """Hands over the method."""
+    """Return the method."""
     return Provider("web", build, WebSettings, "resolves did:web DIDs of others, read-only")

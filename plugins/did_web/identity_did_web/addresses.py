@@ -42,7 +42,7 @@ class NoSuchHost(Exception):
 
 
 def is_public(address: Address, allowed: Sequence[Network]) -> bool:
-    """Whether a connection to ``address`` may be made. ``allowed`` are networks that the operator opened."""
+    """Return whether a connection to ``address`` may be made. ``allowed`` are networks that the operator opened."""
     if isinstance(address, ipaddress.IPv6Address):
         address = address.ipv4_mapped or address
     if any(address in network for network in allowed):
@@ -99,7 +99,7 @@ class Addresses:
                 self._running += Counter()
 
     async def of(self, host: str, port: int) -> str:
-        """The address to connect to. Raises ``NoSuchHost``, and ``OSError`` when the name could not be looked up."""
+        """Return the address to connect to. Raises ``NoSuchHost``, and ``OSError`` when the name could not be looked up."""
         loop, site = asyncio.get_running_loop(), site_of(host)
         with self._lock:
             if self._running[site] >= self._share:
@@ -127,5 +127,5 @@ class Addresses:
         return texts[0]
 
     def close(self) -> None:
-        """Ends the threads; a look-up that hangs is left behind."""
+        """End the threads; a look-up that hangs is left behind."""
         self._threads.shutdown(wait=False, cancel_futures=True)

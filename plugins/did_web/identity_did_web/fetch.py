@@ -55,7 +55,7 @@ def share_of(at_a_time: int) -> int:
 
 
 def trust(ca_file: str | None) -> ssl.SSLContext:
-    """The certificates to trust: the system's, or those of ``ca_file`` alone. Raises ``OSError``."""
+    """Return the certificates to trust: the system's, or those of ``ca_file`` alone. Raises ``OSError``."""
     context = ssl.create_default_context(cafile=ca_file)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context
@@ -171,7 +171,7 @@ class Fetch:
             return bytes(body)
 
     def close(self) -> None:
-        """Ends the threads of the look-ups."""
+        """End the threads of the look-ups."""
         self._addresses.close()
 
 

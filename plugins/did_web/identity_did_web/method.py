@@ -70,7 +70,7 @@ class DidWeb:
         self._asking: dict[str, asyncio.Task[_Kept]] = {}
 
     def check(self, did: Did) -> None:
-        """Raises ``InvalidDid`` unless the identifier names a place in the web."""
+        """Raise ``InvalidDid`` unless the identifier names a place in the web."""
         locate(did)
 
     def expand(self, did: Did) -> DidState | None:
@@ -79,15 +79,15 @@ class DidWeb:
         return None
 
     def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> NoReturn:
-        """Raises ``InvalidDocument``: DIDs of others are theirs."""
+        """Raise ``InvalidDocument``: DIDs of others are theirs."""
         raise InvalidDocument("DIDs of did:web are made by publishing a document, not here.")
 
     def apply(self, state: DidState | None, entry: bytes) -> NoReturn:
-        """Raises ``LogInvalid``: there are no logs."""
+        """Raise ``LogInvalid``: there are no logs."""
         raise LogInvalid("did:web has no log.")
 
     async def resolve(self, did: Did) -> DidState | None:
-        """The document as it is published now, or was a short while ago. See ``ResolvingDidMethod``."""
+        """Return the document as it is published now, or was a short while ago. See ``ResolvingDidMethod``."""
         location = locate(did)
         if self._fetch is None:
             return None
@@ -121,7 +121,7 @@ class DidWeb:
         return _Kept(self._clock.monotonic() + seconds, lambda: state)
 
     def close(self) -> None:
-        """Ends the threads of the look-ups."""
+        """End the threads of the look-ups."""
         if self._fetch is not None:
             self._fetch.close()
 

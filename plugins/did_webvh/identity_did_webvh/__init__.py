@@ -28,5 +28,5 @@ def build(settings: WebvhSettings, context: BuildContext) -> DidWebvh:
 
 @hookimpl
 def identity_provide_did_method() -> Provider[DidMethod]:
-    """Hands over the method."""
+    """Return the method."""
     return Provider("webvh", build, WebvhSettings, "DIDs whose logs every did:webvh reader accepts")

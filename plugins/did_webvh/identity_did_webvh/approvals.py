@@ -37,7 +37,7 @@ class Witnesses:
 
 
 def read_witnesses(value: Any) -> Witnesses | None:
-    """The parameter ``witness``; None for ``{}``. A witness is a did:key, or a bare multikey as one implementation writes it."""
+    """Return the parameter ``witness``; None for ``{}``. A witness is a did:key, or a bare multikey as one implementation writes it."""
     if value == {}:
         return None
     if type(value) is not dict or value.keys() != {"threshold", "witnesses"} or type(value["witnesses"]) is not list:
@@ -81,7 +81,7 @@ def required_by(said: Iterable[Any]) -> list[Witnesses | None]:
 def check_witnessed(
     version_ids: Sequence[str], required: Sequence[Witnesses | None], witness_file: bytes | None
 ) -> None:
-    """Raises ``LogInvalid`` unless every entry that ``required`` asks it of was approved, itself or by a later entry."""
+    """Raise ``LogInvalid`` unless every entry that ``required`` asks it of was approved, itself or by a later entry."""
     if not any(required):
         return
     if witness_file is None:
@@ -95,7 +95,8 @@ def check_witnessed(
 def merge(
     version_ids: Sequence[str], required: Sequence[Witnesses | None], before: bytes | None, offered: bytes
 ) -> tuple[bytes, int]:
-    """The did-witness.json with the approvals of both files, and how many of the entries, from the first, a reader takes who has it.
+    """Return the did-witness.json with the approvals of both files, and how many of the entries, from the first, a reader takes who
+    has it.
 
     Of each witness the newest approval for one of these is kept, because a reader of the log so far counts no other, and what approves of
     entries behind them, for when they are enough: ``MOST_PENDING`` of each witness, spread over the log. Anything else is left out.
@@ -116,8 +117,8 @@ def merge(
 
 
 def _pending(approvals: Sequence[Collection[str]], taken: int) -> dict[str, list[int]]:
-    """The places behind the first ``taken`` whose approvals are kept, by witness: the first and the newest, and of those between them
-    not the ones that stand closest to their neighbours."""
+    """Return the places behind the first ``taken`` whose approvals are kept, by witness: the first and the newest, and of those
+    between them not the ones that stand closest to their neighbours."""
     found: dict[str, list[int]] = {}
     for place in range(taken, len(approvals)):
         for key in approvals[place]:
@@ -130,7 +131,7 @@ def _pending(approvals: Sequence[Collection[str]], taken: int) -> dict[str, list
 
 
 def _taken(required: Sequence[Witnesses | None], approvals: Sequence[Collection[str]]) -> int:
-    """How many entries, from the first, are approved by approvals of them alone."""
+    """Return how many entries, from the first, are approved by approvals of them alone."""
     # Of each entry: with how many, from the first, enough have approved of it or a later one. From the end backwards, so that the next
     # approval of each witness is known.
     following, enough, until = dict[str, int](), list[int](), 0
@@ -159,8 +160,8 @@ def _reached(guards: Witnesses | None, following: Mapping[str, int], never: int)
 def unapproved(
     version_ids: Sequence[str], required: Sequence[Witnesses | None], kept: bytes | None
 ) -> list[tuple[int, set[str]]]:
-    """The places of the entries of which too few have approved, each with the keys of its witnesses that have, by ``kept``, which ``merge``
-    made."""
+    """Return the places of the entries of which too few have approved, each with the keys of its witnesses that have, by ``kept``,
+    which ``merge`` made."""
     found, seen = list[tuple[int, set[str]]](), set[str]()
     for place, approvals in reversed(list(enumerate(_kept_approvals(version_ids, kept or NOTHING)))):
         seen |= approvals.keys()
@@ -183,14 +184,14 @@ def _kept_approvals(version_ids: Sequence[str], kept: bytes) -> list[dict[str, d
 def _good_approvals(
     version_ids: Sequence[str], required: Sequence[Witnesses | None], witness_file: bytes
 ) -> list[dict[str, dict[str, Any]]]:
-    """The good proofs in the file of each version, by the key of the witness."""
+    """Return the good proofs in the file of each version, by the key of the witness."""
     approvals = _read_approvals(witness_file)
     everybody = {key for witnesses in set(required) if witnesses is not None for key in witnesses.keys}
     return [_approvers(version_id, approvals, everybody) for version_id in version_ids]
 
 
 def _unapproved(required: Sequence[Witnesses | None], approvers: Sequence[set[str]]) -> int | None:
-    """The place of the last entry of which too few approved, itself or by a later entry."""
+    """Return the place of the last entry of which too few approved, itself or by a later entry."""
     seen: set[str] = set()
     for place in reversed(range(len(required))):
         seen |= approvers[place]
@@ -219,7 +220,7 @@ def _read_approvals(witness_file: bytes) -> dict[str, list[dict[str, Any]]]:
 def _approvers(
     version_id: str, approvals: dict[str, list[dict[str, Any]]], everybody: set[str]
 ) -> dict[str, dict[str, Any]]:
-    """The good proofs of this version by the witness; a bad proof counts for nothing, and spoils nothing."""
+    """Return the good proofs of this version by the witness; a bad proof counts for nothing, and spoils nothing."""
     found = {}
     for proof in approvals.get(version_id, ()):
         try:

@@ -56,14 +56,14 @@ def parameters(before: DidState | None, change: Change, next_keys: LogKeys | Non
 
 
 def recovery_key_of(change: Change, said: Parameters) -> str | None:
-    """The recovery key that the proof of the entry names, where ``said``, its parameters, tell only the hash."""
+    """Return the recovery key that the proof of the entry names, where ``said``, its parameters, tell only the hash."""
     if isinstance(change, Create | Recover) and NEXT_KEY_HASHES in said:
         return change.recovery_key
     return None
 
 
 def _said(before: DidState | None, change: Change, next_keys: LogKeys | None) -> dict[str, Any]:
-    """The keys of a log that pre-rotates or begins to; nothing for one of before."""
+    """Return the keys of a log that pre-rotates or begins to; nothing for one of before."""
     pre_rotates = before is not None and bool(before.next_key_hashes)
     if before is not None and pre_rotates and next_keys is None:
         next_keys = LogKeys(before.update_keys, _of_log_keys(before))
@@ -80,7 +80,7 @@ def _said(before: DidState | None, change: Change, next_keys: LogKeys | None) ->
 
 
 def _of_log_keys(state: DidState) -> tuple[str, ...]:
-    """The hashes of the next keys without that of the recovery key."""
+    """Return the hashes of the next keys without that of the recovery key."""
     return state.next_key_hashes if state.recovery_key is None else state.next_key_hashes[:-1]
 
 
@@ -89,7 +89,7 @@ def _update_keys(signers: tuple[str, ...], recovery_key: str | None) -> list[str
 
 
 def begin(did: Did, said: Parameters, document: DidDocument, at: datetime, named: str | None = None) -> DidState:
-    """The first state. ``said`` are the entry's parameters, ``named`` is the recovery key that its proof names."""
+    """Return the first state. ``said`` are the entry's parameters, ``named`` is the recovery key that its proof names."""
     keys = log_keys.read(None, said)
     if keys is None:
         raise LogInvalid("The first entry lacks updateKeys.")
@@ -122,7 +122,8 @@ def begin(did: Did, said: Parameters, document: DidDocument, at: datetime, named
 
 
 def _keyed(before: DidState | None, after: DidState, keys: LogKeys) -> DidState:
-    """The state of a log that pre-rotates. One key signs, its own hash and that of the recovery key are among those of the next."""
+    """Return the state of a log that pre-rotates. One key signs, its own hash and that of the recovery key are among those of the
+    next."""
     log_keys.require_committed(before, keys)
     recovery = None if after.recovery_key is None else key_hash(after.recovery_key)
     if len(keys.update_keys) != 1 or keys.update_keys == (after.recovery_key,):
@@ -138,7 +139,7 @@ def _keyed(before: DidState | None, after: DidState, keys: LogKeys) -> DidState:
 def proceed(
     before: DidState, said: Parameters, document: DidDocument, at: datetime, named: str | None = None
 ) -> DidState:
-    """The state after a later entry, without its hash; ``said`` and ``named`` as for ``begin``."""
+    """Return the state after a later entry, without its hash; ``said`` and ``named`` as for ``begin``."""
     if before.deactivated:
         raise LogInvalid("The DID was deactivated before this entry.")
     if at <= before.updated_at:
@@ -178,7 +179,7 @@ def proceed(
 def _outcome(
     before: DidState, document: DidDocument, at: datetime, keys: LogKeys | None, *, recovers: bool, says_witnesses: bool
 ) -> tuple[str, int | None]:
-    """The kind of the change, and the version that it has restored."""
+    """Return the kind of the change, and the version that it has restored."""
     if recovers and says_witnesses:
         raise LogInvalid("A recovery leaves the witnesses as they are.")
     if recovers:
@@ -193,13 +194,13 @@ def _outcome(
 
 
 def _retired(before: DidState, document: DidDocument) -> tuple[str, ...]:
-    """The keys of before that stay retired: those that a recovery has brought back do not."""
+    """Return the keys of before that stay retired: those that a recovery has brought back do not."""
     back = {history.digest(method.multibase) for method in document.methods}
     return tuple(known for known in before.retired_keys if known not in back)
 
 
 def _recovered(before: DidState, document: DidDocument, at: datetime) -> int | None:
-    """Which version a recovery has brought back, None where it went on from the document before it. What it keeps of the keys and
+    """Return the version that a recovery restored, None if it continued from the document before it. What it keeps of the keys and
     whether the services are the old ones tells which; where both could be, it is no restoration."""
     try:
         concluded(before, document, at)
@@ -214,7 +215,7 @@ def _recovered(before: DidState, document: DidDocument, at: datetime) -> int | N
 
 
 def _restores(before: DidState, version_id: int, document: DidDocument, at: datetime) -> bool:
-    """Whether the document is that of the version and one new key."""
+    """Return whether the document is that of the version and one new key."""
     base = past.restorable(before, version_id, at).document
     kept = [method for method in document.methods if base.method(method.id) is not None]
     new = [method for method in document.methods if base.method(method.id) is None]
@@ -260,7 +261,7 @@ def _ended(before: DidState, said: Parameters, document: DidDocument, at: dateti
 
 
 def _recovery_key(before: DidState, said: Parameters, keys: LogKeys | None, named: str | None) -> str | None:
-    """The recovery key in force after the entry: another one when it was used, else the same."""
+    """Return the recovery key in force after the entry: another one when it was used, else the same."""
     if keys is not None:
         if said != keys.parameters() or (named is not None and before.recovery_key is None):
             raise LogInvalid("The parameters are not those of an entry of ours.")

@@ -63,7 +63,7 @@ class WebvhState:
 
 
 def parse_did(text: str) -> Did:
-    """A did:webvh DID. Raises ``InvalidDid``: a host is a domain name and no address however encoded, a path climbs nowhere."""
+    """Return a did:webvh DID. Raises ``InvalidDid``: a host is a domain name and no address however encoded, a path climbs nowhere."""
     did = Did.parse(text)
     scid, _, rest = did.identifier.partition(":")
     host, *path = rest.split(":")
@@ -149,7 +149,7 @@ def _witnesses(before: WebvhState | None) -> Witnesses | None:
 
 
 def _parameters(before: WebvhState | None, entry: Entry) -> dict[str, Any]:
-    """The parameters in force with this entry: its own over those before over the defaults."""
+    """Return the parameters in force with this entry: its own over those before over the defaults."""
     given = {name: _DEFAULTS.get(name) if value is None else value for name, value in entry.parameters.items()}
     if unknown := sorted(given.keys() - _DEFAULTS.keys() - {"method", "scid"}):
         raise LogInvalid(f"The parameter {unknown[0][:64]!r} is unknown.")

@@ -85,7 +85,7 @@ class DidWebvh:
         self._rules = replace(rules, witnesses=True)
 
     def check(self, did: Did) -> None:
-        """Raises ``InvalidDid`` for what no did:webvh can be; one of another host is merely unknown."""
+        """Raise ``InvalidDid`` for what no did:webvh can be; one of another host is merely unknown."""
         webvh.parse_did(str(did))
 
     @property
@@ -98,7 +98,7 @@ class DidWebvh:
         )
 
     def published(self, name: str) -> Did | None:
-        """The DID with this SCID, at the host and path of new ones."""
+        """Return the DID with this SCID, at the host and path of new ones."""
         return webvh.parse_did(str(self._unborn).replace(PLACEHOLDER, name)) if entries.HASH.fullmatch(name) else None
 
     def expand(self, did: Did) -> DidState | None:
@@ -115,7 +115,7 @@ class DidWebvh:
         signer: str,
         next_keys: LogKeys | None = None,
     ) -> DraftedEntry:
-        """The next entry. The controller's signature is checked here, because no entry will show it to any reader."""
+        """Return the next entry. The controller's signature is checked here, because no entry will show it to any reader."""
         if isinstance(change, Create) and len(change.update_keys) != 1:
             raise InvalidDocument("One key signs the log; the recovery key is the only other one in updateKeys.")
         if isinstance(change, RetireLogKey):
@@ -150,7 +150,7 @@ class DidWebvh:
         return DraftedEntry(after.did, signing_input, body, version_id, config, after)
 
     def apply(self, state: DidState | None, entry: bytes) -> DidState:
-        """The state after the entry: its form, hash, proof and what the documents tell. Raises ``LogInvalid``."""
+        """Return the state after the entry: its form, hash, proof and what the documents tell. Raises ``LogInvalid``."""
         try:
             if len(entry) > MAX_ENTRY:
                 raise LogInvalid("The entry is too large.")
@@ -164,7 +164,7 @@ class DidWebvh:
 
 
 def _require_place(change: Change) -> None:
-    """Raises ``InvalidDocument`` for what entries of did:webvh have no place for."""
+    """Raise ``InvalidDocument`` for what entries of did:webvh have no place for."""
     created = change if isinstance(change, Create) else None
     member = None
     if has_step(change, SetStrictEvidence) or (created is not None and created.strict_evidence):
@@ -176,7 +176,7 @@ def _require_place(change: Change) -> None:
 
 
 def _moment(state: DidState | None, at: datetime) -> datetime:
-    """The time that the entry records: whole seconds, because one reader takes no microseconds and another hashes no
+    """Return the time that the entry records: whole seconds, because one reader takes no microseconds and another hashes no
     milliseconds. A second change within a second is recorded in the next; readers allow for five minutes."""
     second = at.replace(microsecond=0)
     if state is None or second > state.updated_at:
@@ -198,13 +198,14 @@ def _require_near(at: datetime, now: datetime) -> None:
 
 
 def _config(signer: str, created: str, recovery_key: str | None) -> dict[str, Any]:
-    """The proof without its value, with the recovery key that the entry brings where its parameters only have the hash."""
+    """Return the proof without its value, with the recovery key that the entry brings where its parameters only have the hash."""
     config = entries.proof_config(signer, created)
     return config if recovery_key is None else config | {fold.RECOVERY_KEY: recovery_key}
 
 
 def _signers(before: DidState | None, said: fold.Parameters, update_keys: Collection[str]) -> Collection[str]:
-    """The keys of which one signs an entry with the parameters ``said``; ``update_keys`` are those of the state after a first entry."""
+    """Return the keys of which one signs an entry with the parameters ``said``; ``update_keys`` are those of the state after a
+    first entry."""
     if before is None:
         return update_keys
     return said[UPDATE_KEYS] if before.next_key_hashes else before.update_keys

@@ -51,7 +51,8 @@ class WebvhSettings:
             raise ValueError("host or path is none that a did:webvh can have; a host is no address") from error
 
     def published_by(self, origin: str | None) -> WebvhSettings:
-        """These settings with the host and port of ``origin``. Raises ``ValueError`` for one that no reader of did:webvh would ask."""
+        """Return these settings with the host and port of ``origin``. Raises ``ValueError``: for one that no reader of did:webvh
+        would fetch from."""
         parts = urlsplit(origin or "")
         if parts.scheme != "https" or not parts.hostname:
             raise ValueError("public_url is not set, or is not https")

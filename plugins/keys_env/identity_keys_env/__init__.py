@@ -13,11 +13,11 @@ __all__ = ["EnvironmentKeys", "EnvironmentKeysSettings", "identity_provide_key_s
 
 
 def build(settings: EnvironmentKeysSettings, context: BuildContext) -> EnvironmentKeys:
-    """The store."""
+    """Return the store."""
     return EnvironmentKeys(settings, created_at=context.clock.now(), logger=context.logger)
 
 
 @hookimpl
 def identity_provide_key_store() -> Provider[KeyStore]:
-    """Hands over the store ``env``."""
+    """Return the store ``env``."""
     return Provider("env", build, EnvironmentKeysSettings, "API_KEY and IDENTITY_API_KEYS", looks=True)

@@ -94,7 +94,7 @@ class EnvironmentKeys:
 
     @property
     def configured(self) -> bool:
-        """Whether there is any key, so that a first start need not make one."""
+        """Return whether there is any key, so that a first start need not make one."""
         return bool(self._by_digest)
 
     async def find(self, digest: str) -> ApiKey | None:

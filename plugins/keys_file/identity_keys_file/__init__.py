@@ -10,11 +10,11 @@ __all__ = ["FileKeys", "FileKeysSettings", "identity_provide_key_store"]
 
 
 def build(settings: FileKeysSettings, context: BuildContext) -> FileKeys:
-    """The store. Raises ``ValueError`` for a file that is there and cannot be understood."""
+    """Return the store. Raises ``ValueError`` for a file that is there and cannot be understood."""
     return FileKeys(settings.path or context.data_dir / "keys.toml", logger=context.logger)
 
 
 @hookimpl
 def identity_provide_key_store() -> Provider[KeyStore]:
-    """Hands over the store ``file``."""
+    """Return the store ``file``."""
     return Provider("file", build, FileKeysSettings, "a TOML file of digests, read again when it changes", looks=True)

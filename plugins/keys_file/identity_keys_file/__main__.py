@@ -18,7 +18,7 @@ from identity_keys_file.entries import FileInvalid, parse_file
 def entry(
     name: str, text: str, *, scopes: Sequence[str] | None, rate: float | None, burst: int | None, now: datetime
 ) -> str:
-    """The TOML table for a key. Raises ``FileInvalid`` when the store would not read it. ``scopes`` None is admin."""
+    """Return the TOML table for a key. Raises ``FileInvalid`` when the store would not read it. ``scopes`` None is admin."""
     lines = [f'[keys."{name}"]', f'sha256 = "{key_text.digest_of(text)}"']
     lines.append("admin = true" if scopes is None else f"scopes = {_array(scopes)}")
     lines += [f"requests_per_second = {rate}"] if rate is not None else []
@@ -30,7 +30,7 @@ def entry(
 
 
 def _array(texts: Sequence[str]) -> str:
-    """A JSON array of texts is one of TOML, but for two escapes: TOML knows no surrogates and allows no bare DEL."""
+    """Return a TOML array of texts, which is JSON but for two escapes: TOML has no surrogates and no bare DEL."""
     return json.dumps(list(texts), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -50,7 +50,7 @@ def _burst(text: str) -> int:
 def main(
     arguments: Sequence[str], *, output: TextIO, errors: TextIO, now: datetime, random: Callable[[int], bytes]
 ) -> int:
-    """Runs the command; the exit code is 0, or 2 for arguments that make no entry."""
+    """Run the command; the exit code is 0, or 2 for arguments that make no entry."""
     parser = argparse.ArgumentParser("python -m identity_keys_file", description="Make an API key and its entry.")
     parser.add_argument("name")
     rights = parser.add_mutually_exclusive_group(required=True)

@@ -51,7 +51,7 @@ class FileKeys:
 
     @property
     def configured(self) -> bool:
-        """Whether the file had any key when it was last read, so that a first start need not make one."""
+        """Return whether the file had any key when it was last read, so that a first start need not make one."""
         return bool(self._by_digest)
 
     async def find(self, digest: str) -> ApiKey | None:
@@ -70,7 +70,7 @@ class FileKeys:
             return _Seen()
 
     def _read(self) -> None:
-        """Takes over the file as it is now. What was seen is noted first, so that one fault is reported once."""
+        """Take over the file as it is now. What was seen is noted first, so that one fault is reported once."""
         try:
             file = open_regular(self._path)
         except FileNotFoundError:

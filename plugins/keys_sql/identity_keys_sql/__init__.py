@@ -11,7 +11,7 @@ __all__ = ["SqlKeys", "identity_provide_key_store"]
 
 
 def build(settings: NoSettings, context: BuildContext) -> SqlKeys:
-    """Opens the database and brings its tables up to date. Raises ``DatabaseUnavailable`` or ``MigrationFailed``."""
+    """Open the database and bring its tables up to date. Raises ``DatabaseUnavailable`` or ``MigrationFailed``."""
     path = context.data_dir / "keys.sqlite"
     database = open_database(
         context.database_url,
@@ -27,6 +27,6 @@ def build(settings: NoSettings, context: BuildContext) -> SqlKeys:
 
 @hookimpl
 def identity_provide_key_store() -> Provider[KeyStore]:
-    """Hands over the store ``sql``."""
+    """Return the store ``sql``."""
     summary = "keys.sqlite, or tables keys_* on PostgreSQL; the admin operations write it"
     return Provider("sql", build, summary=summary, looks=True)

@@ -12,7 +12,7 @@ from identity_core.domain.callers import ApiKey
 
 
 def to_record(key: ApiKey) -> str:
-    """The one text for a key: equal keys have equal records."""
+    """Return the one text for a key: equal keys have equal records."""
     return json.dumps(
         {
             "id": key.id,
@@ -33,7 +33,7 @@ def to_record(key: ApiKey) -> str:
 
 
 def from_record(record: str) -> ApiKey:
-    """The key of a record that ``to_record`` made."""
+    """Return the key of a record that ``to_record`` made."""
     value = strict_json.loads(record.encode())
     scopes, targets = value["scopes"], value["allowedTargets"]
     expires_at, revoked_at = value["expiresAt"], value["revokedAt"]
@@ -54,8 +54,8 @@ def from_record(record: str) -> ApiKey:
 
 
 def read_row(key_id: str, digest: str, record: str) -> ApiKey:
-    """The key of a row, with the id and the digest by which it is found. One whose record cannot be read may do nothing and is
-    revoked: it was edited, and the service reports a key that is not as it left it."""
+    """Return the key of a row, with the id and the digest by which it is found. One whose record cannot be read may do nothing and
+    is revoked: it was edited, and the service reports a key that is not as it left it."""
     try:
         return replace(from_record(record), id=key_id, digest=digest)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):

@@ -62,7 +62,7 @@ class SqlKeys:
             await self._database.write(swap)
 
     async def close(self) -> None:
-        """Finishes what is queued and closes the database."""
+        """Finish the queued work and close the database."""
         await self._database.close()
 
     async def _one(self, sql: str, parameters: dict[str, str]) -> ApiKey | None:
@@ -76,7 +76,7 @@ class SqlKeys:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """The database's errors as those of the port."""
+    """Translate the database's errors to those of the port."""
     try:
         yield
     except ConstraintViolated as error:

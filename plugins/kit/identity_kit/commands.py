@@ -1,7 +1,7 @@
-"""``identity plugins new``: the beginning of a plugin, as a distribution of its own whose tests are green at once.
+"""The command ``identity plugins new``: create the first version of a plugin, as its own distribution with passing tests.
 
-The template is ``plugin_templates``; copier renders it and is an extra of this distribution. A plugin that was made
-before is not updated: from then on it is its author's.
+The template is ``plugin_templates``; copier renders it and is an extra of this distribution. An existing plugin is never updated,
+because it belongs to its author.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _METHOD: Final = re.compile(r"[a-z][a-z0-9]*", re.ASCII)
 
 
 class CannotMake(StartError):
-    """The plugin was not made: what is wrong, where, and what to do about it."""
+    """A plugin that was not created, with the fault, its place and the remedy."""
 
 
 def new_plugin(kind: str, name: str, into: Path) -> Path:
-    """Make the distribution ``identity-<kind>-<name>`` in a new folder of this name below ``into`` and returns the folder.
+    """Create the distribution ``identity-<kind>-<name>`` in a new folder of this name below ``into``. Return the folder.
 
-    ``kind`` is a key of ``KINDS``, ``name`` what operators will write. Raises ``CannotMake``; then nothing was written.
+    ``kind`` is a key of ``KINDS``, ``name`` the name in settings. Raises ``CannotMake``: nothing was written then.
     """
     _check_name(kind, name)
     distribution = "-".join(filter(None, ("identity", KINDS[kind], name)))
@@ -89,7 +89,7 @@ def _check_name(kind: str, name: str) -> None:
 
 
 def _refuse_installed(distribution: str) -> None:
-    """Two providers of one kind and name stop every start, so none is made that could not live beside the others."""
+    """Refuse a name that an installed provider of this kind has, because two of one name stop every start."""
     try:
         version = metadata.version(distribution)
     except metadata.PackageNotFoundError:

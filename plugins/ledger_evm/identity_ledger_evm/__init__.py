@@ -20,10 +20,10 @@ __all__ = ["EvmSettings", "identity_provide_ledger_backend"]
 
 
 def build(settings: EvmSettings, context: BuildContext) -> EvmLedger:
-    """Opens the index, looks at the chain, and reads what the index does not have yet.
+    """Open the index, check the chain, and read what the index lacks.
 
-    Raises ``NotConfigured`` without a node, a contract and a key, ``PluginError`` for another chain or another contract, and
-    for a node that is away before the chain was ever read. Later it may be away: what is indexed can be read without it.
+    Raises ``NotConfigured`` without a node, a contract and a key, ``PluginError`` for another chain or another contract, and for a
+    node that is away before the chain was ever read. Later it may be away: what is indexed can be read without it.
     """
     settings.configured()
     for library in ("eth_account", "coincurve"):

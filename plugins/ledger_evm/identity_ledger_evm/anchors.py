@@ -57,14 +57,14 @@ class Confirmed:
 
 
 def add(transaction: Transaction, kind: Kind, digest: bytes, size: int) -> AnchorTransaction:
-    """Takes a digest over, once; one that failed is tried anew."""
+    """Take a digest over, once; one that failed is tried anew."""
     transaction.execute(_ADD, {"kind": kind, "digest": digest, "size": size})
     found = find(transaction, kind, digest)
     return AnchorTransaction("submitted", None, None) if found is None else found
 
 
 def find(transaction: Transaction, kind: Kind, digest: bytes, trouble: str = "") -> AnchorTransaction | None:
-    """How far a digest is; ``trouble`` is what keeps transactions from getting into a block now."""
+    """Return how far a digest is; ``trouble`` is what keeps transactions from getting into a block now."""
     row = transaction.execute(_FIND, {"kind": kind, "digest": digest}).fetchone()
     if row is None:
         return None
@@ -90,13 +90,13 @@ def sent(transaction: Transaction, one: Waiting, transaction_id: int) -> None:
 
 
 def confirm(transaction: Transaction, one: Confirmed) -> None:
-    """The contract has it, no matter who sent it."""
+    """Note that the contract has the digest, from any sender."""
     row = {"kind": one.kind, "digest": one.digest, "size": one.size, "hash": one.transaction_hash}
     transaction.execute(_CONFIRM, {**row, "block_number": one.block_number})
 
 
 def fail(transaction: Transaction, transaction_id: int, reason: str) -> None:
-    """The transaction was reverted, and the digest is not there all the same."""
+    """Note that the transaction was reverted and the contract lacks the digest."""
     transaction.execute(_FAIL, {"id": transaction_id, "reason": reason})
 
 

@@ -77,7 +77,7 @@ class Queued:
 
 
 def add(transaction: Transaction, item: Item, deadline: int) -> int:
-    """Queues an append. Raises ``VersionConflict`` when it comes too late or too early already, ``Overloaded``."""
+    """Queue an append. Raises ``VersionConflict`` when it comes too late or too early already, ``Overloaded``."""
     found = index.version(transaction, item.did)
     if found != item.expected:
         raise VersionConflict(details={"did": item.did, "versionId": found})
@@ -89,7 +89,7 @@ def add(transaction: Transaction, item: Item, deadline: int) -> int:
 
 
 def decided(transaction: Transaction) -> list[Decided]:
-    """All that is decided and was not told yet, of every process."""
+    """Return all that is decided and was not told yet, of every process."""
     found = []
     for number, state, version, reason, digest, block, sequence, at in transaction.execute(_DECIDED).fetchall():
         where = None if digest is None else index.receipt(digest, block, sequence, at)
@@ -98,17 +98,17 @@ def decided(transaction: Transaction) -> list[Decided]:
 
 
 def waiting(transaction: Transaction) -> list[int]:
-    """All that was not sent yet."""
+    """Return all that was not sent yet."""
     return [row[0] for row in transaction.execute(_ALL_WAITING).fetchall()]
 
 
 def withdraw(transaction: Transaction, number: int) -> bool:
-    """Takes a row back; False when it is too late for that."""
+    """Take a row back; False when it is too late for that."""
     return transaction.execute(_WITHDRAW, {"id": number}).rowcount == 1
 
 
 def forget(transaction: Transaction, number: int) -> None:
-    """Ends the row whose outcome was told."""
+    """End the row whose outcome was told."""
     transaction.execute(_FORGET, {"id": number})
 
 
@@ -118,7 +118,7 @@ def expire(transaction: Transaction, now: int) -> None:
 
 
 def last_hash(transaction: Transaction, number: int) -> bytes | None:
-    """The newest transaction hash of a row that was sent."""
+    """Return the newest transaction hash of a row that was sent."""
     row = transaction.execute(_HASH, {"id": number}).fetchone()
     return None if row is None else bytes(row[0])
 
@@ -146,7 +146,7 @@ def has_stale(transaction: Transaction) -> bool:
 
 
 def refuse_stale(transaction: Transaction) -> None:
-    """Decides what comes too late."""
+    """Decide what comes too late."""
     for number, did in transaction.execute(_STALE).fetchall():
         _decide(transaction, number, "refused", found=index.version(transaction, did))
 
@@ -160,7 +160,7 @@ def sent(transaction: Transaction, rows: Sequence[Queued], transaction_id: int) 
 
 
 def decide(transaction: Transaction, transaction_id: int, failure: str) -> None:
-    """Tells the rows of a final transaction; ``failure``: why nothing of it was recorded, or empty."""
+    """Decide the rows of a final transaction; ``failure``: why nothing of it was recorded, or empty."""
     for number, did, expected, entry in transaction.execute(_OF_TRANSACTION, {"id": transaction_id}).fetchall():
         # Asked of the index, because a refusal may mean that an earlier signature of the same transaction went through.
         sequence = index.recorded_by(transaction, Item(did, expected, bytes(entry)), transaction_id)

@@ -33,7 +33,7 @@ class Event:
     log_index: int
 
     def number(self, place: int) -> int:
-        """One value as a number."""
+        """Return one value as a number."""
         return int.from_bytes(self.words[place], "big")
 
 
@@ -58,22 +58,22 @@ class Chain:
         self._contract = contract
 
     async def chain_id(self) -> int:
-        """The chain's number."""
+        """Return the chain's number."""
         return quantity(await self._node.call("eth_chainId"))
 
     async def runtime(self) -> bytes:
-        """The code at the contract's address; empty when there is none."""
+        """Return the code at the contract's address; empty when there is none."""
         return octets(await self._node.call("eth_getCode", self._contract, "latest"))
 
     async def head(self) -> Block:
-        """The newest block."""
+        """Return the newest block."""
         found = await self._block("latest")
         if found is None:
             raise NodeAway("the node has no newest block")
         return found
 
     async def block(self, number: int) -> Block | None:
-        """The block of this number, if there is one."""
+        """Return the block of this number, if there is one."""
         return await self._block(hex(number))
 
     async def _block(self, tag: str) -> Block | None:
@@ -89,16 +89,16 @@ class Chain:
         )
 
     async def nonce(self, address: str, number: int | None = None) -> int:
-        """How many transactions of the address are in blocks up to this one, or in all."""
+        """Return how many transactions of the address are in blocks up to this one, or in all."""
         tag = "latest" if number is None else hex(number)
         return quantity(await self._node.call("eth_getTransactionCount", address, tag))
 
     async def balance(self, address: str) -> int:
-        """In wei."""
+        """Return the balance in wei."""
         return quantity(await self._node.call("eth_getBalance", address, "latest"), bits=256)
 
     async def mined(self, transaction_hash: bytes) -> Mined | None:
-        """The receipt; None while the transaction is in no block."""
+        """Return the receipt; None while the transaction is in no block."""
         value = await self._node.call("eth_getTransactionReceipt", hexed(transaction_hash))
         # Some nodes give a receipt without a block to a transaction that waits.
         if value is None or member(value, "blockNumber") is None:
@@ -120,11 +120,11 @@ class Chain:
         return octets(member(await self._node.call("eth_getTransactionByHash", hexed(transaction_hash)), "input"))
 
     async def send(self, raw: bytes) -> None:
-        """Hands a signed transaction to the node."""
+        """Send a signed transaction to the node."""
         await self._node.call("eth_sendRawTransaction", hexed(raw))
 
     async def events(self, first: int, last: int) -> Sequence[Event]:
-        """All events of the contract in these blocks, in the chain's order."""
+        """Return all events of the contract in these blocks, in the chain's order."""
         where = {"address": self._contract, "fromBlock": hex(first), "toBlock": hex(last)}
         found = [self._event(one) for one in listed(await self._node.call("eth_getLogs", where))]
         events = [one for one in found if one is not None and first <= one.block_number <= last]
@@ -150,11 +150,11 @@ class Chain:
         )
 
     async def count(self, number: int) -> int:
-        """How many entries the contract has after this block."""
+        """Return how many entries the contract has after this block."""
         return await self._read(call("count"), number)
 
     async def owner(self) -> str:
-        """The address that the contract obeys."""
+        """Return the address that the contract obeys."""
         return hexed(word(await self._read(call("owner")))[12:])
 
     async def refusal(self, sender: str, data: bytes) -> str:

@@ -20,7 +20,7 @@ from identity_ledger_evm.settings import EvmSettings
 # What is wrong with the settings, as opposed to the node.
 REFUSALS = (WrongChain, KeyUnusable)
 POLL_SECONDS = 0.1
-# The contract's code in storage costs 200 gas an byte, beside what any transaction costs.
+# The contract's code in storage costs 200 gas per byte, beside what any transaction costs.
 GAS_PER_OCTET = 260
 
 
@@ -53,7 +53,7 @@ class ChainStatus:
 
 
 async def deploy(settings: EvmSettings, *, wait_seconds: float) -> Deployment:
-    """Deploys with the key of the settings, which then owns the contract, and waits for the block.
+    """Deploy the contract with the key of the settings, which then owns it. Wait for the block.
 
     Raises ``LedgerUnavailable`` when the node refuses, is away, or has not mined it in time; then ``details`` hold the hash.
     """
@@ -133,7 +133,7 @@ class KnownTransaction:
 async def find_transaction(
     settings: EvmSettings, context: BuildContext, transaction_hash: bytes
 ) -> KnownTransaction | None:
-    """Looks it up, by any hash that it ever had, in the plugin's own tables; the node is not asked. None when it is not
+    """Find a transaction in the plugin's own tables by any hash that it ever had. The node is not queried. None when it is not
     ours. Raises ``LedgerUnavailable``."""
     ledger = EvmLedger.open(settings, context)
     try:

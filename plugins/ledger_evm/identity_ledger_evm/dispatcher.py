@@ -1,8 +1,8 @@
-"""Gets transactions into blocks: signs what waits, stores it, sends it, and sends it again until the chain has it.
+"""The dispatcher of transactions: it signs queued ones, stores them, sends them, and repeats that until the chain has them.
 
-Nothing is sent that is not stored, so a process that dies at any point leaves behind all that the next one needs. Sending
-the same bytes twice is harmless, and so is a second transaction for the same entries or root, because the contract records
-nothing twice; that is why this file never has to know whether something was sent.
+Nothing is sent that is not stored, so a process that dies at any point leaves behind all that the next one needs. Sending the same
+bytes twice is harmless, and so is a second transaction for the same entries or root, because the contract records nothing twice;
+that is why this file never has to know whether something was sent.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Dispatcher:
         self._trouble = ""
 
     async def dispatch(self, head: Block) -> bool:
-        """Sends what should be on its way; whether anything new was signed. What is in the way is told in the station's
+        """Send what should be on its way; whether anything new was signed. What is in the way is told in the station's
         ``trouble``."""
         self._trouble = ""
         try:
@@ -99,7 +99,8 @@ class Dispatcher:
             await self._send_again(one, head)
 
     def _is_too_cheap(self, one: Outgoing, holds_up_the_others: bool, head: Block) -> bool:
-        """Said by the node, or shown by the blocks that passed it by; not while it is the purse that is too small."""
+        """Return whether the fee is too low, as the node reports or the blocks show that passed it by. A low balance does not
+        count."""
         if self._memory.poor or head.number <= one.signed_in:
             return False
         waited = head.number - one.signed_in >= self._station.settings.bump_blocks

@@ -46,5 +46,5 @@ def _bumped(wei: int) -> int:
 
 
 def gas_for(data: bytes, items: int) -> int:
-    """An upper bound: what is not used is not paid. Bytes count as the floor price of EIP-7623 has them."""
+    """Return an upper bound: what is not used is not paid. Bytes count as the floor price of EIP-7623 has them."""
     return 90_000 + 40 * len(data) + 40_000 * items

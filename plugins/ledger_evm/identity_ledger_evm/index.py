@@ -74,7 +74,7 @@ class Indexed:
 
 
 def start(transaction: Transaction, chain_id: int, contract: str, before: int) -> tuple[int, str]:
-    """Makes the cursor of an empty index, before the block ``before``; whose index this is."""
+    """Make the cursor of an empty index, before the block ``before``; whose index this is."""
     row = {"chain_id": chain_id, "contract": contract, "block_number": before - 1, "block_hash": b""}
     transaction.execute(_START, row)
     owner: tuple[int, str] = tuple(transaction.execute(_OWNER).fetchone())
@@ -93,19 +93,19 @@ def was_read(transaction: Transaction) -> bool:
 
 
 def end_first_read(transaction: Transaction) -> None:
-    """Notes that the index has everything that was confirmed once."""
+    """Note that the index has everything that was confirmed once."""
     transaction.execute(_END_FIRST_READ)
 
 
 def advance(transaction: Transaction, entries: Sequence[Indexed], to: Cursor) -> None:
-    """Records what the chain has between the cursor and ``to``. Known entries get the block where they now stand."""
+    """Record what the chain has between the cursor and ``to``. Known entries get the block where they now stand."""
     for entry in entries:
         _record(transaction, entry)
     transaction.execute(_MOVE, {"number": to.number, "hash": to.hash, "sequence": to.sequence})
 
 
 def rewind(transaction: Transaction, number: int, block_hash: bytes) -> None:
-    """Takes the cursor back to the end of a block."""
+    """Take the cursor back to the end of a block."""
     sequence = transaction.execute(_UP_TO, {"number": number}).fetchone()[0]
     transaction.execute(_MOVE, {"number": number, "hash": block_hash, "sequence": sequence})
 
@@ -134,7 +134,7 @@ def _record(transaction: Transaction, entry: Indexed) -> None:
 
 
 def version(transaction: Transaction, did: str) -> int:
-    """How many entries a DID has."""
+    """Return how many entries a DID has."""
     found: int = transaction.execute(_VERSION, {"did": did}).fetchone()[0]
     return found
 
@@ -154,18 +154,18 @@ def receipt(transaction_hash: bytes, block_number: int, sequence: int, recorded_
 
 
 def of_did(transaction: Transaction, did: str, behind: int, limit: int | None) -> tuple[LedgerEntry, ...]:
-    """A page of the log of a DID, as ``LedgerBackend.entries`` promises it."""
+    """Return a page of the log of a DID, as ``LedgerBackend.entries`` promises it."""
     page = {"did": did, "after": behind, "limit": _ALL if limit is None else limit}
     return tuple(map(_line, transaction.execute(_OF_DID, page).fetchall()))
 
 
 def size_of(transaction: Transaction, did: str) -> LogSize:
-    """How long the log of a DID is."""
+    """Return how long the log of a DID is."""
     return LogSize(*transaction.execute(_SIZE, {"did": did}).fetchone())
 
 
 def after(transaction: Transaction, sequence: int, limit: int) -> tuple[LedgerEntry, ...]:
-    """The entries that follow a sequence number, in their order."""
+    """Return the entries that follow a sequence number, in their order."""
     return tuple(map(_line, transaction.execute(_AFTER, {"sequence": sequence, "limit": limit}).fetchall()))
 
 

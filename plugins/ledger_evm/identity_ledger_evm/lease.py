@@ -21,12 +21,12 @@ class LeaseLost(Exception):
 
 
 def take(transaction: Transaction, holder: str, now: int) -> bool:
-    """Takes or renews the lease. One that would end later than any lease can was made by a clock that was wrong."""
+    """Take or renew the lease. One that would end later than any lease can was made by a clock that was wrong."""
     most = now + 10 * LEASE_MICROSECONDS
     row = {"holder": holder, "until": now + LEASE_MICROSECONDS, "now": now, "most": most}
     return transaction.execute(_TAKE, row).rowcount == 1
 
 
 def release(transaction: Transaction, holder: str) -> None:
-    """Lets the next one in at once."""
+    """Let the next one in at once."""
     transaction.execute(_RELEASE, {"holder": holder})

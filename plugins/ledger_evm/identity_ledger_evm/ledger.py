@@ -44,7 +44,7 @@ class EvmLedger:
 
     @classmethod
     def open(cls, settings: EvmSettings, context: BuildContext) -> EvmLedger:
-        """The ledger with its index in ``ledger_evm.sqlite`` or on the server. Raises ``NotConfigured``, ``KeyUnusable``,
+        """Return the ledger with its index in ``ledger_evm.sqlite`` or on the server. Raises ``NotConfigured``, ``KeyUnusable``,
         ``WrongChain`` when the index is another contract's, ``DatabaseError``."""
         configured = settings.configured()
         sender = sender_of(settings, configured.chain_id)
@@ -67,8 +67,7 @@ class EvmLedger:
         return cls(station, Worker(station, sender, configured.rpc_url, context.logger))
 
     def prepare(self) -> None:
-        """Checks the chain and reads what the index lacks; blocks until that is done. Raises ``WrongChain``,
-        ``DatabaseError``."""
+        """Check the chain and read what the index lacks. Block until that is done. Raises ``WrongChain``, ``DatabaseError``."""
         # On a thread, because the caller may itself be a coroutine.
         with ThreadPoolExecutor(1, "ledger evm prepare") as thread:
             thread.submit(lambda: asyncio.run(self._worker.prepare())).result()
@@ -172,7 +171,7 @@ class EvmLedger:
         self._worker.run()
 
     async def _indexed(self, job: Job[T]) -> T:
-        """As ``_read``, of an index that the chain was read into."""
+        """Read as ``_read`` does, from an index that is up to date with the chain."""
 
         def read(transaction: Transaction) -> T:
             if not index.was_read(transaction):

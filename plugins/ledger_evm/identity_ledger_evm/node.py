@@ -51,7 +51,7 @@ class Node:
         await self._http.aclose()
 
     async def call(self, method: str, *parameters: object) -> Any:
-        """The ``result`` of a call. Raises ``NodeAway``, ``NodeRefused``."""
+        """Return the ``result`` of a call. Raises ``NodeAway``, ``NodeRefused``."""
         number = next(self._ids)
         question = {"jsonrpc": "2.0", "id": number, "method": method, "params": list(parameters)}
         try:
@@ -89,7 +89,7 @@ async def _read_whole(reply: httpx.Response, method: str) -> bytes:
 
 
 def quantity(value: object, bits: int = 63) -> int:
-    """A number in hex, of at most so many bits."""
+    """Return a number in hex, of at most so many bits."""
     if not isinstance(value, str) or _QUANTITY.fullmatch(value) is None or int(value, 16) >= 1 << bits:
         raise NodeAway("the node gives something that is no number, or none that can be")
     return int(value, 16)
@@ -106,14 +106,14 @@ def octets(value: object, size: int | None = None) -> bytes:
 
 
 def member(value: object, name: str) -> object:
-    """A member of an object."""
+    """Return a member of an object."""
     if not isinstance(value, dict) or name not in value:
         raise NodeAway(f"the node gives no {name}")
     return value[name]
 
 
 def listed(value: object) -> list[object]:
-    """An array."""
+    """Return an array."""
     if not isinstance(value, list):
         raise NodeAway("the node gives something that is no list")
     return value

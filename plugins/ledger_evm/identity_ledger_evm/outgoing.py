@@ -87,19 +87,19 @@ def open_ones(transaction: Transaction) -> Sequence[Outgoing]:
 
 
 def find(transaction: Transaction, number: int) -> Outgoing | None:
-    """One of them."""
+    """Return one of them."""
     row = transaction.execute(_FIND, {"id": number}).fetchone()
     return None if row is None else _outgoing(row)
 
 
 def by_hash(transaction: Transaction, attempt: bytes) -> Outgoing | None:
-    """The transaction that has this hash or once had it."""
+    """Return the transaction that has this hash or once had it."""
     row = transaction.execute(_BY_HASH, {"hash": attempt}).fetchone()
     return None if row is None else find(transaction, row[0])
 
 
 def next_nonce(transaction: Transaction) -> int:
-    """The nonce after all of ours."""
+    """Return the nonce after all of ours."""
     found: int = transaction.execute(_NEXT).fetchone()[0]
     return found
 
@@ -110,7 +110,7 @@ def attempts(transaction: Transaction, number: int) -> Sequence[Attempt]:
 
 
 def add(transaction: Transaction, kind: Kind, data: bytes, gas: int, signed_in: int, attempt: Attempt) -> int:
-    """A new transaction with its first signature. Raises ``ConstraintViolated`` when the nonce is taken."""
+    """Return a new transaction with its first signature. Raises ``ConstraintViolated`` when the nonce is taken."""
     row = {"nonce": attempt.nonce, "kind": kind, "data": data, "gas": gas, "signed_in": signed_in}
     number: int = transaction.execute(_INSERT, row).fetchone()[0]
     transaction.execute(_TABLE.insert, _TABLE.write(attempt, transaction_id=number))
@@ -118,7 +118,7 @@ def add(transaction: Transaction, kind: Kind, data: bytes, gas: int, signed_in: 
 
 
 def sign_again(transaction: Transaction, number: int, signed_in: int, attempt: Attempt) -> None:
-    """Another signature: with a higher fee, or with another nonce when a stranger took its own."""
+    """Store another signature, with a higher fee, or with another nonce when a stranger took its own."""
     transaction.execute(_RENEW, {"id": number, "nonce": attempt.nonce, "signed_in": signed_in})
     transaction.execute(_TABLE.insert, _TABLE.write(attempt, transaction_id=number))
 
@@ -141,7 +141,7 @@ def set_state(
 
 
 def block_below(transaction: Transaction, number: int) -> tuple[int, bytes] | None:
-    """The newest block below ``number`` that has a confirmed transaction of ours, with its hash."""
+    """Return the newest block below ``number`` that has a confirmed transaction of ours, with its hash."""
     row = transaction.execute(_BLOCKS, {"below": number}).fetchone()
     return None if row is None else (row[0], bytes(row[1]))
 
@@ -152,7 +152,7 @@ def back(transaction: Transaction, number: int, head: int) -> None:
 
 
 def reopen(transaction: Transaction, number: int, head: int) -> int:
-    """Sends everything above this block again; how many that are."""
+    """Send everything above this block again; how many that are."""
     return len(transaction.execute(_REOPEN, {"number": number, "head": head}).fetchall())
 
 

@@ -1,4 +1,4 @@
-"""Is it the chain that was meant, with our contract on it, and does the key own that? Asked before anything is sent."""
+"""The check, before anything is sent, that the chain is the configured one and has the contract, which the key must own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class WrongChain(Exception):
 
 
 async def verify(station: Station, chain: Chain) -> None:
-    """Raises ``WrongChain``."""
+    """Raise ``WrongChain``."""
     found = await chain.chain_id()
     if found != station.chain_id:
         raise WrongChain(f"the node is of chain {found}, plugins.evm.chain_id is {station.chain_id}")

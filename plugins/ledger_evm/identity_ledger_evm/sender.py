@@ -42,7 +42,7 @@ class Sender:
 
     @classmethod
     def from_keystore(cls, path: Path, password: str | None, chain_id: int) -> Sender:
-        """Opens an encrypted keystore file (Web3 Secret Storage, as geth and Foundry write it)."""
+        """Open an encrypted keystore file (Web3 Secret Storage, as geth and Foundry write it)."""
         try:
             key = Account.decrypt(json.loads(read_regular(path)), password or "")
         except OSError as error:
@@ -54,7 +54,7 @@ class Sender:
         return cls(bytes(key), chain_id)
 
     def sign(self, to: str | None, data: bytes, *, nonce: int, gas: int, fees: Fees) -> Signed:
-        """A transaction that pays nothing; ``to`` None deploys ``data``."""
+        """Return a transaction that pays nothing; ``to`` None deploys ``data``."""
         fields: dict[str, Any] = {
             "type": 2,
             "chainId": self._chain_id,
@@ -72,7 +72,7 @@ class Sender:
 
 
 def sender_of(settings: EvmSettings, chain_id: int) -> Sender:
-    """The sender of the settings. Raises ``KeyUnusable``."""
+    """Return the sender of the settings. Raises ``KeyUnusable``."""
     if settings.keystore is not None:
         return Sender.from_keystore(settings.keystore, settings.keystore_password, chain_id)
     if settings.private_key is None:

@@ -46,11 +46,11 @@ class Station:
         return taken
 
     def lost_lease(self) -> None:
-        """Another process was faster: the next look asks again."""
+        """Note that another process has the lease. The next round tries again."""
         self._renewed = -RENEW_MICROSECONDS
 
     def write(self, job: Job[T]) -> Awaitable[T]:
-        """Runs a job, if this process still holds the lease. Raises ``LeaseLost``."""
+        """Run a job, if this process still holds the lease. Raises ``LeaseLost``."""
 
         def fenced(transaction: Transaction) -> T:
             if not lease.take(transaction, self.holder, self.now()):

@@ -21,7 +21,7 @@ class Waiters:
     _expected: dict[int, tuple[asyncio.Future[Decided | None], int]] = field(default_factory=dict)
 
     def expect(self, number: int, look: int) -> asyncio.Future[Decided | None]:
-        """Resolves when the append is decided, or to None when it is no use to wait for its turn."""
+        """Resolve when the append is decided, or to None when it is no use to wait for its turn."""
         future: asyncio.Future[Decided | None] = asyncio.get_running_loop().create_future()
         self._expected[number] = (future, look)
         return future
@@ -31,7 +31,8 @@ class Waiters:
         self._expected.pop(number, None)
 
     async def tell(self, look: int, trouble: str) -> None:
-        """After a look. Those whose append has not been sent when a whole look ended in trouble need not wait longer."""
+        """Wake the waiters after a round. Those whose append has not been sent when a whole look ended in trouble need not wait
+        longer."""
         if not self._expected:
             return
         told = []

@@ -51,7 +51,7 @@ class Watcher:
         return self._station.database
 
     async def follow(self, head: Block) -> bool:
-        """Brings everything up to ``head``; whether anything has changed."""
+        """Bring everything up to ``head``. Return whether anything has changed."""
         if head.hash == self._seen:
             return False
         # What is asked of one block in one look is asked once.
@@ -72,7 +72,7 @@ class Watcher:
         return self._blocks[number]
 
     async def _observe(self, head: Block) -> list[tuple[Outgoing, Mined]]:
-        """Looks for receipts of everything that is open; those that are in a block."""
+        """Look up receipts of all open transactions. Return those that are in a block."""
         found: list[tuple[Outgoing, Mined]] = []
         open_ones = await self._database.read(outgoing.open_ones)
         for one, mined in zip(open_ones, await asyncio.gather(*map(self._receipt, open_ones)), strict=True):
@@ -90,7 +90,7 @@ class Watcher:
         return None
 
     async def _undo(self, head: Block) -> bool:
-        """Goes back when the block at the cursor is another one now: more was undone than the confirmations allow for."""
+        """Move the cursor back if its block was replaced: more was undone than the confirmations allow for."""
         at = await self._database.read(index.cursor)
         if not at.hash or head.number < at.number:
             # A node behind the others has nothing to say about it.
@@ -110,7 +110,7 @@ class Watcher:
         return True
 
     async def _common_block(self, below: int) -> tuple[int, bytes]:
-        """The newest block of ours that is still there; what lies before it is not looked at again."""
+        """Return the newest block of ours that is still there; what lies before it is not looked at again."""
         candidate = await self._database.read(partial(outgoing.block_below, number=below + 1))
         while candidate is not None:
             number, block_hash = candidate
@@ -121,7 +121,7 @@ class Watcher:
         return self._station.settings.from_block - 1, b""
 
     async def _catch_up(self, final: int, head: Block) -> bool:
-        """Reads the contract's events up to block ``final``; whether there were any blocks to read."""
+        """Read the contract's events up to block ``final``; whether there were any blocks to read."""
         moved = await self._read_to(final)
         at = await self._database.read(index.cursor)
         # A node behind the others does not know whether more was confirmed.
@@ -194,7 +194,7 @@ class Watcher:
             raise ChainUnreadable(f"transaction 0x{transaction_hash.hex()} cannot be read: {error}") from error
 
     async def _settle(self, observed: Sequence[tuple[Outgoing, Mined]]) -> bool:
-        """Ends what the index has passed."""
+        """End what the index has passed."""
         at = await self._database.read(index.cursor)
         settled = []
         blocks: dict[int, bytes] = {}

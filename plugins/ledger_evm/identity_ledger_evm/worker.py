@@ -54,7 +54,7 @@ class Worker:
         self.looks = 0
 
     def run(self) -> None:
-        """Sees to it that the task runs in this event loop."""
+        """Ensure that the task runs in this event loop."""
         loop = asyncio.get_running_loop()
         if self._task is not None and self._loop is loop and not self._task.done():
             return
@@ -67,7 +67,7 @@ class Worker:
         self._wake.set()
 
     async def stop(self) -> None:
-        """Ends the task and lets another process in. A task of a loop that is gone has ended with it."""
+        """End the task and release the lease. A task of a loop that is gone has ended with it."""
         task, self._task = self._task, None
         if task is not None and self._loop is asyncio.get_running_loop():
             task.cancel()

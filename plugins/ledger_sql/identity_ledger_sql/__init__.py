@@ -10,7 +10,7 @@ __all__ = ["SqlLedger", "identity_provide_ledger_backend"]
 
 
 def build(settings: NoSettings, context: BuildContext) -> SqlLedger:
-    """Opens the ledger and brings its tables up to date."""
+    """Open the ledger and bring its tables up to date."""
     return SqlLedger.open(
         context.data_dir,
         context.database_url,

@@ -31,7 +31,7 @@ def find(transaction: Transaction, kind: Kind, digest: bytes) -> AnchorTransacti
 def insert(
     transaction: Transaction, kind: Kind, digest: bytes, size: int, *, block_number: int, entry_link: bytes, now: int
 ) -> AnchorTransaction:
-    """Records a digest that is not there yet. ``now``: microseconds since 1970; times do not go back."""
+    """Record a digest that is not there yet. ``now``: microseconds since 1970; times do not go back."""
     position, recorded_at, previous = transaction.execute(_TIP).fetchone() or (0, now, chain.GENESIS)
     recorded_at = max(now, recorded_at)
     transaction_hash = chain.anchor_hash(kind, digest, size)

@@ -27,7 +27,7 @@ _LAST: Final = "SELECT coalesce(max(sequence), 0) FROM ledger_entries"
 
 
 def entries(transaction: Transaction, after: int, limit: int) -> Examination:
-    """Looks at entries."""
+    """Examine entries."""
     rows = transaction.execute(_ENTRIES, {"after": after, "limit": limit + 1}).fetchall()
     faults: list[str] = []
     before: tuple[int, int, int, bytes] = (0, 0, 0, chain.GENESIS)
@@ -63,7 +63,7 @@ def entries(transaction: Transaction, after: int, limit: int) -> Examination:
 
 
 def anchored(transaction: Transaction, after: int, limit: int) -> Examination:
-    """Looks at anchors and revocations."""
+    """Examine anchors and revocations."""
     rows = transaction.execute(_ANCHORS, {"after": after, "limit": limit + 1}).fetchall()
     faults: list[str] = []
     place, before = after, chain.GENESIS
@@ -91,8 +91,8 @@ def anchored(transaction: Transaction, after: int, limit: int) -> Examination:
 
 
 def _links_at(transaction: Transaction, block: int) -> list[bytes]:
-    """The links that were the newest of all entries at some moment of the commit of ``block``: that of the last entry of the blocks
-    before, and those of its own."""
+    """Return the links that were the newest of all entries at some moment of the commit of ``block``: that of the last entry of the
+    blocks before, and those of its own."""
     below, above = 0, transaction.execute(_LAST).fetchone()[0] + 1
     while above - below > 1:
         found = transaction.execute(_NEAREST, {"place": (below + above) // 2}).fetchone()
@@ -105,7 +105,7 @@ def _links_at(transaction: Transaction, block: int) -> list[bytes]:
 
 
 def _is_whole(text: Any, number: Any, block: Any, at: Any) -> bool:
-    """Whether the columns can be hashed; SQLite's STRICT tables and a server keep others out."""
+    """Return whether the columns can be hashed; SQLite's STRICT tables and a server keep others out."""
     return type(text) is str and type(number) is type(block) is type(at) is int and number >= 0 <= block
 
 

@@ -178,8 +178,8 @@ class SqlLedger:
             raise failures.unavailable(error, details) from error
 
     def _append(self, transaction: Transaction, wanted: Sequence[Wanted]) -> list[Receipt]:
-        """Puts entries behind the newest one. Raises ``VersionConflict`` where one does not follow the newest of its DID; of several it is
-        only known that there is one, and each is run again by itself."""
+        """Put entries behind the newest one. Raises ``VersionConflict`` where one does not follow the newest of its DID; of several
+        it is only known that there is one, and each is run again by itself."""
         tip = self._tip if self._tip.group == transaction.group else self._new_block(transaction)
         require_steady(self._clock, clock := self._clock.now())
         now, block = (clock - EPOCH) // MICROSECOND, tip.block_number
@@ -201,7 +201,7 @@ class SqlLedger:
         return [Receipt(row[4].hex(), block, row[0], EPOCH + row[6] * MICROSECOND) for row in rows]
 
     def _new_block(self, transaction: Transaction) -> Tip:
-        """The tip that the first append of a commit stands on. Raises ``LedgerUnavailable`` where the clock has jumped ahead."""
+        """Return the tip that the first append of a commit stands on. Raises ``LedgerUnavailable`` where the clock has jumped ahead."""
         if self._is_shared:
             transaction.execute(_LOCK)
         server, head, recorded_at, link = self._tip_of(transaction)
@@ -250,7 +250,8 @@ class SqlLedger:
         return await self._read(lambda transaction: self._tip_of(transaction)[1])
 
     def _tip_of(self, transaction: Transaction) -> tuple[datetime | None, LedgerHead, int, bytes]:
-        """The time of the server, the head, and the time and link of the newest entry. Blocks are counted over entries and anchors."""
+        """Return the time of the server, the head, and the time and link of the newest entry. Blocks are counted over entries and
+        anchors."""
         server, anchored, *newest = transaction.execute(self._tip_sql).fetchone()
         sequence, block, recorded_at, link = (0, 0, 0, chain.GENESIS) if newest[0] is None else newest
         return server, LedgerHead(sequence, max(block, anchored)), recorded_at, bytes(link)
@@ -277,7 +278,7 @@ class SqlLedger:
         return await self._read(lambda transaction: look(transaction, after, limit))
 
     async def close(self) -> None:
-        """Finishes the appends that wait and closes the database. A second time is no error."""
+        """Finish the pending appends and close the database. A second time is no error."""
         if not self._is_shared:
             await self._database.close()
 

@@ -80,7 +80,7 @@ class AgentKey:
         return cls(did, secret)
 
     def assertion(self, issuer: str, now: int) -> str:
-        """A client assertion of now, for one use."""
+        """Return a client assertion of now, for one use."""
         head = {"alg": "EdDSA", "typ": "client-authentication+jwt"}
         times = {"iat": now, "exp": now + ASSERTION_SECONDS, "jti": str(uuid.uuid4())}
         claims = {"iss": self.did, "sub": self.did, "aud": issuer, **times}
@@ -119,7 +119,7 @@ class Agent:
     async def ask(
         self, operation: str, body: Any = None, *, path: Mapping[str, str] = NOTHING, query: Mapping[str, Any] = NOTHING
     ) -> Any:
-        """The JSON of an operation's answer. A token that the service takes no more is renewed once. Raises ``Refused``."""
+        """Return the JSON of an operation's answer. A token that the service takes no more is renewed once. Raises ``Refused``."""
         served = served_operations()[operation]
         place = served.path.format(**{name: segment(text) for name, text in path.items()})
         return _value(await self._send(served.method, PREFIX + place, body, query=query))
@@ -161,7 +161,7 @@ class Agent:
         resource: str = "",
         headers: Mapping[str, str] = NOTHING,
     ) -> httpx.Response:
-        """The answer to the agent, once more with a new token where the service does not take the one that there is."""
+        """Return the answer to the agent, once more with a new token where the service does not take the one that there is."""
         content = None if body is None else orjson.dumps(body)
         params = {name: value for name, value in query.items() if value is not None}
         sent = {**headers} if body is None else {"Content-Type": "application/json", **headers}
@@ -211,14 +211,14 @@ async def _read_whole(answer: httpx.Response) -> bytes:
 
 
 def segment(text: str) -> str:
-    """One segment of a path, whatever the text. Raises ``Refused`` for one that would be another path."""
+    """Return one segment of a path, whatever the text. Raises ``Refused`` for one that would be another path."""
     if text in (".", ".."):
         raise Refused("INVALID_REQUEST", "This is no identifier.")
     return quote(text, safe="")
 
 
 def _value(answer: httpx.Response) -> Any:
-    """Raises ``Refused`` for an error in the service's shape or OAuth's, and for what is neither."""
+    """Raise ``Refused`` for an error in the service's shape or OAuth's, and for what is neither."""
     try:
         value: Any = orjson.loads(answer.content)
         if answer.status_code < 400:

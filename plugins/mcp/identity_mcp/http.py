@@ -31,7 +31,7 @@ _CONTENT_TYPE: Final = b"content-type"
 
 @contextlib.asynccontextmanager
 async def open_application(server: Server[Any] | None = None) -> AsyncIterator[ASGIApp]:
-    """The application that serves ``server``, by default the tools. Each scope that it gets has a ``SERVICE``."""
+    """Yield the application that serves ``server``, by default the tools. Each scope that it gets has a ``SERVICE``."""
     served = make_server(AgentServer(service_of)) if server is None else server
     manager = StreamableHTTPSessionManager(served, json_response=True, stateless=True)
     async with manager.run():
@@ -39,7 +39,7 @@ async def open_application(server: Server[Any] | None = None) -> AsyncIterator[A
 
 
 def service_of(context: Context) -> Service:
-    """The service of the agent that a request is from."""
+    """Return the service of the agent that a request is from."""
     request: Any = context.request
     service: Service = request.scope[SERVICE]
     return service

@@ -75,12 +75,12 @@ class AgentServer:
         return TOOLS[name].tool.input_schema if name in TOOLS else None
 
     async def list_tools(self, context: Context, page: PaginatedRequestParams | None) -> ListToolsResult:
-        """All of them, on one page."""
+        """Return all of them, on one page."""
         return ListToolsResult(tools=[one.tool for one in TOOLS.values()])
 
     async def call_tool(self, context: Context, called: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
-        """Raises ``MCPError`` for a tool that there is not. A holder who has to be asked is asked by the client's user, where the client
-        can show a page; else the result says where."""
+        """Raise ``MCPError`` for a tool that there is not. A holder who has to be asked is asked by the client's user, where the
+        client can show a page; else the result says where."""
         if called.name not in TOOLS:
             raise MCPError(code=INVALID_PARAMS, message=f"Unknown tool: {neutral(called.name, 'name')}")
         try:
@@ -96,7 +96,7 @@ class AgentServer:
         return CallToolResult(content=content, structured_content=found)
 
     async def list_resources(self, context: Context, page: PaginatedRequestParams | None) -> ListResourcesResult:
-        """None that everybody has: what there is, has a template."""
+        """Return no resources, because every resource has a template."""
         return ListResourcesResult(resources=[])
 
     async def list_templates(
@@ -106,7 +106,7 @@ class AgentServer:
         return ListResourceTemplatesResult(resource_templates=TEMPLATES)
 
     async def read(self, context: Context, asked: ReadResourceRequestParams) -> ReadResourceResult:
-        """A proof comes as it is, for a verifier. Raises ``MCPError`` for what there is not."""
+        """Return a resource. A proof is unchanged, for a verifier. Raises ``MCPError``: when the resource does not exist."""
         uri = str(asked.uri)
         try:
             value = await self._resource(self._service_of(context), uri)
@@ -135,7 +135,7 @@ def _arguments(called: CallToolRequestParams) -> dict[str, Any]:
 
 
 def _shows_pages(context: Context) -> bool:
-    """Whether the client says so (``elicitation.url``), in a revision in which an answer can ask for input."""
+    """Return whether the client says so (``elicitation.url``), in a revision in which an answer can ask for input."""
     capabilities = context.session.client_capabilities
     asked = None if capabilities is None else capabilities.elicitation
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS and asked is not None and asked.url is not None
@@ -168,7 +168,7 @@ def _detail_text(value: Any) -> str:
 
 
 def make_server(served: AgentServer, **more: Any) -> Server[Any]:
-    """A server of the SDK for any transport. ``more`` are handlers of what ``AgentServer`` has none for."""
+    """Return a server of the SDK for any transport. ``more`` are handlers of what ``AgentServer`` has none for."""
     return Server(
         "identity",
         version=version("identity-mcp"),
@@ -196,8 +196,8 @@ async def _serve() -> None:
 
 
 def main() -> None:
-    """Serves until standard input ends and every request that it had is answered. What is not set up is one line on standard error, and
-    status 2."""
+    """Serve until standard input ends and every request that it had is answered. What is not set up is one line on standard error,
+    and status 2."""
     try:
         asyncio.run(_serve())
     except NotSetUp as error:

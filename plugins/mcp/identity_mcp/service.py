@@ -29,7 +29,7 @@ class Service(Protocol):
     async def ask(
         self, operation: str, body: Any = None, *, path: Mapping[str, str] = NOTHING, query: Mapping[str, Any] = NOTHING
     ) -> Any:
-        """The JSON of what ``operation`` (an operationId) answers; None in ``query`` is left out. Raises ``Refused`` or
+        """Return the JSON of what ``operation`` (an operationId) answers; None in ``query`` is left out. Raises ``Refused`` or
         ``IdentityError``."""
         ...
 

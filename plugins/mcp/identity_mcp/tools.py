@@ -98,7 +98,7 @@ class AgentTool:
     run: Callable[[Service, Json], Awaitable[Json]]
 
     async def __call__(self, service: Service, given: Json) -> Json:
-        """Raises ``Refused`` for arguments that the published schema refuses, and what the service raises."""
+        """Raise ``Refused`` for arguments that the published schema refuses, and what the service raises."""
         wrong = next(iter(self.arguments.iter_errors(given)), None)
         if wrong is not None:
             place = "/".join(map(str, wrong.instance_path)) or "arguments"

@@ -1,7 +1,7 @@
 """``/oauth/authorize`` and the grant of its code: a holder lets a client read in her name (RFC 6749 §4.1, 7636, 8707, 9207, 9700).
 
-GET shows her the request, POST takes her signature and returns the next URL of the browser. A refusal is shown as well, and only she
-continues to the client: any client can register a redirection URI, so that an automatic redirect would make this address an open
+GET shows her the request, POST takes her signature and returns the next URL of the browser. A refusal is shown too, with a link to
+the client. It is never an automatic redirect: any client can register a redirection URI, so this address would be an open
 redirector (RFC 9700 §4.11.2).
 """
 
@@ -69,17 +69,17 @@ class ReceivedAuthorization:
     issuer: str
 
     def going_back(self, error: str, description: str | None = None) -> str:
-        """Return the place where the client gets a refusal (RFC 6749 §4.1.2.1)."""
+        """Return the place at which the client gets a refusal (RFC 6749 §4.1.2.1)."""
         return self.redirect.answer(error=error, error_description=description, state=self.state, iss=self.issuer)
 
     def going_on(self, code: str) -> str:
-        """Return the place where the client gets its code."""
+        """Return the place at which the client gets its code."""
         return self.redirect.answer(code=code, state=self.state, iss=self.issuer)
 
 
 @value_class
 class AuthorizationEndpoint:
-    """The page on which a holder decides about a client, and what takes the decision. ``pages`` show the request to the holder."""
+    """The page on which a holder decides about a client, and the handler of the decision. ``pages`` show the request to the holder."""
 
     find: FindRedirect
     authorize: AuthorizeClient
@@ -92,10 +92,10 @@ class AuthorizationEndpoint:
         return PageForm(self.decide, max_body=MAX_BODY)
 
     async def show(self, request: Request) -> Answer:
-        """Return the page of a request; 400 for an invalid one, with the way back to the client, which only the reader takes.
+        """Return the page of a request; 400 for an invalid one, with a link back to the client, which only the reader follows.
 
-        It takes no session: a browser that comes from the client's page sends no cookie of ours, and the decision is a signature anyway.
-        Raises ``InvalidRequest``: when there is no such way.
+        It uses no session, because a browser that comes from the client's page sends no cookie, and the decision is a signature.
+        Raises ``InvalidRequest``: when there is no such link.
         """
         received, refusal, wish = await self.received(request.query_octets), None, None
         back = received.going_back("access_denied")
@@ -119,7 +119,7 @@ class AuthorizationEndpoint:
         return ReceivedAuthorization(said, client, redirect, state if fits else None, self.token.issue.issuer)
 
     def wish(self, received: ReceivedAuthorization) -> AuthorizationWish:
-        """Return the grant that the request asks for. Raises ``OauthRefusal``, which the client may be told."""
+        """Return the requested grant. Raises ``OauthRefusal``, which may be sent to the client."""
         said = received.said
         if said.get("response_type") != "code":
             kind = "unsupported_response_type" if "response_type" in said else "invalid_request"
@@ -141,7 +141,7 @@ class AuthorizationEndpoint:
         return AuthorizationWish(received.client, received.redirect, scopes, audience, said["code_challenge"])
 
     async def decide(self, request: Request) -> Answer:
-        """Return the place to which the browser takes the code, for the holder's signature. Raises ``InvalidRequest``,
+        """Return the URL to which the browser takes the code, in exchange for the holder's signature. Raises ``InvalidRequest``,
         ``AuthRequired``, ``AuthFailed``, ``Forbidden``, ``DidNotFound``, ``DidDeactivated``, ``QuotaExceeded``,
         ``StorageMismatch``."""
         if (found := self.token.mismatch()) is not None:
@@ -160,8 +160,8 @@ class AuthorizationEndpoint:
 
 @value_class
 class AuthorizationCodeGrant(TokenGrant):
-    """``authorization_code`` at ``/oauth/token``. A client that has a key shows it; one that has none names itself, and its code is bound
-    to a redirection URI on the holder's own machine or to an application of hers."""
+    """The grant ``authorization_code`` at ``/oauth/token``. A client with a key proves it. A client without one states its name,
+    and its code is bound to a redirection URI on the holder's own machine or to an application of the holder."""
 
     metadata: ClassVar = {
         "response_types_supported": ["code"],
@@ -176,7 +176,7 @@ class AuthorizationCodeGrant(TokenGrant):
     token: TokenEndpoint
 
     async def __call__(self, request: Request, form: Mapping[str, str]) -> Answer:
-        """Raises ``GrantRefused``, ``AuthFailed``, ``InvalidRequest``, ``OauthRefusal``."""
+        """Redeem a code. Raises ``GrantRefused``, ``AuthFailed``, ``InvalidRequest``, ``OauthRefusal``."""
         for name in ("code", "redirect_uri", "code_verifier"):
             if name not in form:
                 raise InvalidRequest(f"{name} is missing.")

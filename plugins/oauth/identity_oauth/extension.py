@@ -65,7 +65,7 @@ async def open_oauth(kernel: Kernel) -> AsyncIterator[Contribution]:
 
 
 def _code_flow(kernel: Kernel, token: TokenEndpoint) -> tuple[AuthorizationEndpoint, AuthorizationCodeGrant] | None:
-    """Return what takes the decisions of holders and redeems their codes; None if there are no pages on which a holder decides."""
+    """Return the endpoint of holders' decisions and the grant of their codes; None if there are no pages on which a holder decides."""
     pages = kernel.find(PeoplePages)
     if pages is None:
         return None

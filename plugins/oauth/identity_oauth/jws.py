@@ -1,8 +1,8 @@
 """JSON Web Signatures with Ed25519 (RFC 7515, RFC 8037, RFC 9864) by joserfc.
 
-Verification only: the private key stays with the custodian, who signs the bytes of a signing input. Which header
-members and claims a token must have is for ``domain/tokens.py`` to say; here it is decided whether a key made the
-signature. Left out: detached and unencoded payloads, every algorithm but Ed25519.
+This module only verifies that a key made a signature. The private key stays in the custodian, which signs the bytes of a signing
+input. ``domain/tokens.py`` checks header members and claims. Detached and unencoded payloads are not supported, nor are algorithms
+other than Ed25519.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ ALGORITHMS: Final = (ISSUED_ALGORITHM, "Ed25519")
 
 
 class JwsSignatureInvalid(Exception):
-    """The text is no JWS that this key has signed."""
+    """A text that is not a JWS signed by this key."""
 
 
 class _Registry(jws.JWSRegistry):
-    """No header member but these three, so that neither a key nor an extension (RFC 7797) comes with a token. And joserfc
-    warns of the name EdDSA at each use, because it may also mean Ed448; our keys are Ed25519 keys."""
+    """A registry of only three header members, so that neither a key nor an extension (RFC 7797) arrives with a token.
+
+    It also silences a warning of joserfc about the name EdDSA, which may mean Ed448; the keys here are Ed25519 keys.
+    """
 
     def __init__(self) -> None:
         super().__init__(algorithms=ALGORITHMS)
@@ -45,7 +47,7 @@ _REGISTRY: Final = _Registry()
 
 @value_class
 class VerificationKey:
-    """An Ed25519 public key: ``kid`` is its RFC 7638 thumbprint, ``jwk`` what a JWK Set shows of it."""
+    """An Ed25519 public key: ``kid`` is its RFC 7638 thumbprint, ``jwk`` is its entry in a JWK Set."""
 
     kid: str
     jwk: Mapping[str, str]
@@ -53,14 +55,14 @@ class VerificationKey:
 
     @classmethod
     def of(cls, public: bytes) -> VerificationKey:
-        """The key of 32 raw bytes."""
+        """Return the key of 32 raw bytes."""
         members = {"kty": "OKP", "crv": "Ed25519", "x": base64.urlsafe_b64encode(public).rstrip(b"=").decode("ascii")}
         key = OKPKey.import_key(dict(members))
         kid = key.thumbprint()
         return cls(kid, {**members, "use": "sig", "alg": ISSUED_ALGORITHM, "kid": kid}, key)
 
     def verify(self, text: str) -> None:
-        """Returns when ``text`` is a compact JWS signed by this key; raises ``JwsSignatureInvalid`` in every other case."""
+        """Verify that ``text`` is a compact JWS signed by this key. Raises ``JwsSignatureInvalid``: in every other case."""
         try:
             jws.deserialize_compact(text.encode("ascii"), self._key, registry=_REGISTRY)
         except (errors.JoseError, ValueError, TypeError) as error:

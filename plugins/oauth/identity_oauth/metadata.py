@@ -1,7 +1,7 @@
-"""The issuer of tokens (RFC 8414) and what they are issued for (RFC 9728), as a client of OAuth looks it up first.
+"""The metadata of the issuer of tokens (RFC 8414) and of their resources (RFC 9728), which a client of OAuth reads first.
 
-Both stand at the root, as the standards want it, and name the origin of the setting ``public_url``, never the Host header: anyone who
-could choose the issuer could choose the keys.
+Both are at the root, as the standards require. They name the origin of the setting ``public_url`` and never the Host header,
+because a client that chooses the issuer could choose the keys.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ KEYS_PATH: Final = "/.well-known/jwks.json"
 def metadata_pages(
     origin: str, grants: Mapping[str, TokenGrant], resources: Mapping[str, Iterable[str]]
 ) -> dict[str, Handler]:
-    """Return the pages by path. ``origin`` is issuer and audience in one; the metadata of each resource below it stands where its
-    path says (RFC 9728 §3.1). ``resources`` are scopes by path. The ``grants`` are read with the first request, when all extensions are
-    open."""
+    """Return the pages by path. ``origin`` is issuer and audience in one; the metadata of each resource below it is at the URL that
+    follows from its path (RFC 9728 §3.1). ``resources`` are scopes by path. The ``grants`` are read at the first request, when all
+    extensions are open."""
 
     @cache
     def issuer() -> Handler:
@@ -47,12 +47,12 @@ def metadata_pages(
 
 
 def resource_metadata_url(origin: str, resource: str) -> str:
-    """Return where the metadata of the resource with this path stands, for challenges (RFC 9728 §3.1)."""
+    """Return the URL of the metadata of the resource with this path, for challenges (RFC 9728 §3.1)."""
     return f"{origin}{RESOURCE_PATH}{resource}"
 
 
 def issuer_metadata(origin: str, grants: Mapping[str, TokenGrant]) -> Mapping[str, Any]:
-    """Return the metadata of RFC 8414 §2 and RFC 9207 §3, and what each of the ``grants`` adds. Without the code flow there are no
+    """Return the metadata of RFC 8414 §2 and RFC 9207 §3, and the additions of the ``grants``. Without the code flow there are no
     response types, and a list without elements is left out (§3.2)."""
     found: dict[str, Any] = {
         "issuer": origin,
@@ -71,7 +71,7 @@ def issuer_metadata(origin: str, grants: Mapping[str, TokenGrant]) -> Mapping[st
 
 
 def resource_metadata(origin: str, resource: str, scopes: Iterable[str]) -> Mapping[str, Any]:
-    """RFC 9728 §2."""
+    """Return the metadata of RFC 9728 §2."""
     return {
         "resource": resource,
         "authorization_servers": [origin],

@@ -19,7 +19,7 @@ _NOT_IN_A_DESCRIPTION: Final = re.compile(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]")
 
 
 def oauth_error(error: IdentityError, details: dict[str, JsonValue], headers: Headers) -> Answer:
-    """Return a refusal of the token endpoint, with our code and details beside it.
+    """Return a refusal of the token endpoint, with this service's code and details beside it.
 
     A client whose assertion failed used no header, so it gets 400.
     """
@@ -33,7 +33,8 @@ def oauth_error(error: IdentityError, details: dict[str, JsonValue], headers: He
 
 
 def wallet_error(error: IdentityError, details: dict[str, JsonValue], headers: Headers) -> Answer:
-    """Return a refusal of the resource, where a bad token is one (RFC 6750 §3.1), with our code and details beside it."""
+    """Return a refusal of the resource, which includes an invalid token (RFC 6750 §3.1), with this service's code and details
+    beside it."""
     other = "invalid_token" if error.status == 401 else "server_error" if error.status >= 500 else "invalid_request"
     return Answer(error.status, _body(error, other, details), headers=headers)
 

@@ -1,8 +1,9 @@
-"""``/oauth/token``: issueToken as clients of OAuth know it (RFC 6749 §4.4, RFC 7523 §2.2, RFC 8707). The code flow is in
+"""The endpoint ``/oauth/token``: issueToken for clients of OAuth (RFC 6749 §4.4, RFC 7523 §2.2, RFC 8707). The code flow is in
 ``authorization_endpoint.py``.
 
-A form in, errors in OAuth's own shape out, which is not that of the document: so it is a page beside it, found by the metadata
-(``metadata.py``). The one way for a client to show who it is is ``private_key_jwt``; what comes in ``Authorization`` is refused.
+It takes a form and returns errors in OAuth's own shape, which is not that of the OpenAPI document. So it is a page beside that
+document, listed in the metadata (``metadata.py``). A client can authenticate only by ``private_key_jwt``; an ``Authorization``
+header is refused.
 """
 
 from __future__ import annotations
@@ -45,18 +46,23 @@ OPERATION: Final = Operation(
 
 
 class TokenGrant(Protocol):
-    """Another grant than that of clients. ``form`` is the body of the request, ``metadata`` what the metadata of the issuer say of it."""
+    """A grant other than client credentials. ``form`` is the body of the request; ``metadata`` are its members in the issuer's
+    metadata."""
 
     metadata: ClassVar[Mapping[str, Any]] = {}
 
     async def __call__(self, request: Request, form: Mapping[str, str]) -> Answer:
-        """The answer with the token."""
+        """Return the answer with the token."""
 
 
 @value_class
 class TokenEndpoint:
-    """``resources`` are the scopes of what tokens are issued for, by path below the issuer (RFC 8707). ``mismatch`` as the gate's:
-    nothing is spent in databases that are not those that this service wrote. ``grants`` are others than ``client_credentials``, by name."""
+    """The token endpoint.
+
+    - ``resources``: the scopes of the resources that tokens are issued for, by path below the issuer (RFC 8707).
+    - ``mismatch``: as the gate's. No code or assertion is used if the databases are not those that this service wrote.
+    - ``grants``: grants other than ``client_credentials``, by name.
+    """
 
     authenticate: AuthenticateClient
     issue: IssueToken
@@ -67,11 +73,12 @@ class TokenEndpoint:
 
     @property
     def form(self) -> PageForm:
-        """For the application."""
+        """Return the form for the application."""
         return PageForm(self, OPERATION, MAX_BODY)
 
     async def __call__(self, request: Request) -> Answer:
-        """Raises ``OauthRefusal``, ``AuthFailed``, ``AuthRequired``, ``InvalidRequest``, and what IssueToken raises."""
+        """Answer a request for a token. Raises ``OauthRefusal``, ``AuthFailed``, ``AuthRequired``, ``InvalidRequest``, and what
+        IssueToken raises."""
         if (found := self.mismatch()) is not None:
             raise found
         if request.header("authorization") is not None or request.header("x-api-key") is not None:
@@ -91,9 +98,11 @@ class TokenEndpoint:
         return await self.refusals.around(OPERATION, issued)(request)
 
     def _wish(self, form: Mapping[str, str]) -> tuple[str | None, str | None]:
-        """Return the scopes of a form in their one order, None for all, and the audience; unknown parameters are ignored (RFC 6749 §3.2).
+        """Return the scopes of a form in canonical order, None for all, and the audience; unknown parameters are ignored (RFC 6749
+        §3.2).
 
-        Raises ``OauthRefusal``, ``AuthFailed``."""
+        Raises ``OauthRefusal``, ``AuthFailed``.
+        """
         grants: list[JsonValue] = [GRANT, *self.grants]
         if "grant_type" not in form:
             raise InvalidRequest("grant_type is missing.", details={"supported": grants})
@@ -115,15 +124,15 @@ class TokenEndpoint:
 
 
 async def authorize(request: Request) -> Answer:
-    """The authorization endpoint of a service without pages, on which a holder would decide: refuses everybody. It is named in the
-    metadata because some clients take none without it."""
+    """Refuse every authorization request, because a service without pages cannot show a holder the decision. The metadata names
+    this endpoint because some clients need one."""
     described = f"There is no code flow here: use the grant {GRANT} with {AUTH_METHOD}."
     body = {"error": "unauthorized_client", "error_description": described}
     return Answer(400, body, headers=[NO_STORE])
 
 
 async def authenticated(form: Mapping[str, str], authenticate: AuthenticateClient) -> Caller:
-    """The client that ``private_key_jwt`` shows. Raises ``AuthFailed``."""
+    """Authenticate a client by ``private_key_jwt`` and return it. Raises ``AuthFailed``."""
     _require_assertion(form)
     return await authenticate(form["client_assertion"], form.get("client_id"))
 
@@ -136,7 +145,7 @@ def _require_assertion(form: Mapping[str, str]) -> None:
 
 
 def read_scopes(text: str | None) -> frozenset[str] | None:
-    """The scopes of a request, None where it names none. Raises ``OauthRefusal``."""
+    """Return the scopes of a request, None if it names none. Raises ``OauthRefusal``."""
     if text is None:
         return None
     try:

@@ -55,7 +55,7 @@ class Tracing:
 
     @contextlib.contextmanager
     def request(self, method: str) -> Iterator[RequestSpan]:
-        """A trace of its own. ``method`` is one of HTTP's, or ``-``."""
+        """Yield a trace of its own. ``method`` is one of HTTP's, or ``-``."""
         from opentelemetry.context import Context
         from opentelemetry.trace import SpanKind
 
@@ -67,8 +67,8 @@ class Tracing:
             yield RequestSpan(span)  # type: ignore[arg-type]
 
     def call(self, function: Callable[..., Awaitable[Any]], plugin: str, member: str) -> Callable[..., Awaitable[Any]]:
-        """The coroutine function of a plugin's member, with a span for each call within a request; what the service does by itself has
-        none. A span that ended in an error names its class."""
+        """Return the coroutine function of a plugin's member, with a span for each call within a request; what the service does by
+        itself has none. A span that ended in an error names its class."""
         from opentelemetry.trace import get_current_span
 
         tracer = self.provider.get_tracer(SERVICE, __version__)
@@ -140,8 +140,8 @@ def require_libraries(settings: Settings) -> None:
 
 
 def open_tracing(endpoint: str, share: float, exporter: Callable[[str], SpanExporter] | None = None) -> Tracing:
-    """Sends ``share`` (0 to 1) of the traces to ``endpoint``, a URL of OTLP over HTTP, in the background. ``exporter`` makes what sends
-    them. Raises ``ImportError`` without the extra."""
+    """Send ``share`` (0 to 1) of the traces to ``endpoint``, a URL of OTLP over HTTP, in the background. ``exporter`` makes what
+    sends them. Raises ``ImportError`` without the extra."""
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor

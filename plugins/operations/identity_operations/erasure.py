@@ -1,4 +1,4 @@
-"""eraseRecords: what is kept about a holder goes when the holder says so. Records past their time are erased a few rows at a time."""
+"""eraseRecords: the erasure of a holder's records at the holder's request. Expired records are erased a few rows at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ ERASE_SCOPE: Final = "records:erase"
 
 @dataclass(slots=True)
 class SweepRecords(Repeating):
-    """Erases what is older than ``kept`` says; a kind that is not in it is kept for good. ``monotonic`` is in seconds."""
+    """The erasure of records that are older than ``kept`` allows. A kind that is not in it is stored forever. ``monotonic`` is in
+    seconds."""
 
     complaint = "records past their time cannot be erased"
     interval_seconds = 60.0
@@ -40,7 +41,7 @@ class SweepRecords(Repeating):
         self.sizes = {kind: StepSize(self.monotonic) for kind in self.kept}
 
     async def step(self) -> float:
-        """One step of each kind. Comes back soon while there is more."""
+        """Run one step of each kind. Return the seconds until the next, which are few while there is more to do."""
         now, more = erasing_time(self.clock), False
         for kind, kept in self.kept.items():
             more |= await self.sizes[kind].step(partial(self.records.forget, kind, now - kept))
@@ -49,7 +50,7 @@ class SweepRecords(Repeating):
 
 @value_class
 class Erasure:
-    """How many records of each kind were erased, and how many wait for their anchors and can be erased later."""
+    """The numbers of erased records of each kind, and of those that wait for their anchors and can be erased later."""
 
     erased: Mapping[str, int]
     waiting: int
@@ -57,7 +58,8 @@ class Erasure:
 
 @value_class
 class EraseHolder:
-    """Erases the records of a DID as holder. The audit log says who wanted it before anything is gone, and keeps its own lines."""
+    """The erasure of a DID's records as holder. The audit log records the requester before the erasure begins, and keeps its own
+    lines."""
 
     records: StoredRecords
     record: Record
@@ -79,7 +81,7 @@ class EraseHolder:
 
 @value_class
 class EraseRecords:
-    """Erase records for the holder, or for an API key that may act for the holder that it names.
+    """The erasure of records for the holder, or for an API key that may act for the holder that it names.
 
     Raises ``InvalidRequest`` for an unknown kind, or a key that names no holder; ``InvalidDid``, ``Forbidden``.
     """
@@ -88,7 +90,7 @@ class EraseRecords:
     erase: EraseHolder
 
     async def __call__(self, wish: EraseRecordsRequest, context: RequestContext) -> tuple[str, Erasure]:
-        """Return whose records they were, and how many."""
+        """Erase the records. Return the holder and the numbers."""
         named, caller = given(wish.holder_did, None), context.caller
         holder = caller.acting if named is None else self.reader.parse(named)
         if holder is None:

@@ -1,4 +1,4 @@
-"""The extension ``operations``: what it does while a service is open. Its commands open an installation by themselves."""
+"""The extension ``operations`` in a running service. Its commands open an installation by themselves."""
 
 from __future__ import annotations
 

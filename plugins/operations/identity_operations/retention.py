@@ -1,4 +1,5 @@
-"""Records about people by the retention rules of all parts: erased in steps, and read. README.md of ``identity_core/store`` says why."""
+"""Records about people by the retention rules of all parts: their erasure in steps, and their export. README.md of
+``identity_core/store`` contains the reasons."""
 
 from __future__ import annotations
 
@@ -26,13 +27,14 @@ class StoredRecords(Repository):
         self.rules = {rule.kind.removeprefix("records_"): rule for rule in rules}
 
     async def forget(self, kind: str, until: datetime, limit: int) -> int:
-        """Erase at most ``limit`` records that had passed their time by ``until``, the oldest first. Return how many there were."""
+        """Erase at most ``limit`` records that expired by ``until``, the oldest first. Return how many there were."""
         rule, wanted = self.rules[kind], {"until": micros(until), "before": first_at(until), "limit": limit}
         which = of_first(rule.kind, f"{_decided(rule)}{rule.expired}")[self._database.dialect]
         return await self._erase(rule, f"{_forget(rule)} WHERE {which}", wanted, durable=False)
 
     async def erase(self, kind: str, holder: str, *, limit: int) -> int:
-        """Erase at most ``limit`` records of the holder, durably. Return how many there were; fewer than ``limit``: no more can go now."""
+        """Erase at most ``limit`` records of the holder, durably. Return the number; if it is below ``limit``, no more can be
+        erased now."""
         rule = self.rules[kind]
         # The holder is told that nothing is left: what another process is changing is waited for.
         which = of_first(rule.kind, f"{_decided(rule)}holder = :holder", waits=True)[self._database.dialect]
@@ -58,7 +60,7 @@ class StoredRecords(Repository):
         return int((await self._rows(sql, {"holder": holder}))[0][0])
 
     async def page(self, kind: str, did: str, *, after: str, limit: int) -> Sequence[tuple[str, dict[str, JsonValue]]]:
-        """Return records about the DID in any role, by id behind ``after``, without what is sealed."""
+        """Return records about the DID in any role, by id after ``after``, without sealed values."""
         rule = self.rules[kind]
         columns = rule.columns.split()
         # A page of each role along its own index would be in another order: this is read by a command, not by a request.

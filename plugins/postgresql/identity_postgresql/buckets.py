@@ -138,21 +138,21 @@ class TokenBucketPostgresqlStorage(TokenBucketStorage):
         return connection
 
     async def check(self) -> bool:
-        """Asks the server; raises ``psycopg.Error``."""
+        """Query the server. Raises ``psycopg.Error``."""
         await self._ask("SELECT 1", {})
         return True
 
     async def reset(self) -> int | None:
-        """Forgets every bucket; does not say how many there were."""
+        """Forget every bucket; does not say how many there were."""
         await self._ask("DELETE FROM throttle_buckets", {})
         return None
 
     async def clear(self, key: str) -> None:
-        """Forgets one bucket: it is full again."""
+        """Forget one bucket: it is full again."""
         await self._ask("DELETE FROM throttle_buckets WHERE key = %(key)s", {"key": key})
 
     async def close(self) -> None:
-        """Drops the connections, and with them what is still running."""
+        """Drop the connections, and with them what is still running."""
         running = list(self._running)
         for task in running:
             task.cancel()

@@ -138,7 +138,7 @@ class PostgresqlDatabase:
         return connection
 
     def require_in_place(self) -> None:
-        """A server has no file that could be replaced."""
+        """Do nothing, because a server has no file that could be replaced."""
 
     # Reading
 

@@ -71,7 +71,7 @@ class LookUps:
 
     @property
     def under_way(self) -> int:
-        """How many are, or wait for a connection."""
+        """Return how many are, or wait for a connection."""
         return len(self._sent) + len(self._waiting)
 
     def ask(self, sql: str, parameters: Mapping[str, object]) -> asyncio.Future[Rows]:
@@ -172,7 +172,7 @@ class LookUps:
             self._repeat(again)
 
     def _look_at_the_clock(self) -> None:
-        """Each second in which something is under way. A process that was stopped itself has not waited meanwhile."""
+        """Check the deadlines, each second in which a query runs. A process that was suspended itself has not waited meanwhile."""
         self._timer = None
         self._seconds += 1
         late = self._seconds - PATIENCE_SECONDS
@@ -190,7 +190,7 @@ class LookUps:
         self._send(look_ups)
 
     def close(self) -> None:
-        """Nothing is asked any more."""
+        """Stop all queries."""
         self._drop()
         self._loop = None
         if self._timer is not None:
@@ -202,7 +202,7 @@ class LookUps:
     # What is under way
 
     def _flush(self, connection: pq.abc.PGconn) -> None:
-        """Sends what the socket takes; the rest when it takes more."""
+        """Send what the socket takes; the rest when it takes more."""
         is_left = connection.flush() == 1
         if is_left is self._is_writing or self._loop is None:
             return
@@ -231,7 +231,7 @@ class LookUps:
             self._lost(error)
 
     def _take_results(self, connection: pq.abc.PGconn) -> None:
-        """Each look-up has its results, a NULL after each, and a Sync."""
+        """Read the results: each look-up has its own, a NULL after each, and a Sync."""
         was_null = False
         while self._sent and not connection.is_busy():
             result = connection.get_result()

@@ -79,8 +79,8 @@ class PostgresqlSession:
         self.connection().execute(sql, prepare=False)
 
     def begin(self, *, durable: bool, savepoint: str, heavy: bool = False, lock: str = "") -> None:
-        """Opens a transaction, runs the statement ``lock`` and sets a savepoint; a connection that died since its last use is replaced
-        once."""
+        """Open a transaction, run the statement ``lock`` and set a savepoint. A connection that failed since its last use is
+        replaced once."""
         # Before the savepoint: who goes back to that keeps the lock.
         opening = f"{BEGIN_DURABLE if durable else BEGIN_LAZY}{STEADY if heavy else ''}"
         begin = "; ".join(filter(None, (opening, lock, f"SAVEPOINT {savepoint}")))
@@ -88,7 +88,7 @@ class PostgresqlSession:
         self.group += 1
 
     def read(self, job: Job[T]) -> T:
-        """Runs a reading job, once more when the connection had died."""
+        """Run a reading job, once more when the connection had died."""
         return self._on_a_live_connection(lambda: job(self))
 
     def _on_a_live_connection(self, step: Callable[[], T]) -> T:
@@ -125,17 +125,17 @@ class PostgresqlSession:
             self._replicated = False
 
     def connection(self) -> psycopg.Connection[Any]:
-        """The one that is open. Raises ``psycopg.OperationalError`` where there is none."""
+        """Return the one that is open. Raises ``psycopg.OperationalError`` where there is none."""
         if self._connection is None:
             raise psycopg.OperationalError("the connection is lost")
         return self._connection
 
     def connection_is_lost(self) -> bool:
-        """Whether there is no connection that could still work."""
+        """Return whether there is no connection that could still work."""
         return self._connection is None or bool(self._connection.closed)
 
     def drop(self) -> None:
-        """Closes the connection, whatever state it is in."""
+        """Close the connection, whatever state it is in."""
         if self._connection is not None:
             with suppress(psycopg.Error):
                 self._connection.close()
@@ -143,7 +143,7 @@ class PostgresqlSession:
 
 
 def run_jobs(writer: PostgresqlSession, wanted: Sequence[Pending]) -> None:
-    """Runs the jobs, first as if none would raise: a savepoint for each is a second journey to the server for each. Raises
+    """Run the jobs, first as if none would raise: a savepoint for each is a second journey to the server for each. Raises
     ``psycopg.Error`` when the connection is gone."""
     # A lock or an answer that did not come would not come for the next job either.
     if not run_together(writer, wanted, fatal=FATAL):
@@ -153,7 +153,7 @@ def run_jobs(writer: PostgresqlSession, wanted: Sequence[Pending]) -> None:
 
 
 def _run_apart(writer: PostgresqlSession, jobs: Sequence[Pending]) -> None:
-    """Runs each job within a savepoint of its own: when it raises, only its own work is undone."""
+    """Run each job within a savepoint of its own: when it raises, only its own work is undone."""
     savepoint = "SAVEPOINT job"
     for pending in jobs:
         writer.command(savepoint)
@@ -171,7 +171,7 @@ def _run_apart(writer: PostgresqlSession, jobs: Sequence[Pending]) -> None:
 
 
 def translated(error: psycopg.Error) -> DatabaseError:
-    """The error of this room for one of the driver's: what the server, the network or a neighbour does is
+    """Return the error of this room for one of the driver's: what the server, the network or a neighbour does is
     ``DatabaseUnavailable``, a value that it has no form for ``ValueNotStorable``, a fault in the SQL itself a plain ``DatabaseError``."""
     if isinstance(error, psycopg.IntegrityError):
         return ConstraintViolated(str(error))

@@ -37,7 +37,7 @@ class ProverVector:
     taus: Sequence[int]
 
     def first(self) -> tuple[bytes, bytes]:
-        """A and B. Equations (4.2), (4.3)."""
+        """Return A and B. Equations (4.2), (4.3)."""
         a = self.generators.commit_digits(self.digits, self.alpha)
         b = self.generators.commit_masks(self.masks, self.beta)
         octets_of_a, octets_of_b = self.generators.curve.g1s_to_octets([a, b])
@@ -103,7 +103,7 @@ class VerifierVector:
 
     @classmethod
     def decode(cls, generators: CommitmentGenerators, data: bytes, *, points: int, responses: int) -> VerifierVector:
-        """Raises ``ProofInvalid`` unless the bytes are exactly these points and responses, each canonical."""
+        """Raise ``ProofInvalid`` unless the bytes are exactly these points and responses, each canonical."""
         if len(data) != octets_of_vector_proof(points, responses):
             raise ProofInvalid(details={"reason": "a sub-proof has the wrong length"})
         end = G1_OCTETS * points
@@ -120,7 +120,7 @@ class VerifierVector:
         return cls(generators, data, a, tuple(coefficients), tuple(sent), z, zt)
 
     def first(self, c: int, responses: Sequence[int]) -> tuple[bytes, bytes]:
-        """A as received, and B = sum f_i G_i + z H - c A from all the responses. Equation (4.10)."""
+        """Return A as received, and B = sum f_i G_i + z H - c A from all the responses. Equation (4.10)."""
         curve, b = self.generators.curve, self.generators.commit_masks(responses, self.z)
         return self.octets[:G1_OCTETS], self._encoded(curve.g1_add(b, curve.g1_public_msm([self.a], [-c])))
 
@@ -142,7 +142,7 @@ class VerifierVector:
 
 
 def evaluate(coefficients: Sequence[int], c: int) -> int:
-    """The polynomial with these coefficients, lowest first, at c."""
+    """Return the polynomial with these coefficients, lowest first, at c."""
     value = 0
     for coefficient in reversed(coefficients):
         value = (value * c + coefficient) % ORDER

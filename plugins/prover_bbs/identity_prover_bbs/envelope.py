@@ -48,7 +48,7 @@ class Envelope:
     predicate_proofs: tuple[bytes, ...]
 
     def encode(self) -> str:
-        """The text of ``ZkProof.proof``. Raises ``PredicateUnsupported`` when it is longer than a verifier reads."""
+        """Return the text of ``ZkProof.proof``. Raises ``PredicateUnsupported`` when it is longer than a verifier reads."""
         presented = self.presented
         return encode_text(
             jcs.canonicalize(
@@ -73,7 +73,7 @@ class Envelope:
 
     @classmethod
     def decode_expected(cls, text: str, presented: PresentedProof, disclosed: Mapping[int, bytes]) -> Envelope:
-        """An envelope that must say exactly this. Only the proofs are read from it; all the rest is written anew from what
+        """Return an envelope that must say exactly this. Only the proofs are read from it; all the rest is written anew from what
         the verifier asked and must give the same text. Raises ``ProofInvalid``."""
         value = read_members(text, _MEMBERS)
         try:

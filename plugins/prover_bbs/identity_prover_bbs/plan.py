@@ -24,7 +24,7 @@ class Digit(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def plan(width: int) -> tuple[Digit, ...]:
-    """The digits for 0 … width, heaviest first; at most 33 for a width below 2^64. Equation (4.1)."""
+    """Return the digits for 0 … width, heaviest first; at most 33 for a width below 2^64. Equation (4.1)."""
     if width < 1:
         raise ValueError("an interval of one value needs no digits")
     digits: list[Digit] = []
@@ -38,7 +38,7 @@ def plan(width: int) -> tuple[Digit, ...]:
 
 
 def decompose(digits: tuple[Digit, ...], value: int) -> list[int]:
-    """The digits of ``value``, greedily from the heaviest. Raises ``ValueError`` for what is outside 0 … width."""
+    """Return the digits of ``value``, greedily from the heaviest. Raises ``ValueError`` for what is outside 0 … width."""
     chosen: list[int] = []
     rest = _OFFSET + value
     for steps in _steps(digits):

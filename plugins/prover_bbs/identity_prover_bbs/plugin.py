@@ -26,7 +26,7 @@ class BbsSettings:
 
 
 def build(settings: BbsSettings, context: BuildContext) -> SingleProver:
-    """The prover that the settings ask for. Raises ``BackendUnavailable``."""
+    """Return the prover that the settings ask for. Raises ``BackendUnavailable``."""
     curve = select(settings.curve or None)
     context.logger.info("prover bbs on curve backend %s", curve.name)
     return BbsProver(curve, os.urandom)
@@ -34,5 +34,5 @@ def build(settings: BbsSettings, context: BuildContext) -> SingleProver:
 
 @hookimpl
 def identity_provide_prover() -> Provider[Prover]:
-    """The prover ``bbs``; masks come from the operating system's randomness and nowhere else."""
+    """Return the prover ``bbs``; masks come from the operating system's randomness and nowhere else."""
     return Provider("bbs", build, BbsSettings, "zero-knowledge predicates over BBS credentials (experimental)")

@@ -146,7 +146,7 @@ class Proving:
         return credential
 
     def _check_signature(self, credential: _Credential, header: bytes) -> None:
-        """Checks each credential once; remembered is a digest that only its holder can compute."""
+        """Check each credential once; remembered is a digest that only its holder can compute."""
         if credential.digest not in self._checked:
             core.core_verify(self._suite, credential.key, credential.signature, header, credential.messages)
             self._checked.put(credential.digest, None)

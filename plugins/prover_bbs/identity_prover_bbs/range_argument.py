@@ -33,7 +33,7 @@ class RangeLayout:
 
     @classmethod
     def of(cls, goals: Sequence[InRange]) -> RangeLayout:
-        """The layout that prover and verifier both compute."""
+        """Return the layout that prover and verifier both compute."""
         return cls(tuple(goals), tuple(plan(goal.high - goal.low) for goal in goals))
 
     @property
@@ -43,7 +43,7 @@ class RangeLayout:
 
     @property
     def sent(self) -> list[int]:
-        """Which responses are sent: all but the last of each slot."""
+        """Return the responses that are sent: all but the last of each slot."""
         bounds = self.bounds
         return [index for start, end in pairwise(bounds) for index in range(start, end - 1)]
 
@@ -103,7 +103,7 @@ class RangeVerifier:
         self._c = c
 
     def first(self) -> tuple[bytes, bytes]:
-        """A and B."""
+        """Return A and B."""
         return self._vector.first(self._c, self._responses)
 
     def second(self, y: int) -> list[bytes]:
@@ -112,7 +112,7 @@ class RangeVerifier:
 
 
 def all_responses(layout: RangeLayout, sent: Sequence[int], message_responses: Sequence[int], c: int) -> list[int]:
-    """The sent responses with each slot's derived one: (m^ - low c) - sum w_i f_i. Equation (4.5)."""
+    """Return the sent responses with each slot's derived one: (m^ - low c) - sum w_i f_i. Equation (4.5)."""
     responses: list[int] = []
     position = 0
     for goal, slot_plan, m_hat in zip(layout.goals, layout.plans, message_responses, strict=True):
@@ -141,7 +141,7 @@ def check_value(digits: Sequence[Digit], responses: Sequence[int], y: int, c: in
 
 
 def check_coefficients(digits: Sequence[Digit], values: Sequence[int], masks: Sequence[int], y: int) -> list[int]:
-    """The coefficients t_0 … t_3 of F when f_i = e_i c + a_i and every e_i is a digit. Equation (4.13)."""
+    """Return the coefficients t_0 … t_3 of F when f_i = e_i c + a_i and every e_i is a digit. Equation (4.13)."""
     t0 = t1 = t2 = t3 = 0
     power = 1
     for (_, radix), value, mask in zip(digits, values, masks, strict=True):
@@ -159,7 +159,8 @@ def check_coefficients(digits: Sequence[Digit], values: Sequence[int], masks: Se
 
 @lru_cache(maxsize=64)
 def _symmetric(radix: int, value: int) -> tuple[int, ...]:
-    """The elementary symmetric functions of value - 0 … value - (radix - 1), of degree ``radix`` - 1 down to 0, and zeros up to four."""
+    """Return the elementary symmetric functions of value - 0 … value - (radix - 1), of degree ``radix`` - 1 down to 0, and zeros up
+    to four."""
     functions = [1] + [0] * radix
     for k in range(radix):
         for degree in range(k + 1, 0, -1):

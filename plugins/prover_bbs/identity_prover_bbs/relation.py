@@ -47,7 +47,7 @@ class Relation:
     @staticmethod
     @lru_cache(maxsize=16)
     def of(statement: Statement) -> Relation:
-        """Raises ``PredicateUnsupported``. A statement is public and often proved again, so the last ones are remembered."""
+        """Raise ``PredicateUnsupported``. A statement is public and often proved again, so the last ones are remembered."""
         goals = normalise(statement.schema, statement.predicates)
         equalities = [goal for goal in goals if isinstance(goal, Equals)]
         shown = {goal.slot: goal.message for goal in equalities if isinstance(goal.message, bytes)}
@@ -68,7 +68,7 @@ class Relation:
         return (*([self.ranges.octets] if self.ranges.goals else []), *(layout.octets for layout in self.sets))
 
     def first_challenge(self, context: Context, points: bytes, domain: int, commitments: list[bytes]) -> Transcript:
-        """The first message hashed: everything said so far, the BBS commitments and every A and B. Equation (6.1)."""
+        """Return the first message hashed: everything said so far, the BBS commitments and every A and B. Equation (6.1)."""
         bound = context_octets(context)
         shown = frame(labels.DISCLOSED, [number(slot) + scalar(value) for slot, value in self.disclosed.items()])
         counts = [number(len(self.hidden)), number(self.statement.schema.message_count)]
@@ -92,12 +92,12 @@ class Transcript:
 
 @lru_cache(maxsize=16)
 def set_scalars(messages: tuple[Message, ...]) -> tuple[int, ...]:
-    """The set's elements as they are signed, strictly ascending. Sets are public, so the hashes may be remembered."""
+    """Return the set's elements as they are signed, strictly ascending. Sets are public, so the hashes may be remembered."""
     return tuple(sorted(_hashed_in_parts(messages)))
 
 
 def _hashed_in_parts(messages: tuple[Message, ...]) -> list[int]:
-    """The mapping takes no more messages at once than a credential has."""
+    """Return the hashes, computed in parts, because the mapping accepts at most as many messages as a credential has."""
     starts = range(0, len(messages), MAX_MESSAGES)
     return [scalar for start in starts for scalar in mixed_messages_to_scalars(messages[start : start + MAX_MESSAGES])]
 

@@ -75,7 +75,7 @@ class SetVerifier:
         self._c = c
 
     def first(self) -> tuple[bytes, bytes]:
-        """A and B."""
+        """Return A and B."""
         return self._vector.first(self._c, self._vector.responses)
 
     def second(self, y: int) -> list[bytes]:
@@ -101,7 +101,7 @@ def check_value(padded: Sequence[int], responses: Sequence[int], message_respons
 def check_coefficients(
     padded: Sequence[int], bits: Sequence[int], masks: Sequence[int], message_mask: int, y: int
 ) -> list[int]:
-    """The coefficients t_0 … t_(m-1) of W when f_j = b_j c + a_j and every b_j is a bit. Equation (5.3).
+    """Return the coefficients t_0 … t_(m-1) of W when f_j = b_j c + a_j and every b_j is a bit. Equation (5.3).
 
     ``by_degree[d]`` holds the coefficient of c^d of each folded pair, so that one pass over a list does a level.
     """

@@ -19,7 +19,7 @@ def set_digest(kind: bytes, scalars: tuple[int, ...]) -> bytes:
 
 
 def predicate_octets(predicate: Predicate, operand: bytes) -> bytes:
-    """A predicate as it was asked. ``operand`` is the value's bytes, or the digest of the set."""
+    """Return a predicate as it was asked. ``operand`` is the value's bytes, or the digest of the set."""
     return frame(
         labels.PREDICATE,
         [
@@ -32,12 +32,12 @@ def predicate_octets(predicate: Predicate, operand: bytes) -> bytes:
 
 
 def context_octets(context: Context) -> bytes:
-    """Every field of the context."""
+    """Return every field of the context."""
     return frame(labels.CONTEXT, context_fields(context))
 
 
 def context_fields(context: Context) -> list[bytes]:
-    """The fields of a context in their order."""
+    """Return the fields of a context in their order."""
     return [
         context.audience.encode(),
         context.nonce,

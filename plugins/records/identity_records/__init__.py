@@ -1,1 +1,1 @@
-"""Records of events for those whom they concern: audit log, timeline, verification history and statistics."""
+"""Records of events for the parties that they concern: audit log, timeline, verification history and statistics."""

@@ -1,9 +1,9 @@
-"""The audit log: lines of JSON, each chained to the one before by a hash, so that a removed or edited line shows (``chain.py``).
+"""The audit log: lines of JSON, each chained to the one before by a hash, so removed or edited lines are found (``chain.py``).
 
-How far the chain reaches is in ``audit_head``, with a tag that only the service can make (``RowMac``). A line is chained to that head
-and not to the last line: if the end is cut off, a gap stays. If the head is not ours, or lines stand behind it that it does not know, the
-chain continues behind the last line, and the head stays as it is until an operator has the log keyed anew. Lines that are past their time
-are cut off in front: the cut has a tag as the head has, hides them at once, and lets them be deleted a few at a time.
+``audit_head`` contains the end of the chain, with a tag that only the service can make (``RowMac``). A line is chained to that head
+and not to the last line, so a removed end leaves a gap. If the head is foreign, or later lines are unknown to it, the chain
+continues after the last line. The head then stays unchanged until an operator keys the log anew. Expired lines are cut off at the
+front. The cut has a tag like the head, hides the lines at once, and lets them be deleted a few at a time.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ class ChainHead:
 
 
 def next_link(previous: bytes, line: bytes) -> bytes:
-    """The link of ``line`` behind a line whose link is ``previous``."""
+    """Return the link of ``line`` behind a line whose link is ``previous``."""
     return hashlib.sha256(_TAG + previous + line).digest()
 
 
 @value_class
 class KeyedHead:
-    """The head that the log keeps of itself. ``keyed_from`` is the number of the first line that was written since there are tags: what
-    stands before it was found there then."""
+    """The stored head of the log. ``keyed_from`` is the number of the first line that was written with tags; earlier lines are
+    unverified."""
 
     head: ChainHead
     keyed_from: int
@@ -95,7 +95,7 @@ def encode_cut(cut: ChainHead) -> bytes:
 
 
 class AuditLines(Repository):
-    """The append-only log of a store, and the sink that writes it."""
+    """The append-only log of a store, and its sink."""
 
     kinds = EVERY_EVENT
 
@@ -129,7 +129,7 @@ class AuditLines(Repository):
         self._is_shared = self._last != before
 
     def _are_added(self, transaction: Transaction, records: Sequence[EventRecord]) -> bool:
-        """False where another process wrote since, or what was written here last was undone."""
+        """Add the lines. Return False if another process wrote since, or the last write here was undone."""
         before, head, lines = self._last.head, self._last.head, list[tuple[int, bytes, bytes]]()
         for one in records:
             line = to_line(head.sequence + 1, one)
@@ -155,7 +155,7 @@ class AuditLines(Repository):
         return {"sequence": head.sequence, "link": head.link, "keyed_from": kept.keyed_from, "mac": tag}
 
     def _found(self, transaction: Transaction) -> tuple[KeyedHead, bool]:
-        """The head that the next line is chained to, and whether it is ours and is to be moved."""
+        """Return the head that the next line is chained to, and whether this service made it, so that it is moved."""
         row = transaction.execute(_HEAD).fetchone()
         kept = self._kept(row)
         if kept is not None and (row[4] or 0) <= kept.head.sequence:
@@ -163,9 +163,9 @@ class AuditLines(Repository):
         return KeyedHead(_last_of(transaction), 0), False
 
     async def cut(self) -> ChainHead:
-        """Return number and link of the last line that went because it was past its time. ``chain`` begins behind it.
+        """Return number and link of the last expired line that was cut. ``chain`` begins after it.
 
-        It is the head of an empty log if no line went, or if another program wrote the cut.
+        It is the head of an empty log if no line was cut, or if another program wrote the cut.
         """
         return await self._database.read(self._cut_found)
 
@@ -177,9 +177,9 @@ class AuditLines(Repository):
         return cut if self._cut_mac.holds(encode_cut(cut), row[2]) else ChainHead()
 
     async def cut_through(self, through: ChainHead, event: EventRecord) -> bool:
-        """Cut the log behind that line and append ``event``, which reports it, durably in one transaction.
+        """Cut the log after that line and append ``event``, which reports it, durably in one transaction.
 
-        Return False, and change nothing, if the log is cut there or further on, the line is missing, or the head is not ours.
+        Return False, and change nothing, if the log is cut there or later, the line is missing, or the head is foreign.
         """
         return await self._database.write(lambda transaction: self._cut_through(transaction, through, event))
 
@@ -208,11 +208,11 @@ class AuditLines(Repository):
         return await self._database.write(drop, durable=False, heavy=True)
 
     async def key_from_here(self) -> int:
-        """Make a head of the last line as it is. Return the number of the next line. For an operator who has examined the log."""
+        """Make a head from the current last line. Return the number of the next line. An operator must have examined the log."""
         return await self._database.write(self.begin)
 
     def begin(self, transaction: Transaction) -> int:
-        """Do the same within a transaction: at the first start of an installation."""
+        """Make a head within a transaction, at the first start of an installation."""
         head = _last_of(transaction)
         transaction.execute(_MOVE_HEAD, self._columns(KeyedHead(head, head.sequence + 1)))
         self._group = 0
@@ -225,7 +225,7 @@ class AuditLines(Repository):
         return kept if self._mac.holds(kept.encode(), row[3]) else None
 
     async def head(self) -> KeyedHead | None:
-        """Return the head that the log keeps of itself; None if there is none, or if another program wrote it."""
+        """Return the stored head; None if there is none, or if another program wrote it."""
         row = await self._database.read(lambda transaction: transaction.execute(_HEAD).fetchone())
         return self._kept(row)
 
@@ -238,16 +238,16 @@ class AuditLines(Repository):
         return kept is not None and kept.head == (ChainHead() if last is None else ChainHead(last[0], _octets(last[1])))
 
     async def chain(self, *, after: int, limit: int) -> Sequence[ChainedLine]:
-        """Return lines by number (from 1, without gaps), those after ``after`` first, as they were hashed, each with its link."""
+        """Return the lines after the number ``after``, in order (from 1, without gaps), as they were hashed, each with its link."""
         rows = await self._rows(_READ, {"after": after, "limit": limit})
         return [ChainedLine(sequence, _octets(line), _octets(link)) for sequence, line, link in rows]
 
     async def settled(self) -> tuple[int, bytes]:
-        """Return number and link of the last line, (0, 32 zero bytes) without one. On return the whole store up to it is on the disk."""
+        """Return number and link of the last line, (0, 32 zero bytes) without one. On return, the store up to it is on the disk."""
         return await self._database.write(_settle)
 
     async def last(self) -> tuple[int, bytes]:
-        """Return the same, which may not be on the disk yet."""
+        """Return number and link of the last line, which may not be on the disk yet."""
         last = await self._database.read(_last_of)
         return last.sequence, last.link
 
@@ -257,7 +257,7 @@ class AuditLines(Repository):
 
 
 def audit_of(store: Store) -> AuditLines:
-    """Return the sink of an open store; if it has none, the log without a sink, to be read."""
+    """Return the sink of an open store; if it has none, the log for reading."""
     return next((one.sink for one in store.activity.sinks if isinstance(one.sink, AuditLines)), None) or AuditLines(
         store
     )
@@ -269,7 +269,7 @@ def _last_of(transaction: Transaction) -> ChainHead:
 
 
 def _octets(value: bytes | str) -> bytes:
-    """Return a column as it is stored: a program that edits the table may leave text, which breaks the chain."""
+    """Return a column as bytes. A program that edits the table may leave text there, which breaks the chain."""
     return value.encode() if isinstance(value, str) else bytes(value)
 
 

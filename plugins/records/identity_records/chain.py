@@ -1,13 +1,12 @@
-"""The chain of the audit log, and the check of it that needs nothing but the lines.
+"""The chain of the audit log, and its check from the lines alone.
 
 ``link`` is SHA-256 over a tag, the link before and the line; the line holds its own number. An edited, removed, inserted or swapped
-line breaks it. Anyone who can rewrite the whole log can rewrite the chain, or cut off its end; so the log keeps a head with a tag (a MAC)
-beside it, which says where the chain ends and how it came there. A head that is missing, forged or in conflict with the lines shows
-that. What is left is a log that was put back as a whole, its old head with it: that is found only by comparing
-with a head that was remembered elsewhere.
+line breaks it. A writer of the whole log can also rewrite the chain or cut off its end. So the log has a head with a tag (a MAC),
+which states the end of the chain. A missing, forged or contradictory head shows such a change. A log that was restored as a whole,
+with its old head, is found only by comparison with a head that was stored elsewhere.
 
-Lines that are past their time go from the front. The *cut* is the number and the link of the last of them: it has a tag like the head's,
-and the log itself tells it in a line of its own, for those who have only an export.
+Expired lines are removed from the front. The *cut* is the number and the link of the last of them. It has a tag like the head's,
+and a line of the log records it, for readers of an export.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from identity_records.audit import AuditLines, ChainedLine, ChainHead, KeyedHead
 
 
 class ChainBroken(ValueError):
-    """The lines are not those that were written; the message says at which line, and why."""
+    """A chain whose lines are not those that were written. The message names the line and the reason."""
 
 
 def follow(head: ChainHead, lines: Iterable[ChainedLine], *, known: ChainHead | None = None) -> ChainHead:
-    """The head after ``lines``, which must follow ``head``. ``known`` is a head that was seen before: the line of its number must
-    have its link. Raises ``ChainBroken``."""
+    """Return the head after ``lines``, which must follow ``head``. ``known`` is a head from an earlier check: the line of its
+    number must have its link. Raises ``ChainBroken``."""
     for one in lines:
         number = head.sequence + 1
         if one.sequence != number:
@@ -44,7 +43,7 @@ def follow(head: ChainHead, lines: Iterable[ChainedLine], *, known: ChainHead | 
 
 
 def check_reached(head: ChainHead, known: ChainHead | None) -> None:
-    """Raises ``ChainBroken`` when the log ends before a head that was seen already."""
+    """Require that the log does not end before the head of an earlier check. Raises ``ChainBroken``."""
     if known is not None and head.sequence < known.sequence:
         raise ChainBroken(
             f"the log ends at line {head.sequence}, line {known.sequence} was seen before: its end was cut off"
@@ -61,8 +60,8 @@ def cut_details(cut: ChainHead) -> dict[str, JsonValue]:
 
 
 def follow_export(lines: Iterable[ChainedLine], *, known: ChainHead | None = None) -> tuple[ChainHead, ChainHead]:
-    """The cut that an export begins behind, and the head after it. Where the first line is not line 1, a later one must tell that what was
-    before it was cut, and with which link. Raises ``ChainBroken``."""
+    """Return the cut at which an export begins, and the head after it. If the first line is not line 1, a later one must record
+    that the earlier ones were cut, and the link. Raises ``ChainBroken``."""
     rest = iter(lines)
     first = next(rest, None)
     if first is None or first.sequence <= 1:
@@ -80,7 +79,7 @@ def follow_export(lines: Iterable[ChainedLine], *, known: ChainHead | None = Non
 
 
 def _listened(lines: Iterable[ChainedLine], told: dict[int, bytes]) -> Iterator[ChainedLine]:
-    """The same lines; the cuts that they tell of are put into ``told``."""
+    """Yield the lines, and put the cuts that they record into ``told``."""
     for one in lines:
         if b'"operation":"%s"' % CUT.encode() in one.line:
             details = _details(one)
@@ -100,7 +99,7 @@ def _details(one: ChainedLine) -> dict[str, Any]:
 
 
 def check_kept(reached: ChainHead, kept: KeyedHead) -> None:
-    """Raises ``ChainBroken`` when the chain does not end where its own head, whose tag holds, says."""
+    """Require that the chain ends at its own head, which has a valid tag. Raises ``ChainBroken``."""
     said = kept.head
     if reached.sequence < said.sequence:
         raise ChainBroken(

@@ -48,7 +48,8 @@ LABELS: Final = RetentionRule(
 
 
 def record_sinks(store: Store, is_new: bool) -> Sequence[EventSink]:
-    """Return the sinks of the audit log and of the other rows. In a new store the log begins with a head that only the service makes."""
+    """Return the sinks of the audit log and of the other rows. In a new store, the log begins with a head that only the service can
+    make."""
     audit = AuditLines(store)
     if not store.database.read_only:
         # A command that erases records may be the first program of this version that opens the store.
@@ -60,7 +61,7 @@ def record_sinks(store: Store, is_new: bool) -> Sequence[EventSink]:
 
 @contextlib.asynccontextmanager
 async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
-    """Open the extension, whose jobs follow the chain of the audit log and cut off what is past its time."""
+    """Open the extension, whose jobs follow the chain of the audit log and cut off expired lines."""
     store, clock, days = kernel.need(Store), kernel.clock, kernel.settings.retention.audit_days
     audit = audit_of(store)
     access = ProofAccess(store.proofs, store.verifier_challenges)

@@ -1,4 +1,5 @@
-"""Nicknames that a DID gives to other DIDs, for its own eyes: sealed rows, of which the store knows the owner and the time alone."""
+"""Nicknames that a DID gives to other DIDs, for its own eyes: sealed rows, of which the store contains only owner and time in plain
+text."""
 
 from __future__ import annotations
 
@@ -93,7 +94,7 @@ class StoredLabels(Repository):
 
 
 def _owner(caller: Caller) -> str:
-    """Return the DID that signed, or whose session it is. Raises ``Forbidden``: for an API key and for a program."""
+    """Return the DID that signed or that has the session. Raises ``Forbidden``: for an API key and for a program."""
     if caller.person is None or caller.client is not None:
         raise Forbidden("Nicknames belong to the DID that gave them.")
     return str(caller.person)
@@ -111,7 +112,8 @@ class ListLabels:
 
 @value_class
 class SetLabel:
-    """setLabel. Raises ``Forbidden``, ``InvalidDid``, ``InvalidRequest``, ``QuotaExceeded``. The audit log names the caller alone."""
+    """The operation setLabel. Raises ``Forbidden``, ``InvalidDid``, ``InvalidRequest``, ``QuotaExceeded``. The audit log names the
+    caller alone."""
 
     labels: StoredLabels
     record: Record
@@ -132,7 +134,7 @@ class SetLabel:
 
 @value_class
 class DeleteLabel:
-    """deleteLabel. Raises ``Forbidden``, ``InvalidDid``."""
+    """The operation deleteLabel. Raises ``Forbidden``, ``InvalidDid``."""
 
     labels: StoredLabels
     record: Record

@@ -18,7 +18,8 @@ from identity_records.audit import AuditLines
 
 @contextlib.asynccontextmanager
 async def audit_log(settings: Settings) -> AsyncIterator[tuple[AuditLines, bool]]:
-    """Open the audit log, and return whether the custodian holds what its head is checked with. Else only the chain can be checked."""
+    """Open the audit log, and return whether the custodian holds the secret to check its head. Without it, only the chain can be
+    checked."""
     refuse_upgrades()
     async with AsyncExitStack() as stack:
         secret = await _secret_of(settings, stack)

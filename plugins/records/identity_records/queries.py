@@ -1,7 +1,8 @@
-"""Rows of the timeline and of the verification history: which are wanted, and what is found.
+"""Queries of the timeline and of the verification history, and their results.
 
-Besides the audit log, which is complete and for operators, the timeline is what holder, agent and issuer may see. No row has an attribute
-value, a predicate value or a secret: that of a verification has the name of the attribute, the kind of question, and the result.
+Besides the audit log, which is complete and for operators, the timeline has what holder, agent and issuer may see. No row contains
+an attribute value, a predicate value or a secret. The row of a verification has the name of the attribute, the kind of question,
+and the result.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from identity_codec.values import value_class
 
 @value_class
 class TimelineQuery:
-    """Which rows: those that concern one of ``dids`` (None: all), of ``kind`` or of the noun that it is (None: all), from
-    ``since`` on and before ``until``, with ids before ``before``."""
+    """A filter of timeline rows: those that concern one of ``dids`` (None: all), of ``kind`` or of the noun that it is (None: all),
+    from ``since`` on and before ``until``, with ids before ``before``."""
 
     dids: frozenset[str] | None
     kind: str | None = None
@@ -27,8 +28,8 @@ class TimelineQuery:
 
 @value_class
 class VerificationQuery:
-    """Which rows: those that ``caller`` made or that one of ``dids`` made or held (both None: all), and among them those that
-    the other members name; from ``since`` on, before ``until``, with ids before ``before``."""
+    """A filter of verifications: those that ``caller`` made or that one of ``dids`` made or held (both None: all), limited by the
+    other members; from ``since`` on, before ``until``, with ids before ``before``."""
 
     caller: str | None
     dids: frozenset[str] | None
@@ -43,7 +44,7 @@ class VerificationQuery:
 
 @value_class
 class VerificationCounts:
-    """How many verifications there were, how many were valid and verified, and how often each reason came up among the others."""
+    """The numbers of verifications, of valid ones and of verified ones, and of each reason among the others."""
 
     total: int
     valid: int

@@ -1,4 +1,4 @@
-"""Timeline and verification history: the sink that writes their rows, which are read newest first along the index of each role."""
+"""Timeline and verification history: the sink that writes their rows, which are read newest first by the index of each role."""
 
 from __future__ import annotations
 
@@ -46,10 +46,14 @@ class TimelineEntry:
 
 @value_class
 class Verification:
-    """One verification. ``caller`` is ``Caller.identity``; ``verifier`` its DID or ``fingerprint`` that of its key. ``holder`` is set only
-    where the proof is one that is stored here, byte by byte: a stranger's proof names no holder. ``attribute`` and
-    ``predicate_type`` are None for a proof of several predicates, or one that cannot be read. ``codes`` say why it was not verified; of a
-    verified one they are the parts of ``BOUND`` that were compared, of which older rows have none."""
+    """One verification.
+
+    - ``caller``: ``Caller.identity``.
+    - ``verifier``: its DID, or ``fingerprint``: that of its key.
+    - ``holder``: only if the proof is stored here, byte by byte; a foreign proof names no holder.
+    - ``attribute``, ``predicate_type``: None for a proof of several predicates, or an unreadable one.
+    - ``codes``: why it was not verified; of a verified one the parts of ``BOUND`` that were compared (none in older rows).
+    """
 
     at: datetime
     verified: bool
@@ -66,13 +70,13 @@ class Verification:
 
     @property
     def missing(self) -> tuple[BoundPart, ...]:
-        """The parts of ``BOUND`` that were not compared; none for one that was not verified."""
+        """Return the parts of ``BOUND`` that were not compared; none if it was not verified."""
         return compared_of(self.codes) if self.verified else ()
 
 
 @value_class
 class TimelineRow:
-    """A stored event. Ids ascend with time; ``anchor`` is that of the proof as it is now, None without one."""
+    """A stored event. Ids ascend with time; ``anchor`` is the current one of the proof, or None."""
 
     id: str
     entry: TimelineEntry
@@ -81,7 +85,7 @@ class TimelineRow:
 
 @value_class
 class VerificationRow:
-    """A stored verification. Ids ascend with time; ``anchor`` is that of the proof as it is now."""
+    """A stored verification. Ids ascend with time; ``anchor`` is the current one of the proof."""
 
     id: str
     verification: Verification
@@ -107,7 +111,7 @@ _OF_CREDENTIALS = "credential"
 
 
 class ActivityRows:
-    """The sink of the timeline and of the verification history. ``random`` returns bytes, so that ids of rows tell no count."""
+    """The sink of the timeline and of the verification history. ``random`` returns bytes, so that ids of rows reveal no count."""
 
     kinds = EVERY_EVENT - {DidChanged, ApiKeyChanged}
 
@@ -178,7 +182,7 @@ def _read_events(transaction: Transaction, wish: TimelineQuery) -> list[Timeline
 
 
 def _timeline_parts(transaction: Transaction, wish: TimelineQuery, parameters: dict[str, object]) -> list[str]:
-    """A condition for each role and kind, whose values are added to ``parameters``."""
+    """Return a condition for each role and kind, whose values are added to ``parameters``."""
     kinds = [""] if wish.kind is None else _kinds_of(transaction, wish.kind)
     roles = {"": kinds}
     if wish.dids is not None:
@@ -197,7 +201,7 @@ def _timeline_parts(transaction: Transaction, wish: TimelineQuery, parameters: d
 
 
 def _kinds_of(transaction: Transaction, wanted: str) -> list[str]:
-    """Return the kinds of a noun that have rows; a whole kind is the only one."""
+    """Return the kinds with rows of a noun; for a whole kind, only that one."""
     if "." in wanted:
         return [wanted]
     noun = {"first": f"{wanted}.", "after": f"{wanted}/"}  # the character after the full stop
@@ -233,7 +237,7 @@ class StoredVerifications(Repository):
 
 
 def _parts(wish: VerificationQuery, *, before: str | None) -> tuple[list[str], dict[str, object]]:
-    """A WHERE for each role in which rows are seen. Only names of this file and of parameters go into the text."""
+    """Return a WHERE clause for each role that may see rows. Its text contains only names of this file and of parameters."""
     since, last = bounds(wish.since, wish.until, before)
     parameters: dict[str, object] = {"since": since, "before": last}
     common = " WHERE id >= :since AND id < :before"

@@ -1,4 +1,4 @@
-"""The tables of the records. Steps of the kernel make them, but that of the nicknames."""
+"""The tables of the records. Migrations of the kernel create them, except that of the nicknames."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class AuditLine(StoreModel, table=True):
 
 
 class AuditHead(StoreModel, table=True):
-    """The one row that says how far the chain reaches, which a writer on PostgreSQL locks before it reads.
+    """The one row with the end of the chain. A writer on PostgreSQL locks it before it reads.
 
-    ``mac`` is the tag of the other three; ``keyed_from`` is the first line that was written since there is one. All are None before the
-    first such line. ``cut_sequence`` and ``cut_link`` are those of the last line that is past its time, ``cut_mac`` is their tag.
+    ``mac`` is the tag of the other three, and ``keyed_from`` is the first line that was written with one. All are None before that
+    line. ``cut_sequence`` and ``cut_link`` are those of the last expired line, and ``cut_mac`` is their tag.
     """
 
     __tablename__ = "audit_head"
@@ -38,7 +38,7 @@ class AuditHead(StoreModel, table=True):
 
 
 class TimelineEvent(StoreModel, table=True):
-    """One event; see ``queries.py``. The id begins with the time in microseconds, so that it is the order too."""
+    """One event; see ``queries.py``. The id begins with the time in microseconds, so it also gives the order."""
 
     __tablename__ = "timeline"
     __table_args__ = (
@@ -65,7 +65,7 @@ class TimelineEvent(StoreModel, table=True):
 
 
 class VerificationTable(StoreModel, table=True):
-    """One verification by an authenticated caller; see ``queries.py``. ``codes`` is a JSON array. No value stands here."""
+    """One verification by an authenticated caller; see ``queries.py``. ``codes`` is a JSON array. It contains no value."""
 
     __tablename__ = "verifications"
     __table_args__ = (Index(None, "caller", "id"), Index(None, "verifier", "id"), Index(None, "holder", "id"))

@@ -97,7 +97,7 @@ class TokenBucketRedisStorage(TokenBucketStorage):
         return spending.allowed(debt) if passed else spending.refused(debt)
 
     async def _send_all(self) -> None:
-        """Sends what waits, a batch a round trip, until nothing does."""
+        """Send what waits, a batch a round trip, until nothing does."""
         batch: list[_Waiting] = []
         try:
             while self._waiting:
@@ -138,7 +138,7 @@ class TokenBucketRedisStorage(TokenBucketStorage):
             batch = unknown
 
     async def check(self) -> bool:
-        """Asks the server; raises ``RedisError``."""
+        """Query the server. Raises ``RedisError``."""
         return bool(await self._client.ping())
 
     async def reset(self) -> int | None:
@@ -149,11 +149,11 @@ class TokenBucketRedisStorage(TokenBucketStorage):
         return forgotten
 
     async def clear(self, key: str) -> None:
-        """Forgets one bucket: it is full again."""
+        """Forget one bucket: it is full again."""
         await self._client.delete(_PREFIX + key)
 
     async def close(self) -> None:
-        """Closes the connections; what still waits is abandoned."""
+        """Close the connections; what still waits is abandoned."""
         if self._sender is not None:
             self._sender.cancel()
             await asyncio.wait([self._sender])

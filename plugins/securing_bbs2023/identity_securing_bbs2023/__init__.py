@@ -81,19 +81,19 @@ class Bbs2023:
         return _told(lambda: self._read(secured))
 
     def verify(self, secured: Secured, public_key: str, *, binding: KeyBinding | None = None) -> Disclosed:
-        """Accepts a derived proof. A base proof is the holder's alone, because it shows how blank nodes are labelled."""
+        """Accept a derived proof. A base proof is the holder's alone, because it shows how blank nodes are labelled."""
         return _told(lambda: self._verify(secured, public_key, binding))
 
     def derive(self, secured: Secured, public_key: str, *, pointers: Sequence[str]) -> Secured:
-        """A credential with a derived proof, from one with a base proof."""
+        """Return a credential with a derived proof, from one with a base proof."""
         return _told(lambda: self._derive(secured, public_key, pointers))
 
     def draft(self, unsecured: UnsecuredCredential) -> CredentialDraft:
-        """The header and the messages of the base proof."""
+        """Return the header and the messages of the base proof."""
         return _told(lambda: self._draft(unsecured))
 
     def secure(self, draft: CredentialDraft, signature: bytes) -> Secured:
-        """The credential with its base proof."""
+        """Return the credential with its base proof."""
         document, proof, public_key, hmac_key, mandatory = draft.state
         value = BaseProofValue(signature, draft.header, public_key, hmac_key, list(mandatory))
         return {**document, "proof": {**proof, "proofValue": value.encode()}}
@@ -184,7 +184,7 @@ def _raise(error: type[InvalidCredential | ProofInvalid], refused: Exception) ->
 
 @hookimpl
 def identity_provide_securing() -> Provider[IssuingFormat]:
-    """Hands it over; every format that is installed is used."""
+    """Return the format. Every installed format is used."""
     return Provider("bbs2023", build, summary="bbs-2023: W3C data integrity with selective disclosure", looks=True)
 
 

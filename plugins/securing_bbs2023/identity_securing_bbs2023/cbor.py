@@ -14,7 +14,7 @@ _MOST_DEPTH: Final = 2
 
 
 def encode(value: Any) -> bytes:
-    """An ``int`` from 0, ``bytes``, ``str``, list or dict of these. Keys of a dict are integers."""
+    """Return an ``int`` from 0, ``bytes``, ``str``, list or dict of these. Keys of a dict are integers."""
     if isinstance(value, int):
         return _head(_UNSIGNED, value)
     if isinstance(value, bytes):
@@ -30,7 +30,7 @@ def encode(value: Any) -> bytes:
 
 
 def decode(data: bytes) -> Any:
-    """The value. Raises ``ValueError`` for anything else than ``encode`` writes."""
+    """Return the value. Raises ``ValueError`` for anything else than ``encode`` writes."""
     value, end = _read(data, 0, _MOST_DEPTH)
     if end != len(data):
         raise ValueError("bytes after the value")
@@ -50,7 +50,7 @@ def _read(data: bytes, at: int, depth: int) -> tuple[Any, int]:
     kind, number, at = _read_head(data, at)
     if kind == _UNSIGNED:
         return number, at
-    # Each part takes an byte at least, so no count makes more work than there are bytes.
+    # Each part takes a byte at least, so no count makes more work than there are bytes.
     if number > len(data) - at:
         raise ValueError("longer than the bytes")
     if kind == _OCTETS:

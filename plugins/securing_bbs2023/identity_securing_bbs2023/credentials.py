@@ -42,7 +42,7 @@ class Parts:
 
 
 def parts(secured: Secured) -> Parts:
-    """The parts of a secured credential. Raises ``Malformed``."""
+    """Return the parts of a secured credential. Raises ``Malformed``."""
     if not isinstance(secured, dict):
         malformed("it is no JSON object")
     check_size(secured)
@@ -70,7 +70,7 @@ def head(document: Mapping[str, Any], proof: Mapping[str, Any]) -> SecuredHead:
 
 
 def check_size(value: Any) -> None:
-    """Raises ``Malformed`` for what is no JSON, or more than ``MAX_OCTETS`` of it."""
+    """Raise ``Malformed`` for what is no JSON, or more than ``MAX_OCTETS`` of it."""
     try:
         data = orjson.dumps(value)
     except (orjson.JSONEncodeError, RecursionError):
@@ -80,7 +80,7 @@ def check_size(value: Any) -> None:
 
 
 def check_document(document: Mapping[str, Any]) -> None:
-    """Raises ``Malformed`` for contexts that are not known, and for a shape that would cost too much or say nothing."""
+    """Raise ``Malformed`` for contexts that are not known, and for a shape that would cost too much or say nothing."""
     contexts = document.get("@context")
     if not isinstance(contexts, list) or not 1 <= len(contexts) <= MAX_CONTEXTS or contexts[0] != VC_CONTEXT:
         malformed(f"the contexts are no list of at most {MAX_CONTEXTS} that begins with that of the data model 2.0")
@@ -114,7 +114,7 @@ def inline_contexts(document: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def is_same(document: Any, said: Any) -> bool:
-    """Whether two documents differ in nothing but how JSON writes a set: its order, repetitions, and one value without a list."""
+    """Return whether two documents differ in nothing but how JSON writes a set: its order, repetitions, and one value without a list."""
     return orjson.dumps(_normal(document)) == orjson.dumps(_normal(said))
 
 
@@ -144,7 +144,7 @@ def _check_type(document: Mapping[str, Any]) -> None:
 
 
 def _own_proof(proof: Any) -> Mapping[str, Any]:
-    """The proof of this suite, of one or of a set; the other proofs of a set are not covered by it."""
+    """Return the proof of this suite, of one or of a set; the other proofs of a set are not covered by it."""
     proofs = proof if isinstance(proof, list) else [proof]
     own = [one for one in proofs if isinstance(one, dict) and one.get("cryptosuite") == CRYPTOSUITE]
     if len(own) != 1 or own[0].get("type") != PROOF_TYPE:
@@ -154,7 +154,7 @@ def _own_proof(proof: Any) -> Mapping[str, Any]:
 
 
 def _check_context(context: Any) -> None:
-    """A context is one of the wheel or a flat map of terms to IRIs: what more JSON-LD allows can cost any number of steps."""
+    """Require a context of the wheel or a flat map of terms to IRIs, because other JSON-LD contexts can need any number of steps."""
     if isinstance(context, str):
         if context not in CONTEXTS:
             malformed("a context is not among those that this service has")

@@ -55,14 +55,14 @@ def _is_issuer(value: Any) -> bool:
 
 
 def _is_text(value: Any) -> bool:
-    """A text, or texts with a language in VC 2.0."""
+    """Return a text, or texts with a language in VC 2.0."""
     return all(
         isinstance(one, str) or (isinstance(one, dict) and isinstance(one.get("@value"), str)) for one in _all(value)
     )
 
 
 def _objects(*required: str) -> Callable[[Any], bool]:
-    """One object or a set of them, each with something in it and with the ``required`` members; an ``id`` is an IRI."""
+    """Return one object or a set of them, each with something in it and with the ``required`` members; an ``id`` is an IRI."""
 
     def check(value: Any) -> bool:
         return value != [] and all(
@@ -101,7 +101,7 @@ _MEMBERS: Final[Mapping[str, Callable[[Any], bool]]] = {
 
 
 def _check_digests(resource: Mapping[str, Any]) -> None:
-    """A resource has a digest (VC 2.0 §5.3). Nothing is fetched: a digest is compared where the standard publishes it."""
+    """Require a digest of each resource (VC 2.0 §5.3). Nothing is fetched: a digest is compared if the standard publishes it."""
     found = [*_all(resource.get("digestSRI", [])), *_all(resource.get("digestMultibase", []))]
     if not found or not all(isinstance(one, str) for one in found):
         malformed("a relatedResource has no digest")

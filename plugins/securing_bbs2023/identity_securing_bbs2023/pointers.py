@@ -20,8 +20,8 @@ class _Sparse(dict[int, Any]):
 
 
 def select(document: Mapping[str, Any], pointers: Sequence[str]) -> dict[str, Any]:
-    """A document of the same contexts with what the pointers select; the document itself is not changed. Raises ``Malformed`` for a
-    pointer that is none, or to nothing."""
+    """Return a document of the same contexts with what the pointers select; the document itself is not changed. Raises
+    ``Malformed`` for a pointer that is none, or to nothing."""
     if len(pointers) > MAX_POINTERS:
         malformed(f"there are more than {MAX_POINTERS} pointers")
     selected: dict[str, Any] = {"@context": _copied(document["@context"]), **_named(document)}
@@ -32,7 +32,7 @@ def select(document: Mapping[str, Any], pointers: Sequence[str]) -> dict[str, An
 
 
 def _parts(pointer: str) -> list[str]:
-    """The reference tokens (RFC 6901 §3, §4)."""
+    """Return the reference tokens (RFC 6901 §3, §4)."""
     if len(pointer) > MAX_POINTER_CHARACTERS or (pointer and pointer[0] != "/") or _ESCAPE.search(pointer):
         malformed("a pointer is no JSON pointer")
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]

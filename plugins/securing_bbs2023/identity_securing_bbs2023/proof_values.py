@@ -30,7 +30,7 @@ class BaseProofValue:
     mandatory: list[str]
 
     def encode(self) -> str:
-        """The text."""
+        """Return the text."""
         parts = [self.signature, self.header, self.public_key, self.hmac_key, self.mandatory]
         return "u" + base64url_encode(BASE + cbor.encode(parts))
 
@@ -48,13 +48,13 @@ class DerivedProofValue:
     presentation_header: bytes
 
     def encode(self) -> str:
-        """The text."""
+        """Return the text."""
         parts = [self.proof, self.labels, self.mandatory, self.selective, self.presentation_header]
         return "u" + base64url_encode(DERIVED + cbor.encode(parts))
 
 
 def decode_base(text: Any) -> BaseProofValue:
-    """Raises ``Malformed`` for anything else, a derived proof too."""
+    """Raise ``Malformed`` for anything else, a derived proof too."""
     value = _decoded(text, BASE, "the proof value is not that of a base proof")
     if [type(part) for part in value[:4]] != [bytes] * 4 or [len(part) for part in value[:4]] != [80, 64, 96, 32]:
         malformed("a part of the base proof is not as long as it is")
@@ -64,7 +64,7 @@ def decode_base(text: Any) -> BaseProofValue:
 
 
 def decode_derived(text: Any) -> DerivedProofValue:
-    """Raises ``Malformed`` for anything else, a base proof too: a verifier must not see the HMAC key."""
+    """Raise ``Malformed`` for anything else, a base proof too: a verifier must not see the HMAC key."""
     value = _decoded(text, DERIVED, "the proof value is not that of a derived proof")
     if [type(part) for part in value] != [bytes, dict, list, list, bytes]:
         malformed("a part of the derived proof is of another type")
@@ -74,7 +74,7 @@ def decode_derived(text: Any) -> DerivedProofValue:
 
 
 def _ascend(indexes: list[Any]) -> bool:
-    """Whether they are strictly ascending indexes, of which no document has more."""
+    """Return whether they are strictly ascending indexes, of which no document has more."""
     if len(indexes) > MAX_QUADS or not all(isinstance(index, int) for index in indexes):
         return False
     return all(low < high for low, high in pairwise(indexes))

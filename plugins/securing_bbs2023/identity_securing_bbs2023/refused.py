@@ -14,5 +14,5 @@ class Unverified(Exception):
 
 
 def malformed(reason: str) -> NoReturn:
-    """Raises ``Malformed``."""
+    """Raise ``Malformed``."""
     raise Malformed(reason)

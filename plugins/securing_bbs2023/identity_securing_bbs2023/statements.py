@@ -71,8 +71,8 @@ class Statements:
         self._processor = JsonLdProcessor(on_property_dropped=_dropped)
 
     def expand(self, document: Mapping[str, Any], *, skolems: bool = False) -> list[Any]:
-        """The expanded form, of which everything becomes a statement. ``skolems``: it is one of ours, whose blank nodes have skolem names.
-        Raises ``Malformed``."""
+        """Return the expanded form, of which everything becomes a statement. ``skolems``: it is one of ours, whose blank nodes have
+        skolem names. Raises ``Malformed``."""
         try:
             expanded: list[Any] = self._processor.expand(document, self._options)
         except Malformed:
@@ -86,7 +86,7 @@ class Statements:
         return expanded
 
     def compact(self, expanded: list[Any], context: Any) -> dict[str, Any]:
-        """The compacted form. Raises ``Malformed``."""
+        """Return the compacted form. Raises ``Malformed``."""
         try:
             compacted: dict[str, Any] = self._processor.compact(expanded, context, self._options)
         except (JsonLdError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -119,12 +119,12 @@ class Statements:
 
 
 def documents() -> dict[str, Any]:
-    """Every context of the wheel by its address, for those who check what this plugin makes."""
+    """Return every context of the wheel by its address, for those who check what this plugin makes."""
     return {address: json.loads(path.read_bytes()) for address, path in _PATHS.items()}
 
 
 def canonical_labels(quads: list[Quad]) -> Labels:
-    """The label that RDFC-1.0 gives to each blank node. Raises ``Malformed`` for a graph beyond the bounds."""
+    """Return the label that RDFC-1.0 gives to each blank node. Raises ``Malformed`` for a graph beyond the bounds."""
     nodes = {part["value"] for quad in quads for part in quad.values() if part["type"] == "blank node"}
     if len(nodes) > MAX_BLANK_NODES:
         malformed(f"the document has more than {MAX_BLANK_NODES} blank nodes")
@@ -136,12 +136,12 @@ def canonical_labels(quads: list[Quad]) -> Labels:
 
 
 def lines(quads: list[Quad], labels: Labels) -> list[str]:
-    """The statements as N-Quads with these labels, each once, in the order of their code points."""
+    """Return the statements as N-Quads with these labels, each once, in the order of their code points."""
     return sorted({serialize_nquad({key: _labelled(part, labels) for key, part in quad.items()}) for quad in quads})
 
 
 def skolemized(value: Any, names: Iterator[str]) -> Any:
-    """An expanded value whose blank nodes have the names of ``names``, or what follows from their own labels."""
+    """Return an expanded value whose blank nodes have the names of ``names``, or what follows from their own labels."""
     if isinstance(value, list):
         return [skolemized(one, names) for one in value]
     if not isinstance(value, dict) or "@value" in value:
@@ -170,7 +170,7 @@ def _deskolemized(part: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _check_expanded(value: Any, skolems: bool) -> None:
-    """Refuses what would make no statement of its own: relative IRIs, ill-formed languages, properties without a value."""
+    """Refuse what would make no statement of its own: relative IRIs, ill-formed languages, properties without a value."""
     if isinstance(value, list):
         for one in value:
             _check_expanded(one, skolems)

@@ -52,7 +52,7 @@ class _Shuffled:
     labels: Labels
 
     def selected(self, statements: Statements, pointers: Sequence[str]) -> tuple[list[Quad], set[str]]:
-        """The statements that the pointers select: as quads with the labels of the document, and as lines with shuffled ones."""
+        """Return the statements that the pointers select: as quads with the labels of the document, and as lines with shuffled ones."""
         if not pointers:
             return [], set()
         quads = statements.quads(statements.expand(select(self.compact, pointers), skolems=True))
@@ -77,8 +77,8 @@ def derive(
     pointers: Sequence[str],
     presentation_header: bytes = b"",
 ) -> tuple[dict[str, Any], DerivedProofValue]:
-    """The document with what is mandatory or selected by the pointers, and the value of its proof. Raises ``Malformed``, and ``Unverified``
-    where the base proof is not one of this document."""
+    """Return the document with what is mandatory or selected by the pointers, and the value of its proof. Raises ``Malformed``, and
+    ``Unverified`` where the base proof is not one of this document."""
     shuffled = _shuffled(statements, document, base.hmac_key)
     _, mandatory = shuffled.selected(statements, base.mandatory)
     _, selective = shuffled.selected(statements, pointers)

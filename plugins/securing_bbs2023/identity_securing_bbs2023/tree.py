@@ -105,7 +105,7 @@ class _Tree:
 
 
 def _literal(term: Mapping[str, str]) -> dict[str, Any]:
-    """A literal as a value object; numbers and truth values as those of JSON (JSON-LD 1.1 API, "RDF to Object Conversion")."""
+    """Return a literal as a value object; numbers and truth values as those of JSON (JSON-LD 1.1 API, "RDF to Object Conversion")."""
     text, kind = term["value"], term.get("datatype") or f"{_XSD}string"
     if "language" in term:
         return {"@value": text, "@language": term["language"]}

@@ -10,11 +10,11 @@ __all__ = ["SdJwtVc", "identity_provide_securing"]
 
 
 def build(settings: NoSettings, context: BuildContext) -> SdJwtVc:
-    """The format; it needs nothing of the context."""
+    """Return the format; it needs nothing of the context."""
     return SdJwtVc()
 
 
 @hookimpl
 def identity_provide_securing() -> Provider[SecuringFormat]:
-    """Hands over the format."""
+    """Return the format."""
     return Provider("sd-jwt", build, summary="SD-JWT VC: claims that a wallet discloses one by one")

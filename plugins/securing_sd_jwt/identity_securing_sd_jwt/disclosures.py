@@ -29,7 +29,8 @@ DECOYS_TO: Final = 8
 
 
 def digest_of(text: str) -> str:
-    """The digest of a disclosure as it is sent, in base64url (RFC 9901 §4.2.3); of a presentation it is ``sd_hash`` (RFC 9901 §4.3.1)."""
+    """Return the digest of a disclosure as it is sent, in base64url (RFC 9901 §4.2.3); of a presentation it is ``sd_hash``
+    (RFC 9901 §4.3.1)."""
     return multibase.base64url_encode(hashlib.sha256(text.encode("ascii")).digest())
 
 
@@ -43,7 +44,7 @@ class Disclosure:
 
     @classmethod
     def parse(cls, text: str) -> Disclosure:
-        """The disclosure of a text (RFC 9901 §4.2.1, §4.2.2)."""
+        """Return the disclosure of a text (RFC 9901 §4.2.1, §4.2.2)."""
         value = strict_json.loads(multibase.base64url_decode(text))
         if not isinstance(value, list) or len(value) not in (2, 3) or not isinstance(value[0], str):
             raise ValueError("a disclosure is an array of a salt, a name unless it is an element, and a value")
@@ -61,7 +62,8 @@ class Concealing:
     made: list[str] = field(default_factory=list)
 
     def conceal(self, members: Mapping[str, Any]) -> dict[str, JsonValue]:
-        """An object in which each member is a digest, also those of objects within it (RFC 9901 §4.2.6); decoys fill the number up."""
+        """Return an object in which each member is a digest, also those of objects within it (RFC 9901 §4.2.6); decoys fill the
+        number up."""
         digests = [self._disclose(name, value) for name, value in members.items()]
         digests += [digest_of(multibase.base64url_encode(self.random(32))) for _ in range(-len(digests) % DECOYS_TO)]
         # The order says nothing about names; what an attacker could guess of a shuffle is no secret in itself, its seed is random.
@@ -77,7 +79,7 @@ class Concealing:
 
 
 def disclosed(payload: Mapping[str, Any], texts: Sequence[str]) -> dict[str, Any]:
-    """The payload with what ``texts`` disclose, without digests (RFC 9901 §7.1). Neither argument is changed."""
+    """Return the payload with what ``texts`` disclose, without digests (RFC 9901 §7.1). Neither argument is changed."""
     if len(texts) > MAX_DISCLOSURES:
         raise ValueError(f"more than {MAX_DISCLOSURES} disclosures")
     if payload.get(ALGORITHM, HASH) != HASH:

@@ -38,7 +38,7 @@ class PresentedSdJwt:
 
     @classmethod
     def open(cls, text: str) -> PresentedSdJwt:
-        """The parts of ``<JWT>~<disclosure>~…~<KB-JWT or nothing>``."""
+        """Return the parts of ``<JWT>~<disclosure>~…~<KB-JWT or nothing>``."""
         if len(text) > MAX_OCTETS or not text.isascii():
             raise ValueError(f"an SD-JWT is ASCII of at most {MAX_OCTETS} characters")
         first, *disclosures = text.split("~", MAX_PARTS)
@@ -81,8 +81,8 @@ class PresentedSdJwt:
         return found
 
     def holder_key(self, claims: Mapping[str, Any], wanted: KeyBinding) -> Mapping[str, Any] | None:
-        """The JWK of ``cnf``, whose key signed what is presented for this audience and nonce (RFC 9901 §7.3), or signed the presentation
-        around it. None for a credential of such a presentation that is bound to no key."""
+        """Return the JWK of ``cnf``, whose key signed what is presented for this audience and nonce (RFC 9901 §7.3), or signed the
+        presentation around it. None for a credential of such a presentation that is bound to no key."""
         confirmation, binding = claims.get("cnf"), self.key_binding
         if wanted.holder is not None:
             if "cnf" not in claims:

@@ -102,7 +102,7 @@ class SdJwtVc:
 
 
 def _opened(secured: Secured) -> PresentedSdJwt:
-    """Raises ``InvalidCredential``."""
+    """Raise ``InvalidCredential``."""
     if not isinstance(secured, str):
         raise _refused("an SD-JWT is a text")
     try:
@@ -133,7 +133,7 @@ def _is_claim(pointer: str, claims: Mapping[str, Any]) -> bool:
 
 
 def _keep(steps: Sequence[str], concealed: Any, whole: Any, known: Mapping[str, Disclosure], kept: set[str]) -> None:
-    """Adds to ``kept`` what opens the way to a claim, and all that the claim holds. Raises ``InvalidCredential`` where there is none."""
+    """Add to ``kept`` what opens the way to a claim, and all that the claim holds. Raises ``InvalidCredential`` where there is none."""
     for step in steps:
         if not isinstance(whole, dict) or step not in whole or not isinstance(concealed, dict):
             raise _refused("a pointer leads to nothing")

@@ -19,7 +19,7 @@ LATE_SECONDS = 600.0
 
 
 def witnesses(settings: Settings) -> Iterator[Diagnosis]:
-    """Nothing without a policy. Raises ``StartError`` for one with which the service would not start."""
+    """Check the witness policy, if there is one. Raises ``StartError``: for a policy with which the service would not start."""
     from identity_transparency.witnesses import read_witnesses
 
     policy = read_witnesses(settings)
@@ -37,7 +37,7 @@ def witnesses(settings: Settings) -> Iterator[Diagnosis]:
 
 
 async def _stored(settings: Settings) -> tuple[int, bytes | None]:
-    """How many entries the log has, and the last note that a quorum has cosigned."""
+    """Return how many entries the log has, and the last note that a quorum has cosigned."""
     from identity_core.store import Store
     from identity_transparency.cosigned import StoredCosignedCheckpoints
     from identity_transparency.tree import TransparencyTree

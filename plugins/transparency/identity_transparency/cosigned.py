@@ -1,5 +1,5 @@
-"""The cosigned checkpoints of the log: the newest, and one a minute of those before, so that a time of an entry can still be proven years
-later and a busy log does not keep one a second."""
+"""The stored cosigned checkpoints of the log: the newest, and one per minute of earlier ones. They prove the time of an entry years
+later, without one row per second for a busy log."""
 
 from __future__ import annotations
 
@@ -34,8 +34,10 @@ class StoredCosignedCheckpoints(Repository):
         return _note(await self._rows(_COVERING, {"place": index}))
 
     async def keep(self, size: int, cosigned_at: datetime, note: bytes) -> None:
-        """Store a checkpoint of ``size`` entries unless a newer one is there; another one of the same size is replaced. A loss of power may
-        take it; witnesses have it still."""
+        """Store a checkpoint of ``size`` entries unless a newer one is stored; replace one of the same size.
+
+        A loss of power may lose it, but the witnesses still have it.
+        """
         row = {"size": size, "cosigned_at": micros(cosigned_at), "note": note}
         await self._database.write(lambda transaction: _keep(transaction, row), durable=False)
 

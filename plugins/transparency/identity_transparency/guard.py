@@ -1,4 +1,4 @@
-"""Compares the databases with the checkpoint that is remembered apart from them: at a start, while the service runs, and at
+"""Comparison of the databases with the checkpoint that is stored apart from them: at a start, while the service runs, and at
 `identity ledger accept-rollback`."""
 
 from __future__ import annotations
@@ -41,14 +41,16 @@ from identity_transparency.use_cases.watch import WatchStorage
 
 @value_class
 class CheckpointGuard(RollbackGuard):
-    """The guard of an installation."""
+    """The comparison of an installation's databases with its stored checkpoint."""
 
     settings: Settings
 
     async def require_key(self, custodian: Custodian) -> None:
-        """Raise ``StartError``, ``StorageMismatch``: when the custodian is not the one that signed what is remembered, because another one
-        would make keys and write with them. One in which keys were replaced makes none, and the service log says later which of them
-        signed."""
+        """Raise ``StartError``, ``StorageMismatch``: when the custodian did not sign the stored checkpoint, because it would make
+        other keys and write with them.
+
+        A custodian with replaced keys makes none; the service log states later which of them signed.
+        """
         kept = load_remembered(self.settings)
         if kept is None or await public_key(custodian, SERVICE_KEY) is not None:
             return
@@ -62,12 +64,12 @@ class CheckpointGuard(RollbackGuard):
         await check.projections()
 
     async def follow(self, signer: LogSigner, check: HeadCheck, store: Store) -> FollowServiceLog:
-        """Keep ``signer`` and what ``check`` refuses up to the service log, which is read now. Raises ``StartError``."""
+        """Read the service log, and update ``signer`` and the refusals of ``check`` from it. Raises ``StartError``."""
         return await followed(signer, check.ledger, store, check)
 
     @contextlib.asynccontextmanager
     async def watch(self, follow: FollowServiceLog, store: Store, clock: SystemClock) -> AsyncIterator[WatchStorage]:
-        """Bring the log up to the ledger, compare everything with what is remembered, then watch. Raises ``StartError``,
+        """Bring the log up to the ledger, compare everything with the stored checkpoint, then watch. Raises ``StartError``,
         ``StorageMismatch``."""
         settings, check = self.settings, check_of(follow.ledger, store)
         logged = await open_log(settings, follow.ledger, store, follow.signer.custodian)

@@ -1,6 +1,6 @@
 """A witness over HTTP: the client's side of C2SP tlog-witness, ``add-checkpoint`` and monitoring under one prefix.
 
-It believes nothing: an answer has a size and an end, is never unpacked, and leads nowhere else.
+It trusts no answer: size and time are limited, compressed answers are not unpacked, and redirects are not followed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class HttpWitness:
         raise _unexpected(status, data)
 
     async def latest(self, origin: str) -> bytes | None:
-        """The last checkpoint of the log that is called ``origin`` that it has cosigned, as it says; None where there is none. Raises
+        """Return the last checkpoint of the log ``origin`` that the witness cosigned, unverified; None if there is none. Raises
         ``WitnessFailed``."""
         named = hashlib.sha256(origin.encode()).hexdigest()
         status, _, data = await self._answer("GET", f"{named}/checkpoint", MAX_NOTE)
@@ -50,7 +50,7 @@ class HttpWitness:
         return data if status == 200 else None
 
     async def _answer(self, method: str, path: str, most: int, body: bytes | None = None) -> tuple[int, str, bytes]:
-        """Status, media type and at most ``most`` bytes, within the deadline. Raises ``WitnessFailed``."""
+        """Return status, media type and at most ``most`` bytes, within the deadline. Raises ``WitnessFailed``."""
         try:
             async with asyncio.timeout(self._deadline):
                 return await self._received(method, f"{self._prefix}/{path}", most, body)

@@ -1,4 +1,4 @@
-"""Opens the transparency log of an installation, and the checks of its databases, for the extension and for commands."""
+"""Opening of an installation's transparency log, and of the checks of its databases, for the extension and for commands."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from identity_transparency.use_cases.storage import CheckStorage
 
 
 async def followed(signer: LogSigner, ledger: LedgerBackend, store: Store, check: HeadCheck) -> FollowServiceLog:
-    """Keeps ``signer`` and what ``check`` refuses up to the service log, which it has read. A store that does not know it, as one that was
-    made anew from the ledger, is told. Raises ``StartError``."""
+    """Read the service log, and update ``signer`` and the refusals of ``check`` from it. A store that lacks the log's DID, because
+    it was rebuilt from the ledger, gets it. Raises ``StartError``."""
     tree = TransparencyTree(store.database)
     if await tree.service_did() is None and (found := await find_service(ledger, signer.custodian)):
         await tree.begin_service(found)
@@ -67,7 +67,7 @@ async def open_log(settings: Settings, ledger: LedgerBackend, store: Store, cust
 
 @contextlib.asynccontextmanager
 async def transparency_log(settings: Settings) -> AsyncIterator[TransparencyLog]:
-    """Open it beside a running service, for the command line. Raises ``StartError``."""
+    """Open the log beside a running service, for the command line. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
         opened, _ = await open_beside(settings, stack)
         yield opened
@@ -80,8 +80,8 @@ async def open_beside(settings: Settings, stack: AsyncExitStack) -> tuple[Transp
 
 
 def checkpoint_file_of(settings: Settings) -> Path:
-    """Return where the last checkpoint is remembered: never in the data directory, with which it would be put back. Several installations
-    may share a settings file, hence the digest of the path."""
+    """Return the file of the last checkpoint. It is never in the data directory, with which it would be restored. Several
+    installations may share a settings file, so the name contains the digest of the path."""
     if settings.ledger.checkpoint_path is not None:
         return settings.ledger.checkpoint_path
     data_dir = settings.data_dir.resolve()
@@ -97,7 +97,7 @@ def check_of(ledger: LedgerBackend, store: Store) -> CheckStorage:
 
 
 def load_remembered(settings: Settings) -> Remembered | None:
-    """Return what is remembered. Raises ``StartError`` where it cannot be read."""
+    """Return the stored checkpoint and audit line. Raises ``StartError``: when they cannot be read."""
     try:
         return CheckpointFile(checkpoint_file_of(settings)).load()
     except (Malformed, OSError) as error:
@@ -118,7 +118,7 @@ async def checkpoint_keys(read: Callable[[], Awaitable[CheckpointKeys]]) -> Chec
 
 
 def check_new_origin(settings: Settings, new_origin: str) -> None:
-    """Raise ``StartError`` for what is no name of a log, and where the settings hold on to another."""
+    """Check a new name of the log. Raises ``StartError``: for an invalid name, and when the settings name another."""
     if re.fullmatch(NAME_OF_LOG, new_origin) is None:
         raise StartError(
             "no log has such a name", new_origin, "take up to 200 printable ASCII characters, without plus or blank"
@@ -139,7 +139,7 @@ class IndexTools:
 
 @contextlib.asynccontextmanager
 async def index_tools(settings: Settings) -> AsyncIterator[IndexTools]:
-    """Opens the index, the ledger and the DID methods, for the command line. Raises ``StartError``."""
+    """Open the index, the ledger and the DID methods, for the command line. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
         plugins, _, store = await store_beside(settings, stack)
         methods, ledger = plugins.did_methods(), plugins.ledger(settings.ledger.backend)

@@ -27,8 +27,8 @@ log = logging.getLogger("identity.look")
 
 @value_class
 class LookOnly:
-    """A read-only view of the installation; what is missing is built in ``scratch``, a temporary directory. ``pending``
-    is what waits for a start to bring it up to date, ``blind`` the hooks of what cannot look."""
+    """A read-only view of the installation. Missing parts are built in ``scratch``, a temporary directory. ``pending``: migrations
+    that the next start will run. ``blind``: hooks of providers without a read-only mode."""
 
     scratch: Path
     pending: list[str] = field(default_factory=list)
@@ -52,14 +52,14 @@ class LookOnly:
 
 
 def looking_plugins(settings: Settings, look: LookOnly) -> PluginManager:
-    """The plugins over the installation, read-only."""
+    """Return the plugins over the installation, read-only."""
     # What plugins say of files that vanish at once would only mislead.
     log.setLevel(logging.CRITICAL)
     return PluginManager.load(settings, clock=SystemClock(), logger=log, make=look.build)
 
 
 async def looking_store(settings: Settings, custodian: Custodian) -> Store:
-    """The store, read-only. Raises ``DatabaseAbsent``, ``MigrationPending``, ``MigrationFailed``, ``DatabaseUnavailable``."""
+    """Return the store, read-only. Raises ``DatabaseAbsent``, ``MigrationPending``, ``MigrationFailed``, ``DatabaseUnavailable``."""
     try:
         secret = await rows_secret(custodian)
     except KeyNotHeld:

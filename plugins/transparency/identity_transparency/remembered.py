@@ -1,7 +1,7 @@
 """The last checkpoint that an installation signed, and the end of its audit log, stored apart from its databases.
 
-Anyone who puts older databases in place, or others, cannot make them agree with it: the log must hold the tree of the checkpoint,
-and the audit log the line. The file is JSON; the checkpoint in it is signed, the rest is not.
+Older or foreign databases do not agree with it, because the log must contain the tree of the checkpoint, and the audit log the
+line. The file is JSON; only the checkpoint in it is signed.
 """
 
 from __future__ import annotations
@@ -27,9 +27,12 @@ class _File(Struct, rename="camel", omit_defaults=True):
 
 @value_class
 class Remembered:
-    """``note`` is the signed checkpoint; ``audit_lines`` is the number of the last audit line, 0 when there was none, and
-    ``audit_link`` its place in the chain, 32 bytes. ``is_published``: others hold the checkpoint, as an operator said who put a backup
-    back; a shorter log continues under a new name or not at all."""
+    """A stored checkpoint and the end of the audit log.
+
+    - ``note``: the signed checkpoint.
+    - ``audit_lines``, ``audit_link``: number of the last audit line (0: none) and its link in the chain, 32 bytes.
+    - ``is_published``: others hold the checkpoint, as the operator of a restore stated. A shorter log must continue under a new name.
+    """
 
     note: bytes
     audit_lines: int
@@ -58,7 +61,7 @@ class Remembered:
         return Checkpoint.parse(Note.parse(self.note).text)
 
     def covers(self, other: Remembered) -> bool:
-        """Return whether this one is of the same time as ``other`` or later."""
+        """Return whether this state is as late as ``other`` or later."""
         return self.checkpoint.size >= other.checkpoint.size and self.audit_lines >= other.audit_lines
 
 
@@ -68,12 +71,12 @@ MOST_BYTES = 65_536
 
 @value_class
 class CheckpointFile:
-    """The file. Calls block on a disk."""
+    """The file of the stored checkpoint. Calls block on a disk."""
 
     path: Path
 
     def load(self) -> Remembered | None:
-        """Return what was saved last. Raises ``Malformed``, ``OSError``."""
+        """Return the saved state. Raises ``Malformed``, ``OSError``."""
         try:
             with open_regular(self.path) as file:
                 data = file.read(MOST_BYTES + 1)
@@ -82,7 +85,7 @@ class CheckpointFile:
         return Remembered.parse(data)
 
     def save(self, remembered: Remembered) -> None:
-        """Store it durably, unless what is there is as late or later. Raises ``OSError``."""
+        """Store the state durably, unless the stored one is as late or later. Raises ``OSError``."""
         try:
             known = self.load()
         except Malformed:
@@ -92,6 +95,6 @@ class CheckpointFile:
             self.replace(remembered)
 
     def replace(self, remembered: Remembered) -> None:
-        """Store it durably, whatever is there. Raises ``OSError``."""
+        """Store the state durably, in any case. Raises ``OSError``."""
         with durable_draft(self.path, remembered.encode()) as draft:
             draft.replace(self.path)

@@ -36,7 +36,7 @@ from identity_transparency.use_cases.service_log import ServiceLog
 
 @contextlib.asynccontextmanager
 async def log_key_rotation(settings: Settings) -> AsyncIterator[RotateServiceKey]:
-    """Open what rotates the key of the log, beside a running service. Raises ``StartError``."""
+    """Open the rotation of the log key, beside a running service. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
         log, store = await _service_log(settings, stack)
         # Two deadlines: an append that ran into one may still be done a moment later.
@@ -46,7 +46,7 @@ async def log_key_rotation(settings: Settings) -> AsyncIterator[RotateServiceKey
 
 @contextlib.asynccontextmanager
 async def token_key_replacement(settings: Settings) -> AsyncIterator[ReplaceServiceKey]:
-    """Open what replaces the key of access tokens, beside a running service. Raises ``StartError``."""
+    """Open the replacement of the key of access tokens, beside a running service. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
         log, _ = await _service_log(settings, stack)
         keep = timedelta(seconds=settings.token.lifetime_seconds) + jose.LEEWAY
@@ -56,15 +56,16 @@ async def token_key_replacement(settings: Settings) -> AsyncIterator[ReplaceServ
 
 @value_class
 class RotateSeal:
-    """Has everything that the custodian holds sealed anew, and records it. The custodian asks the processes whether they open the new seal,
-    and says what has to be done before."""
+    """The resealing of everything that the custodian holds, and its record. The custodian checks that all processes can open the
+    new seal, and reports what must be done first."""
 
     custodian: ResealingCustodian
     record: Record
     clock: Clock
 
     async def __call__(self, *, compromised: bool) -> Resealed:
-        """Raises as ``ResealingCustodian.reseal_now``; and ``PluginUnavailable`` where the seal is rotated and that cannot be recorded."""
+        """Rotate the seal and record it. Raises as ``ResealingCustodian.reseal_now``. Raises ``PluginUnavailable``: when the seal
+        was rotated but the record failed."""
         done = self.custodian.reseal_now(compromised=compromised)
         event = Event(
             details={
@@ -80,7 +81,7 @@ class RotateSeal:
 
 @contextlib.asynccontextmanager
 async def seal_rotation(settings: Settings) -> AsyncIterator[RotateSeal]:
-    """Open what seals everything anew beside a running service, where the custodian can. Raises ``StartError``."""
+    """Open the resealing beside a running service, if the custodian supports it. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
         _, custodian, store = await store_beside(settings, stack)
         if not isinstance(custodian, ResealingCustodian):
@@ -94,7 +95,7 @@ async def seal_rotation(settings: Settings) -> AsyncIterator[RotateSeal]:
 
 @contextlib.asynccontextmanager
 async def checkpoint_key_replacement(settings: Settings) -> AsyncIterator[ReplaceServiceKey]:
-    """Open what replaces the key of checkpoints, beside a running service. Raises ``StartError``."""
+    """Open the replacement of the key of checkpoints, beside a running service. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
         log, store = await _service_log(settings, stack)
         custodian = log.writer.signer.custodian
@@ -104,7 +105,7 @@ async def checkpoint_key_replacement(settings: Settings) -> AsyncIterator[Replac
 
 
 async def _service_log(settings: Settings, stack: AsyncExitStack) -> tuple[ServiceLog, Store]:
-    """Open what writes the service log beside a running service, and the store under it; ``stack`` closes them."""
+    """Open the service log for writing beside a running service, and the store under it; ``stack`` closes them."""
     clock = SystemClock()
     plugins, custodian, store = await store_beside(settings, stack)
     methods, ledger = plugins.did_methods(), plugins.ledger(settings.ledger.backend)
@@ -118,7 +119,7 @@ async def _service_log(settings: Settings, stack: AsyncExitStack) -> tuple[Servi
 
 
 def service_method(methods: Mapping[str, DidMethod]) -> PreRotatingDidMethod:
-    """The method of the service's own DID. Raises ``StartError`` where none of them has logs that say what happened to a key."""
+    """Return the method of the service's own DID. Raises ``StartError`` when no method has logs with entries about keys."""
     method = methods.get(SERVICE_METHOD)
     if isinstance(method, PreRotatingDidMethod):
         return method

@@ -14,8 +14,8 @@ from identity_core.store.records import Repository, Table
 
 @value_class
 class WitnessFile:
-    """The did-witness.json of a DID, which approves the first ``versions`` of its log; their lines have ``log_octets`` together, without
-    what ends them."""
+    """The did-witness.json of a DID. It approves the first ``versions`` of the log, whose lines have ``log_octets`` bytes without
+    line ends."""
 
     versions: int
     log_octets: int
@@ -35,22 +35,22 @@ WHERE did = :did AND octets = :before
 
 
 class StoredWitnessFiles(Repository):
-    """One did-witness.json a DID."""
+    """The stored did-witness.json of each DID."""
 
     def __init__(self, database: Database, activity: StoredEvents) -> None:
         super().__init__(database)
         self._activity = activity
 
     async def find(self, did: str) -> WitnessFile | None:
-        """Return the one of the DID."""
+        """Return the file of the DID."""
         rows = await self._rows(_FIND, {"did": did})
         return _FILES.read(rows[0]) if rows else None
 
     async def replace(
         self, did: str, before: bytes | None, after: WitnessFile, event: EventRecord | None = None
     ) -> bool:
-        """Store ``after`` durably instead of the one with the bytes ``before`` (None: there was none), and ``rows`` with it, both or
-        neither. Return False if another one is there."""
+        """Replace the file with the bytes ``before`` (None: no file) by ``after``, together with ``rows``, durably and atomically.
+        Return False if another file is stored."""
         row = {"did": did, "versions": after.versions, "log_octets": after.log_octets, "octets": after.octets}
         statement, row = (_ADD, row) if before is None else (_REPLACE, row | {"before": before})
         return await self._database.write(lambda transaction: self._replaced(transaction, statement, row, event))

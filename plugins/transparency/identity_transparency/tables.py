@@ -1,4 +1,4 @@
-"""The tables of the log. Steps of the kernel make them."""
+"""The tables of the log. Migrations of the kernel create them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The tree over the ledger in tiles: one row a tile, one row for the head.
+"""The stored tree over the ledger: one row per tile, and one row for the head.
 
-34 bytes a leaf for the tiles and some 20 for the place of its transaction. Not durable but for the name of the log, because the ledger
-is: what a loss of power takes is made again, byte by byte the same. One transaction an append; a reader that sees a head sees its tiles.
+A leaf takes 34 bytes in tiles, and about 20 for the place of its transaction. Only the name of the log is durable. Everything else
+is rebuilt from the ledger, byte by byte the same, after a loss of power. An append is one transaction, so a reader that sees a head
+sees its tiles.
 """
 
 from __future__ import annotations
@@ -61,31 +62,34 @@ class TransparencyTree(Repository):
         return await self._database.read(_service_did)
 
     async def begin_service(self, did: str) -> str:
-        """Return the same, from now on ``did`` if there was none. Raises ``PluginUnavailable``, ``Overloaded``."""
+        """Return the service's DID, which becomes ``did`` if there was none. Raises ``PluginUnavailable``, ``Overloaded``."""
         return await self._database.write(lambda writing: _begun(writing, did))
 
     async def named(self, origin: str) -> str:
-        """The name that the log began with: this one where it has none yet. Raises ``PluginUnavailable``, ``Overloaded``."""
+        """Return the name with which the log began, which becomes this one if there was none. Raises ``PluginUnavailable``,
+        ``Overloaded``."""
         # Only the first start has anything to write.
         return await self._database.read(_origin) or await self._database.write(lambda writing: _named(writing, origin))
 
     async def origin(self) -> str:
-        """The name of the log; empty before the first start gives it one. Raises ``PluginUnavailable``."""
+        """Return the name of the log; empty before the first start. Raises ``PluginUnavailable``."""
         return await self._database.read(_origin)
 
     async def rename(self, origin: str) -> None:
-        """Gives the log another name: from then on it is another log, with the same beginning. Raises ``PluginUnavailable``,
+        """Give the log another name: from then on it is another log, with the same beginning. Raises ``PluginUnavailable``,
         ``Overloaded``."""
         await self._change(_RENAME, {"origin": origin})
 
     async def frontier(self) -> Frontier:
-        """Return the tree as it is."""
+        """Return the current tree."""
         return await self._database.read(_frontier)
 
     async def append(self, size: int, leaves: Sequence[bytes], transactions: Sequence[bytes]) -> Frontier:
-        """Append leaf hashes to a tree of ``size``, whole or not at all, and return the tree. They are found by ``transactions``, the
-        transaction hash of each, 32 bytes. A tree that has another size already, because another process was faster, is left alone and
-        returned. The rows are not durable: the ledger is."""
+        """Append leaf hashes to a tree of ``size``, completely or not at all, and return the tree.
+
+        ``transactions``: the transaction hash of each leaf, 32 bytes. If another process has changed the size, the tree is returned
+        unchanged. The rows are not durable, because the ledger is.
+        """
 
         def append(transaction: Transaction) -> Frontier:
             before = _frontier(transaction)
@@ -103,8 +107,8 @@ class TransparencyTree(Repository):
         return await self._database.write(append, durable=False)
 
     async def drop_projections(self, sequence: int) -> None:
-        """Drop what was projected from ledger entries after ``sequence``, and the whole tree, which is made again. The ledger must have
-        been rolled back to it, and an operator have accepted that."""
+        """Delete projections of ledger entries after ``sequence``, and the whole tree, which is rebuilt. The ledger must have been
+        rolled back to ``sequence``, and an operator must have accepted that."""
 
         def drop(transaction: Transaction) -> None:
             for statement in _DROP:
@@ -114,11 +118,11 @@ class TransparencyTree(Repository):
         await self._database.write(drop)
 
     async def tiles(self, wanted: Collection[TileKey]) -> Mapping[TileKey, bytes]:
-        """Return those of the wanted tiles that are there, each as wide as it is now."""
+        """Return the requested tiles that exist, each with its current width."""
         return await self._database.read(lambda transaction: _tiles(transaction, wanted))
 
     async def places(self, transaction: bytes) -> Sequence[int]:
-        """Return the sequences at which this transaction hash may be, few and mostly one: the ledger states which is right."""
+        """Return the possible sequences of this transaction hash, mostly one. The ledger decides which is right."""
         return [row[0] for row in await self._rows(_PLACES, {"prefix": _prefix(transaction)})]
 
 
@@ -149,7 +153,7 @@ def _tiles(transaction: Transaction, wanted: Collection[TileKey]) -> dict[TileKe
 
 
 def _prefix(hash_: bytes) -> int:
-    """Enough of a hash to find its place; what has 64 bits would be negative in a column."""
+    """Return the first 63 bits of a hash, because 64 bits could be negative in a column."""
     return int.from_bytes(hash_[:8], "big") >> 1
 
 

@@ -25,8 +25,8 @@ LOCK = "witnesses.lock"
 
 
 def read_witnesses(settings: Settings) -> WitnessPolicy | None:
-    """The policy of ``ledger.witnesses``; None where there is none. Raises ``SettingsError`` for a file that is none, and for a quorum that
-    no checkpoint could ever have."""
+    """Return the policy of ``ledger.witnesses``; None if there is none. Raises ``SettingsError``: for an invalid file, and for a
+    quorum that no checkpoint can reach."""
     path = settings.ledger.witnesses
     if path is None:
         return None
@@ -88,17 +88,20 @@ def is_prefix(url: str) -> bool:
 
 @value_class
 class SeenByWitnesses:
-    """By the names of a policy: the checkpoint that each witness has ``cosigned`` last, None where it has none of this log; and why the
-    ``silent`` ones did not say."""
+    """The last checkpoints of the witnesses, by their names in a policy.
+
+    ``cosigned``: the checkpoint, None if the witness has none of this log. ``silent``: why the other witnesses did not answer.
+    """
 
     cosigned: Mapping[str, bytes | None] = field(default_factory=dict)
     silent: Mapping[str, str] = field(default_factory=dict)
 
 
 async def ask_witnesses(policy: WitnessPolicy, keys: CheckpointKeys) -> SeenByWitnesses:
-    """The newest that the witnesses of the policy have cosigned of the log with these keys.
+    """Return the newest checkpoints that the witnesses of the policy cosigned of the log with these keys.
 
-    Raises ``StartError`` where those who did not say are a quorum: together they may have cosigned something newer."""
+    Raises ``StartError``: when the witnesses without an answer form a quorum, because together they may have cosigned a newer one.
+    """
     import httpx
 
     from identity_transparency.http_witness import DEADLINE_SECONDS, HttpWitness

@@ -60,7 +60,7 @@ class PublicPages:
     version: str
 
     async def root(self, request: Request) -> Answer:
-        """For who asks for HTML; everybody else finds nothing at ``/``."""
+        """Redirect a client that requests HTML. Others find nothing at ``/``."""
         try:
             if negotiate(request.header("accept"), JSON_FIRST) != "text/html":
                 raise NotFound
@@ -72,7 +72,7 @@ class PublicPages:
         return page("front.html", request, **await self._who(request), version=self.version)
 
     async def search(self, request: Request) -> Answer:
-        """Sends on to the page of what ``q`` looks like."""
+        """Send on to the page of what ``q`` looks like."""
         text = request.query.get("q", "").strip()
         if text.startswith("did:"):
             return to(f"/ui/did/{quote(re.split('[/?#]', text)[0], safe=':')}")
@@ -88,7 +88,7 @@ class PublicPages:
         return page("error.html", request, status=404, **await self._who(request), error=NotFound(), explanation=None)
 
     async def did(self, request: Request) -> Answer:
-        """The document of a version or a time, what that version changed, where it stands in the log, and the newest versions."""
+        """Return the document of a version or a time, what that version changed, where it stands in the log, and the newest versions."""
         did, query = request.path["did"], request.query
         number, at = _version(query.get("version")), query.get("at") or None
         resolved = await self._resolved(request, ResolveDidQuery(version_id=number, version_time=_second(at)))
@@ -118,7 +118,7 @@ class PublicPages:
         return await ask(self.dids.resolve_did, "resolveDid", request, path={"did": request.path["did"]}, query=query)
 
     async def _changed(self, request: Request, resolved: Mapping[str, Any]) -> list[tuple[str, str]]:
-        """The difference to the version before; nothing for the first, and where no document is shown."""
+        """Return the difference to the version before; nothing for the first, and where no document is shown."""
         number = int((resolved.get("didDocumentMetadata") or {}).get("versionId") or 1)
         if number == 1 or not resolved.get("didDocument"):
             return []
@@ -126,7 +126,7 @@ class PublicPages:
         return difference(before.get("didDocument") or {}, resolved["didDocument"])
 
     async def transaction(self, request: Request) -> Answer:
-        """An entry of the log, and its place in the tree."""
+        """Return an entry of the log, and its place in the tree."""
         name = request.path["transaction"]
         if self.ledger is None or not _TRANSACTION.fullmatch(name):
             raise TransactionNotFound
@@ -179,14 +179,14 @@ def _version(text: str | None) -> int | None:
 
 
 def _second(text: str | None) -> str | None:
-    """The time of a form's field, in UTC and to the minute or second, as operations take it; theirs is the refusal."""
+    """Return the time of a form's field, in UTC and to the minute or second, as operations take it; theirs is the refusal."""
     if text is None or text.endswith("Z"):
         return text
     return f"{text}Z" if text.count(":") > 1 else f"{text}:00Z"
 
 
 def _shown(fields: Mapping[str, str]) -> dict[str, str]:
-    """The fields of the form as it shows them again."""
+    """Return the fields of the form as it shows them again."""
     return {name: fields.get(name, "") for name in ("proof", *_QUESTION, "predicates", *_EXPECTED, *_REQUIRED)}
 
 
@@ -200,7 +200,7 @@ def _predicate(line: str) -> dict[str, Any]:
 
 
 def _pasted(given: Mapping[str, str]) -> dict[str, Any]:
-    """The request that a form stands for. Raises ``InvalidRequest`` for what is no proof."""
+    """Return the request that a form stands for. Raises ``InvalidRequest`` for what is no proof."""
     try:
         value = strict_json.loads(given["proof"].encode())
     except strict_json.JsonRefused as error:

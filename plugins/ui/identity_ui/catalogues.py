@@ -22,7 +22,7 @@ _RANGE: Final = re.compile(r"\s*([A-Za-z]{1,8})(?:-[A-Za-z0-9-]{1,35})?\s*(?:;\s
 
 
 def language_of(accepted: str | None) -> str:
-    """The language of ``LANGUAGES`` that an ``Accept-Language`` prefers (RFC 9110 §12.5.4), English where it prefers none."""
+    """Return the language of ``LANGUAGES`` that an ``Accept-Language`` prefers (RFC 9110 §12.5.4), English where it prefers none."""
     best, weight = SOURCE, 0.0
     for part in (accepted or "")[:MAX_LENGTH].split(","):
         found = _RANGE.fullmatch(part)
@@ -33,5 +33,5 @@ def language_of(accepted: str | None) -> str:
 
 @cache
 def translations(language: str) -> gettext.NullTranslations:
-    """The catalogue of a language of ``LANGUAGES``."""
+    """Return the catalogue of a language of ``LANGUAGES``."""
     return gettext.NullTranslations() if language == SOURCE else gettext.translation(DOMAIN, LOCALE, [language])

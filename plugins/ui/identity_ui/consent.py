@@ -42,7 +42,7 @@ class ConsentPages:
         return page("consent.html", request, signed_in=session.target, **NOTHING)
 
     async def read(self, request: Request, session: Session) -> Answer:
-        """The request in words, with the credentials of hers that could answer it."""
+        """Return the request in words, with the credentials of hers that could answer it."""
         self.sessions.require_own_page(request)
         text = request.body.get("request", "")
         try:
@@ -59,7 +59,7 @@ class ConsentPages:
         return page("consent.html", request, signed_in=session.target, **shown)
 
     def _require_asked(self, found: AgentRequest, session: Session) -> None:
-        """Raises ``InvalidRequest`` for the request of another agent, or to another holder."""
+        """Raise ``InvalidRequest`` for the request of another agent, or to another holder."""
         asked = self.consents.open_reply(found.reply)
         if (asked.agent, asked.holder) != (found.agent, str(session.did)):
             raise InvalidRequest("The agent has asked somebody else.")

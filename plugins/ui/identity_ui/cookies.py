@@ -66,10 +66,10 @@ class CookieSessions(ABC):
 
     @abstractmethod
     async def find(self, request: Request) -> Opened | None:
-        """The session of the request, renewed where it is a while old; None where there is none that still holds."""
+        """Return the session of the request, renewed where it is a while old; None where there is none that still holds."""
 
     async def end(self, request: Request) -> None:
-        """Ends the session of the request, if it has one; the answer forgets the cookie. Raises ``Forbidden``."""
+        """End the session of the request, if it has one; the answer forgets the cookie. Raises ``Forbidden``."""
         self.require_change(request)
         session = await self.find(request)
         self._forget(request)
@@ -79,11 +79,11 @@ class CookieSessions(ABC):
 
     @property
     def cookie_name(self) -> str:
-        """With TLS one that no other host and no plain HTTP can set."""
+        """Return the name of the cookie. With TLS it is one that neither another host nor plain HTTP can set."""
         return f"__Host-{self.NAME}" if self._is_secure else f"{self.NAME}-session"
 
     def require_own_page(self, request: Request) -> None:
-        """Raises ``Forbidden`` for a request that a page of another origin may have caused."""
+        """Raise ``Forbidden`` for a request that a page of another origin may have caused."""
         site, origin = request.header("sec-fetch-site"), request.header("origin")
         if site is not None:
             # It goes before Origin, which is null where a page sends no referrer. None is what the address bar and a reload say.
@@ -98,7 +98,7 @@ class CookieSessions(ABC):
         raise Forbidden("The request does not come from a page of this service.", details={"origin": self.origin})
 
     def require_change(self, request: Request) -> None:
-        """Raises ``Forbidden`` for another origin's request, ``StorageMismatch`` while the databases are not ours."""
+        """Raise ``Forbidden`` for another origin's request, ``StorageMismatch`` while the databases are not ours."""
         self.require_own_page(request)
         found = self.mismatch()
         if found is not None:
@@ -138,12 +138,12 @@ class CookieSessions(ABC):
         return multibase.base64url_encode(hmac.digest(self.secret, self.LABEL + text.encode(), hashlib.sha256))
 
     def _written(self, said: dict[str, Any]) -> tuple[str, str]:
-        """The header that sets the cookie."""
+        """Return the header that sets the cookie."""
         text = multibase.base64url_encode(orjson.dumps(said))
         return self._set(f"{text}.{self._tag(text)}", int(IDLE.total_seconds()))
 
     def _renew(self, request: Request, said: dict[str, Any]) -> None:
-        """Has the answer set the cookie anew where it is a while old."""
+        """Set the cookie again in the answer if it is old."""
         now = self._seconds()
         if now - said["seen"] >= RENEWED_AFTER.total_seconds():
             request.answer_headers = (*request.answer_headers, self._written(said | {"seen": now}))

@@ -48,7 +48,7 @@ class Level:
 
 
 def path_to_root(inclusion: Mapping[str, Any]) -> tuple[list[Level], str]:
-    """The levels of a LedgerInclusionProof, the leaf's first, and the root to which they lead, computed here."""
+    """Return the levels of a LedgerInclusionProof, the leaf's first, and the root to which they lead, computed here."""
     index, levels = inclusion["leafIndex"], list[Level]()
     own, span = inclusion["leafHash"], (index, index)
     spans = inclusion_spans(index, inclusion["treeSize"])

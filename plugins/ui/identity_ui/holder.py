@@ -76,7 +76,7 @@ class HolderPages:
         return page("sign_in.html", request, signed_in=signed_in, place=place, origin=self.sessions.origin)
 
     async def recover(self, request: Request) -> Answer:
-        """For who holds a recovery key, signed in or not."""
+        """Show the page for the holder of a recovery key, signed in or not."""
         return page("recover.html", request, signed_in=await self.sessions.did(request))
 
     async def sign_out(self, request: Request) -> Answer:
@@ -224,8 +224,8 @@ def facts_of(proof: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def narrowed(delegation: Mapping[str, Any]) -> dict[str, Any]:
-    """The request of a delegation that allows no more than ``delegation`` still does: what its holder cannot change in the form. Of limits
-    it has what is left; the scope of credentials, schemas and verifiers stays."""
+    """Return the request of a delegation that allows no more than ``delegation`` still does: what its holder cannot change in the
+    form. Of limits it has what is left; the scope of credentials, schemas and verifiers stays."""
     terms = {name: delegation[name] for name in ("holderDid", "agentDid", "credentialIds", "schemaIds", "verifiers")}
     terms["maxDepth"] = delegation["maxDepth"]
     for limit, used in (("maxRefusals", "refusals"), ("maxThresholds", "thresholds")):

@@ -97,7 +97,7 @@ class OperatorPages:
         return page("operator_sign_in.html", request, refusal=None)
 
     async def begin(self, request: Request) -> Answer:
-        """The overview for a key that is good, else the form again."""
+        """Return the overview for a key that is good, else the form again."""
         try:
             await self.sessions.begin(request, request.body.get("key", "").strip())
         except (AuthFailed, Forbidden) as error:
@@ -116,14 +116,14 @@ class OperatorPages:
         return self._page("operator.html", request, session, ready=ready, found=found, hour=hour, clock=_clock)
 
     async def dids(self, request: Request, session: OperatorSession) -> Answer:
-        """The newest changes of all DIDs, and the DIDs that this key made."""
+        """Return the newest changes of all DIDs, and the DIDs that this key made."""
         changes, older = await self._changes(request)
         query, handler = ListDidsQuery(limit=ROWS, cursor=request.query.get("cursor")), self.asks.dids.list_dids
         owned = await ask(handler, "listDids", request, query=query, caller=session.caller)
         return self._page("operator_dids.html", request, session, changes=changes, older=older, owned=owned)
 
     async def _changes(self, request: Request) -> tuple[list[Any], int]:
-        """A page of changes, the newest first, and behind which entry the older ones are."""
+        """Return a page of changes, the newest first, and behind which entry the older ones are."""
         if self.asks.events is None or self.asks.ledger is None:
             return [], 0
         checkpoint = Checkpoint.parse(Note.parse(await _note(self.asks.ledger, request)).text)
@@ -133,7 +133,7 @@ class OperatorPages:
         return [one for one in events["items"] if one["sequence"] <= end][::-1], max(end - ROWS, 0)
 
     async def ledger(self, request: Request, session: OperatorSession) -> Answer:
-        """The signed checkpoint of now, and the newest that witnesses have cosigned."""
+        """Return the signed checkpoint of now, and the newest that witnesses have cosigned."""
         if self.asks.ledger is None:
             raise NotFound
         text = await _note(self.asks.ledger, request)
@@ -163,7 +163,7 @@ class OperatorPages:
         return self._page("operator_plugins.html", request, session, installed=installed, ready=ready, panels=panels)
 
     async def audit(self, request: Request, session: OperatorSession) -> Answer:
-        """The newest lines, and how far the chain was followed."""
+        """Return the newest lines, and how far the chain was followed."""
         checked = await self.chain()
         end = _number(request, "before", checked.total or checked.verified)
         query = ListAuditLinesQuery(after=max(end - ROWS, 0), limit=ROWS)
@@ -177,7 +177,7 @@ class OperatorPages:
         return self._page("operator_settings.html", request, session, rows=self.installation.settings())
 
     async def doctor(self, request: Request, session: OperatorSession) -> Answer:
-        """Each dependency, and of what is not well the reason and what to do."""
+        """Show each dependency, and the reason and remedy of unhealthy ones."""
         ready = await self._ready(request, session)
         failed = [one for one in self.installation.plugins() if one.state in ("failed", "shut off")]
         reasons = self.installation.reasons()
@@ -197,7 +197,7 @@ async def _note(ledger: LedgerHandlers, request: Request) -> bytes:
 
 
 def _number(request: Request, name: str, default: int) -> int:
-    """A number of the query, at most ``default``. Raises ``InvalidRequest``."""
+    """Return a number of the query, at most ``default``. Raises ``InvalidRequest``."""
     text = request.query.get(name)
     if text is None:
         return default

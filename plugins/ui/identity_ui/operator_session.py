@@ -50,7 +50,8 @@ class OperatorSessions(CookieSessions):
     api_keys: AuthenticateApiKey
 
     async def begin(self, request: Request, text: str) -> None:
-        """The answer sets the cookie. Raises ``Forbidden`` for a key that is no administrator's for every DID, ``AuthFailed`` for none."""
+        """Begin a session, whose cookie the answer sets. Raises ``Forbidden``: for a key that is not an administrator's for every
+        DID. Raises ``AuthFailed``: for an unknown key."""
         self.require_change(request)
         key = await self.api_keys(text)
         _require_operator(key)
@@ -61,7 +62,7 @@ class OperatorSessions(CookieSessions):
         request.answer_headers = (*request.answer_headers, self._written(said))
 
     async def find(self, request: Request) -> OperatorSession | None:
-        """The session of the request; None where there is none, or its key is no administrator's any more."""
+        """Return the session of the request; None where there is none, or its key is no administrator's any more."""
         said = self._read(request)
         if said is None or await self._has_ended(said["id"]):
             return None
@@ -79,6 +80,6 @@ class OperatorSessions(CookieSessions):
 
 
 def _require_operator(key: ApiKey) -> None:
-    """Raises ``Forbidden``."""
+    """Raise ``Forbidden``."""
     if key.scopes is not None or key.allowed_targets is not None:
         raise Forbidden("The pages of operators take an administrator's key.", details={"role": "admin"})

@@ -23,7 +23,7 @@ class ShownPanel:
 
 
 async def shown_panels(panels: Mapping[str, OperatorPanel]) -> list[ShownPanel]:
-    """All of them, asked at the same time, by their names."""
+    """Return all of them, asked at the same time, by their names."""
     return list(await asyncio.gather(*(_shown(name, panel) for name, panel in sorted(panels.items()))))
 
 

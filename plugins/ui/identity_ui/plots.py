@@ -1,4 +1,4 @@
-"""How the service did in the last hour: samples of its own metrics, and between two of them rates, latency and what waits.
+"""Plots of the service's last hour: samples of its own metrics, and between two of them rates, latency and queues.
 
 The exposition is that of ``getMetrics``, of all processes, so each process keeps the same hour of it. It is read line by line: a
 parser of the whole format would hold up requests for as long as the rendering does.
@@ -85,5 +85,5 @@ class KeepFigures(Repeating):
         return min(self.interval_seconds, 2.0 ** len(self.samples))
 
     def shown(self, exposition: bytes) -> list[FigureInterval]:
-        """The hour until now, of which ``exposition`` is; the oldest first."""
+        """Return the hour until now, of which ``exposition`` is; the oldest first."""
         return intervals([*self.samples, sample_of(exposition, self.now())])

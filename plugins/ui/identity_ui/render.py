@@ -86,7 +86,7 @@ def page(
 
 
 def to(place: str) -> Answer:
-    """Sends the browser on to ``place``, a path of ours."""
+    """Send the browser on to ``place``, a path of ours."""
     return Answer(303, b"", "text/html; charset=utf-8", [("location", place), NO_STORE])
 
 
@@ -135,8 +135,8 @@ def named(context: Context, did: str) -> DidName:
 
 
 def granted(action: str) -> Mapping[str, JsonValue] | None:
-    """The predicate that an action of a delegation allows, as pages put it into words; ``value`` is None where the agent chooses it, or a
-    hash alone is known (``isFixed``). None for an action that takes more than one attribute, or another type."""
+    """Return the predicate that an action of a delegation allows, as pages put it into words; ``value`` is None where the agent
+    chooses it, or a hash alone is known (``isFixed``). None for an action that takes more than one attribute, or another type."""
     grant = Grant.parse(action)
     if not grant.attribute or grant.type not in PREDICATE_NAMES:
         return None
@@ -154,7 +154,7 @@ def static_versions() -> Mapping[str, str]:
 
 
 def static_pages() -> dict[str, Handler]:
-    """The files that pages load."""
+    """Return the files that pages load."""
     return {f"/ui/static/{static_versions()[name]}/{name}": partial(_static, name) for name in STATIC}
 
 
@@ -169,7 +169,7 @@ def _packed(name: str) -> bytes:
 
 
 async def _static(name: str, request: Request) -> Answer:
-    """The file, compressed where the reader takes that. Pages are not: their length would tell of the secrets in them."""
+    """Return the file, compressed where the reader takes that. Pages are not: their length would tell of the secrets in them."""
     headers = [*_ALONE, ("cache-control", "public, max-age=31536000, immutable"), ("vary", "Accept-Encoding")]
     if takes_gzip(request.header("accept-encoding")):
         return Answer(200, _packed(name), STATIC[name], [*headers, ("content-encoding", "gzip")])
@@ -177,7 +177,7 @@ async def _static(name: str, request: Request) -> Answer:
 
 
 def takes_gzip(accepted: str | None) -> bool:
-    """Whether an ``Accept-Encoding`` (RFC 9110 §12.5.3) names gzip, and not with a weight of 0 or one that is none."""
+    """Return whether an ``Accept-Encoding`` (RFC 9110 §12.5.3) names gzip, and not with a weight of 0 or one that is none."""
     for each in (accepted or "").split(","):
         coding, parameter, weight = each.partition(";")
         if coding.strip(" \t").lower() == "gzip":

@@ -86,7 +86,7 @@ class Sessions(CookieSessions):
         return Answer(204, headers=[self._cookie(session), NO_STORE])
 
     async def find(self, request: Request) -> Session | None:
-        """The session of the request, renewed where it is a while old; None where there is none that still holds."""
+        """Return the session of the request, renewed where it is a while old; None where there is none that still holds."""
         said = self._read(request)
         session = None if said is None else _session(said)
         if said is None or session is None or not await self._holds(session):

@@ -48,7 +48,7 @@ class DidUrl:
 
     @classmethod
     def parse(cls, text: str) -> DidUrl:
-        """Raises ``InvalidDid``; ``InvalidDidUrl`` for what follows it, and ``FeatureNotSupported`` for a path or another parameter."""
+        """Raise ``InvalidDid``; ``InvalidDidUrl`` for what follows it, and ``FeatureNotSupported`` for a path or another parameter."""
         end = _END_OF_DID.search(text)
         did = Did.parse(text if end is None else text[: end.start()])
         if end is None:

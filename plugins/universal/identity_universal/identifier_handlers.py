@@ -127,7 +127,7 @@ class IdentifierHandlers:
         )
 
     def _special(self, request: Request, found: Dereferenced, form: AnswerForm) -> Answer | None:
-        """The answer where it is not the document as a whole."""
+        """Return the answer where it is not the document as a whole."""
         resolution = found.resolution
         if resolution.deactivated:
             selected = found.url.version_id is not None or found.url.version_time is not None
@@ -159,17 +159,17 @@ _NOTHING_ASKED: Final = ResolveIdentifierQuery()
 
 
 def _asking(versions: ResolveDidQuery) -> ResolveIdentifierQuery:
-    """The query that asks for a version and nothing else."""
+    """Return the query that asks for a version and nothing else."""
     return ResolveIdentifierQuery(version_id=versions.version_id, version_time=versions.version_time)
 
 
 def _resolve_query(found: Dereferenced) -> ResolveDidQuery:
-    """The version that was asked for, which decides how long an answer holds."""
+    """Return the version that was asked for, which decides how long an answer holds."""
     return ResolveDidQuery(version_id=found.url.version_id, version_time=found.url.version_time)
 
 
 def form_of(accept: str) -> AnswerForm:
-    """Raises ``NotAcceptable``."""
+    """Raise ``NotAcceptable``."""
     usual = _USUAL.get(accept)
     if usual is not None:
         return usual
@@ -178,7 +178,7 @@ def form_of(accept: str) -> AnswerForm:
 
 
 def identifier_of(request: Request) -> str:
-    """The DID or DID URL of the path."""
+    """Return the DID or DID URL of the path."""
     if b"%" in request.raw_path:
         as_sent = request.raw_path.rpartition(b"/identifiers/")[2]
         if _AS_IT_IS.fullmatch(as_sent) is not None:

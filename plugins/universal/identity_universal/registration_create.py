@@ -23,8 +23,9 @@ _OPTIONAL: Final = {"id", "controller"}
 
 
 def create_body(method: str, document: Object, templates: Sequence[Object]) -> dict[str, Any]:
-    """The body of createDid for the services and other names of ``document``, and for the keys of ``templates`` that the service shall
-    make. The document's values are for the schema of createDid to check. Raises ``InvalidDocument``, ``InvalidRequest``."""
+    """Return the body of createDid for the services and other names of ``document``, and for the keys of ``templates`` that the
+    service shall make. The document's values are for the schema of createDid to check. Raises ``InvalidDocument``,
+    ``InvalidRequest``."""
     if document.keys() - _MEMBERS:
         raise InvalidDocument("The document of a new DID has an id, or another member that createDid has no place for.")
     made = _made_keys(templates)
@@ -69,8 +70,8 @@ def own_keys(given: Sequence[Object], document: Object) -> list[dict[str, Any]]:
 
 
 def _multikey(key: Any) -> Any:
-    """A key that came as a JWK (``JsonWebKey`` of CID 1.0, ``JsonWebKey2020``) with its multikey instead; any other as it is. Raises
-    ``InvalidDocument``."""
+    """Return a key that came as a JWK (``JsonWebKey`` of CID 1.0, ``JsonWebKey2020``) with its multikey instead; any other as it
+    is. Raises ``InvalidDocument``."""
     if type(key) is not dict or "publicKeyJwk" not in key:
         return key
     if key.keys() - _JWK_KEY or key.get("type") not in _JWK_TYPES:

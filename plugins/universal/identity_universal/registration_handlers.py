@@ -63,7 +63,7 @@ class RegistrationHandlers:
         return deactivated(await self._do(request, "deactivateDid", "DELETE", found))
 
     async def _to_sign(self, request: Request, change: ChangeToSign, purpose: str) -> Answer:
-        """The action that the challenge of our own operation be signed."""
+        """Return the action that the challenge of our own operation be signed."""
         query = {"did": str(change.did), "purpose": purpose, "bodyHash": hash_body(dict(change.body)), "named": "true"}
         asked = _inner(request, "GET", {})
         return to_sign(change, await self._run("getDidAuthChallenge", request, asked, urlencode(query)))
@@ -82,7 +82,7 @@ class RegistrationHandlers:
     async def _run(
         self, operation_id: str, request: Request, asked: Request, query: str, data: bytes | None = None
     ) -> Any:
-        """The body of what our own operation answers. Raises its refusals; its limits are those of ``request`` then."""
+        """Return the body of what our own operation answers. Raises its refusals; its limits are those of ``request`` then."""
 
         async def receive() -> Message:
             return {"type": "http.request", "body": data or b"", "more_body": False}
@@ -162,7 +162,7 @@ def _registered_key(did: str, key: Key) -> wire.RegisteredKey:
 
 
 def _inner(request: Request, method: str, headers: Mapping[str, str]) -> Request:
-    """A request of the same client, which carries nothing of this one but where it comes from."""
+    """Return a request of the same client, which carries nothing of this one but where it comes from."""
     kept = {name: request.headers[name] for name in _FORWARDED if name in request.headers}
     return Request(
         request_id=request.request_id,

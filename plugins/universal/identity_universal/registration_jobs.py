@@ -52,7 +52,7 @@ class RegistrationJob:
 
     @classmethod
     def parse(cls, job_id: str) -> RegistrationJob:
-        """Raises ``InvalidRequest`` for what is not of the form of a job; whether this service made it is not known."""
+        """Raise ``InvalidRequest`` for what is not of the form of a job; whether this service made it is not known."""
         try:
             members = strict_json.loads(multibase.base64url_decode(job_id))
         except ValueError:
@@ -68,7 +68,7 @@ class RegistrationJob:
         return cls(**members)
 
     def require_same(self, documents: Mapping[str, Any]) -> None:
-        """Raises ``InvalidRequest`` where a request says of ``documents``, which it need not repeat, something else than the first did."""
+        """Raise ``InvalidRequest`` where a request says of ``documents``, which it need not repeat, something else than the first did."""
         if documents and digest(documents) != self.digest:
             raise InvalidRequest("The job was begun with another document: leave it out, or begin anew.")
 
@@ -82,7 +82,7 @@ def digest(documents: Mapping[str, Any]) -> str:
 
 
 def signature(text: str) -> bytes:
-    """The 64 bytes of a signature in base64 of either alphabet. Raises ``InvalidRequest``."""
+    """Return the 64 bytes of a signature in base64 of either alphabet. Raises ``InvalidRequest``."""
     if _SIGNATURE.fullmatch(text) is None:
         raise InvalidRequest("A signature is base64 of 64 bytes.", details={"member": "signature"})
     return base64.b64decode(text.translate(_STANDARD).rstrip("=") + "==")

@@ -31,8 +31,9 @@ _PROOF: Final = "proofOfPossession"
 
 
 def update_body(document: DidDocument, operations: Sequence[str], documents: Sequence[Any]) -> dict[str, Any]:
-    """The body of updateDid that turns ``document`` into what ``operations``, one for each of ``documents`` (JSON), say together. Its
-    members are text, or lists of text, for the schema of that body to check. Raises ``InvalidRequest``, ``InvalidDocument``."""
+    """Return the body of updateDid that turns ``document`` into what ``operations``, one for each of ``documents`` (JSON), say
+    together. Its members are text, or lists of text, for the schema of that body to check. Raises ``InvalidRequest``,
+    ``InvalidDocument``."""
     if len(operations) != len(documents) or not operations:
         raise InvalidRequest("didDocumentOperation and didDocument have one entry for each other.")
     before = _DocumentParts.read(document.did, document.to_json())
@@ -95,7 +96,7 @@ class _DocumentParts:
             )
 
     def add(self, more: _DocumentParts) -> None:
-        """Raises ``InvalidDocument`` for what is there already, and for a relationship of a key that is not new."""
+        """Raise ``InvalidDocument`` for what is there already, and for a relationship of a key that is not new."""
         there = [*(self.methods.keys() & more.methods.keys()), *(self.services.keys() & more.services.keys())]
         for name in (*there, *(more.purposes.keys() - more.methods.keys())):
             raise InvalidDocument("The document has this already.", details={"id": echoed(name, DID)})
@@ -105,7 +106,7 @@ class _DocumentParts:
         self.aliases += [alias for alias in more.aliases if alias not in self.aliases]
 
     def remove(self, less: _DocumentParts) -> None:
-        """Raises ``InvalidDocument`` for what is not there, and for a relationship alone."""
+        """Raise ``InvalidDocument`` for what is not there, and for a relationship alone."""
         gone = [*(less.methods.keys() - self.methods.keys()), *(less.services.keys() - self.services.keys())]
         for name in (*gone, *(less.purposes.keys() - less.methods.keys())):
             raise InvalidDocument("The document has nothing of this name to remove.", details={"id": echoed(name, DID)})
@@ -155,7 +156,7 @@ def _methods(before: _DocumentParts, wished: _DocumentParts) -> list[dict[str, A
 
 
 def _listed(did: str, value: Object, member: str, needed: frozenset[str] | set[str], more: set[str]) -> dict[str, Any]:
-    """The objects of a list by their absolute ids, which stand in them. Raises ``InvalidDocument``."""
+    """Return the objects of a list by their absolute ids, which they contain. Raises ``InvalidDocument``."""
     found: dict[str, Any] = {}
     every = {"verificationMethod": _METHOD, "service": _SERVICE}[member] | more
     for item in read_entries(value, member, needed, every):
@@ -195,7 +196,7 @@ def read_list(value: Object, member: str) -> list[Any]:
 
 
 def _absolute(did: str, text: str) -> str:
-    """Raises ``InvalidDocument`` for what names something of another DID."""
+    """Raise ``InvalidDocument`` for what names something of another DID."""
     name = f"{did}{text}" if text.startswith("#") else text
     if not name.startswith(f"{did}#"):
         raise InvalidDocument("An id belongs to another DID.", details={"id": echoed(text, DID)})

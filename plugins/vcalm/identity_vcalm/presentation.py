@@ -48,7 +48,7 @@ class SignedPresentation:
 
     @classmethod
     def parse(cls, value: Mapping[str, Any]) -> SignedPresentation:
-        """Raises ``PresentationRefused`` for what has another form."""
+        """Raise ``PresentationRefused`` for what has another form."""
         types, holder, proof = value.get("type"), value.get("holder"), value.get("proof")
         if "VerifiablePresentation" not in (types if isinstance(types, list) else [types]):
             raise PresentationRefused("PARSING_ERROR", "it is no VerifiablePresentation")
@@ -101,12 +101,12 @@ class PresentationChallengeKey:
     secret: bytes = field(repr=False)
 
     def make(self, nonce: bytes, now: datetime) -> str:
-        """A challenge of 16 random bytes that ends ``CHALLENGE_LIFETIME`` after ``now``."""
+        """Return a challenge of 16 random bytes that ends ``CHALLENGE_LIFETIME`` after ``now``."""
         said = times.micros(now + CHALLENGE_LIFETIME).to_bytes(_TIME_OCTETS) + nonce
         return CHALLENGE_PREFIX + multibase.base64url_encode(said + self._mac(said))
 
     def end(self, text: str) -> datetime:
-        """When a challenge that was made here ends. Raises ``ValueError`` for any other text."""
+        """Return the end of a challenge that was made here. Raises ``ValueError``: for any other text."""
         data = multibase.base64url_decode(text.removeprefix(CHALLENGE_PREFIX))
         said, mac = data[:-_MAC_OCTETS], data[-_MAC_OCTETS:]
         if len(said) != _TIME_OCTETS + _NONCE_OCTETS or not hmac.compare_digest(mac, self._mac(said)):

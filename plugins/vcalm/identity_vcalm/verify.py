@@ -71,7 +71,7 @@ _OWN_CHECKS: Final = {
 
 
 def problem(kind: str, detail: str) -> VcalmProblem:
-    """A problem of the type that ``kind`` names."""
+    """Return a problem of the type that ``kind`` names."""
     return VcalmProblem(type=_TYPES.get(kind, _SECURITY + kind), title=kind, detail=detail)
 
 
@@ -90,7 +90,7 @@ class CredentialFindings:
 
     @property
     def verified(self) -> bool:
-        """Whether nothing is wrong."""
+        """Return whether nothing is wrong."""
         return self.claims is not None and not self.problems
 
 
@@ -106,7 +106,7 @@ class PresentationFindings:
 
     @property
     def verified(self) -> bool:
-        """Whether nothing is wrong."""
+        """Return whether nothing is wrong."""
         return self.proof and not self.problems
 
 
@@ -263,7 +263,7 @@ class CreateVcalmChallenge:
 
 
 def _needs_status(options: VcalmCredentialOptions | VcalmPresentationOptions) -> bool:
-    """Whatever else is named, and whatever it means to whom, a status that is not known is an error."""
+    """Return whether a status must be known. An unknown status is an error, with any other members."""
     return {*given(options.checks, ())} != {"proof"}
 
 
@@ -285,7 +285,7 @@ def _wrong(kind: str, detail: str) -> CredentialFindings:
 
 
 def _suites(credential: Mapping[str, Any]) -> set[str]:
-    """The cryptosuites of its proofs."""
+    """Return the cryptosuites of its proofs."""
     proof = credential.get("proof")
     proofs = proof if isinstance(proof, list) else [proof]
     suites = (one.get("cryptosuite") for one in proofs if isinstance(one, dict))

@@ -31,7 +31,7 @@ def _request(
     redirectUri: str | None,
     encrypted: bool,
 ) -> dict[str, Any]:
-    """The body of requestPresentation, of what was given."""
+    """Return the body of requestPresentation, of what was given."""
     verifier = verifierDid or caller.did or misused("who asks the wallet?", "give --verifier DID, or --keys FILE")
     if (wanted is None) == (schemaId is None) or (wanted is not None and (issuerDids or paths)):
         misused("what is the wallet asked for?", "give --schema with its --issuer and --claim, or --wanted alone")

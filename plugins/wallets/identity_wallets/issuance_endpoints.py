@@ -51,12 +51,12 @@ NONCE: Final = Operation("createCredentialNonce", "POST", NONCE_PATH, frozenset(
 
 
 def issuer_id(origin: str, schema_id: str) -> str:
-    """The identifier of the credential issuer of a schema."""
+    """Return the identifier of the credential issuer of a schema."""
     return f"{origin}{ISSUERS}{multibase.base64url_encode(schema_id.encode())}"
 
 
 def offer_of(origin: str, made: WalletOffer) -> dict[str, Any]:
-    """The offer as a wallet takes it (OpenID4VCI 1.0 §4.1.1)."""
+    """Return the offer as a wallet takes it (OpenID4VCI 1.0 §4.1.1)."""
     grant: dict[str, Any] = {"pre-authorized_code": made.code}
     if made.grant.transaction_code is not None:
         grant["tx_code"] = {"input_mode": "numeric", "length": len(made.grant.transaction_code)}
@@ -80,7 +80,7 @@ class PreAuthorizedCode:
         return {"pre-authorized_grant_anonymous_access_supported": True}
 
     async def __call__(self, request: Request, form: Mapping[str, str]) -> Answer:
-        """Raises ``OauthRefusal``."""
+        """Raise ``OauthRefusal``."""
         if "pre-authorized_code" not in form:
             raise InvalidRequest("pre-authorized_code is missing.")
         token, grant = await self.redeem(form["pre-authorized_code"], form.get("tx_code"))
@@ -144,8 +144,8 @@ class WalletEndpoints:
         return Answer(200, body, headers=[("cache-control", "public, max-age=300")])
 
     async def status(self, request: Request) -> Answer:
-        """A Status List Token (draft-ietf-oauth-status-list §8.1). Raises ``StatusListNotFound``; ``FeatureNotSupported`` for the list of
-        another time (§8.4)."""
+        """Return a Status List Token (draft-ietf-oauth-status-list §8.1). Raises ``StatusListNotFound``; ``FeatureNotSupported``
+        for the list of another time (§8.4)."""
         if "time" in request.query:
             details = {"feature": "time", "remedy": "Leave `time` out: the current list is served."}
             raise FeatureNotSupported("Status lists of other times are not served.", details=details)
@@ -154,11 +154,11 @@ class WalletEndpoints:
         return Answer(200, token.encode("ascii"), STATUS_LIST, [("cache-control", kept)])
 
     async def nonce(self, request: Request) -> Answer:
-        """A nonce for a proof (§7). A body, which has no meaning, is not read."""
+        """Return a nonce for a proof (§7). A body, which has no meaning, is not read."""
         return Answer(200, {"c_nonce": self.grants.nonce(self.clock.now())}, headers=[NO_STORE])
 
     async def credential(self, request: Request) -> Answer:
-        """The credential (§8). Raises ``OauthRefusal``, ``AuthRequired``, ``AuthFailed``, ``StorageMismatch``."""
+        """Return the credential (§8). Raises ``OauthRefusal``, ``AuthRequired``, ``AuthFailed``, ``StorageMismatch``."""
         if (found := self.mismatch()) is not None:
             raise found
         scheme, _, token = (request.header("authorization") or "").strip().partition(" ")
@@ -175,7 +175,7 @@ class WalletEndpoints:
 
 
 def read_request(request: Request) -> str:
-    """The one proof of a credential request (§8.2); members that are not named there are ignored. Raises ``OauthRefusal``."""
+    """Return the one proof of a credential request (§8.2); members that are not named there are ignored. Raises ``OauthRefusal``."""
     try:
         body = request.json()
     except JsonRefused as error:

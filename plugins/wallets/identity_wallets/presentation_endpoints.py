@@ -51,14 +51,14 @@ class PresentationEndpoints:
         return {RESPONSE: PageForm(self.response, PRESENT, MAX_BODY)}
 
     async def request_object(self, request: Request) -> Answer:
-        """The request (OpenID4VP 1.0 §5.7). Raises ``PresentationNotFound``."""
+        """Return the request (OpenID4VP 1.0 §5.7). Raises ``PresentationNotFound``."""
         request_id = request.path["request"]
         signed = await self.sign(request_id, f"{self.origin}{RESPONSES}{request_id}")
         return Answer(200, signed.encode("ascii"), REQUEST_OBJECT, [NO_STORE])
 
     async def response(self, request: Request) -> Answer:
-        """The answer of a wallet, ``direct_post`` or ``direct_post.jwt`` (OpenID4VP 1.0 §8.2, §8.3.1). Raises ``OauthRefusal``,
-        ``PresentationNotFound``, ``StorageMismatch``."""
+        """Return the answer of a wallet, ``direct_post`` or ``direct_post.jwt`` (OpenID4VP 1.0 §8.2, §8.3.1). Raises
+        ``OauthRefusal``, ``PresentationNotFound``, ``StorageMismatch``."""
         if (found := self.mismatch()) is not None:
             raise found
         form, request_id = form_members(request.body_octets), request.path["request"]
@@ -70,7 +70,7 @@ class PresentationEndpoints:
 
 
 def read_token(text: str | None) -> Any:
-    """The JSON of ``vp_token``. Raises ``OauthRefusal``."""
+    """Return the JSON of ``vp_token``. Raises ``OauthRefusal``."""
     try:
         return strict_json.loads((text or "").encode())
     except strict_json.JsonRefused as error:

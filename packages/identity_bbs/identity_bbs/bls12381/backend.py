@@ -55,9 +55,9 @@ class FixedBases(Protocol):
     def msm(
         self, scalars: Sequence[int], indexes: Sequence[int] | None = None, *, also: Sequence[tuple[G1, int]] = ()
     ) -> G1:
-        """The sum of ``scalars[k]`` times the point number ``indexes[k]`` (all points in order when ``None``), plus the
-        products of the pairs in ``also``, whose points are not fixed. Raises ``ValueError`` on unequal lengths,
-        ``IndexError`` on an index that is negative or too large."""
+        """Return the sum of ``scalars[k]`` times the point number ``indexes[k]`` (all points in order when ``None``), plus the
+        products of the pairs in ``also``, whose points are not fixed. Raises ``ValueError`` on unequal lengths, ``IndexError`` on
+        an index that is negative or too large."""
 
 
 class PointSums(Protocol):
@@ -72,8 +72,8 @@ class PointSums(Protocol):
         """Sums over these points and then those of ``points``; this object stays as it is."""
 
     def sum(self, scalars: Sequence[int]) -> G1:
-        """The sum of ``scalars[k]`` times point k over the first ``len(scalars)`` points. Raises ``ValueError`` for more scalars than
-        points."""
+        """Return the sum of ``scalars[k]`` times point k over the first ``len(scalars)`` points. Raises ``ValueError`` for more
+        scalars than points."""
 
 
 class DigitTable(Protocol):
@@ -82,8 +82,8 @@ class DigitTable(Protocol):
     def __len__(self) -> int: ...
 
     def sum(self, digits: Sequence[int]) -> G1:
-        """The sum of ``digits[i]`` times point i over the first ``len(digits)`` points. Raises ``ValueError`` if there are more digits
-        than points, or a digit that is not 0 to radix - 1."""
+        """Return the sum of ``digits[i]`` times point i over the first ``len(digits)`` points. Raises ``ValueError`` if there are
+        more digits than points, or a digit that is not 0 to radix - 1."""
 
 
 @runtime_checkable
@@ -98,37 +98,37 @@ class Curve(Protocol):
 
     @property
     def constant_time(self) -> bool:
-        """Whether ``g1_mul`` and ``g2_mul`` take the same time for every scalar."""
+        """Return whether ``g1_mul`` and ``g2_mul`` take the same time for every scalar."""
 
     def g1_identity(self) -> G1:
-        """The identity of G1."""
+        """Return the identity of G1."""
 
     def g1_generator(self) -> G1:
-        """The standard generator of G1."""
+        """Return the standard generator of G1."""
 
     def g2_generator(self) -> G2:
-        """The standard generator of G2."""
+        """Return the standard generator of G2."""
 
     def g1_add(self, a: G1, b: G1, /) -> G1:
-        """The sum, for equal points and the identity too."""
+        """Return the sum, for equal points and the identity too."""
 
     def g1_neg(self, a: G1, /) -> G1:
-        """The point that gives the identity when added."""
+        """Return the point that gives the identity when added."""
 
     def g1_mul(self, a: G1, k: int, /) -> G1:
         """``k`` times ``a``; no tables."""
 
     def g1_msm(self, points: Sequence[G1], scalars: Sequence[int], /) -> G1:
-        """The sum of the products; the identity for no points. Unequal lengths raise ``ValueError``."""
+        """Return the sum of the products; the identity for no points. Unequal lengths raise ``ValueError``."""
 
     def g1_public_msm(self, points: Sequence[G1], scalars: Sequence[int], /) -> G1:
         """``g1_msm`` for scalars that are no secret, on which its time may depend; small ones are faster."""
 
     def g1_is_identity(self, a: G1, /) -> bool:
-        """Whether ``a`` is the identity."""
+        """Return whether ``a`` is the identity."""
 
     def g1_equal(self, a: G1, b: G1, /) -> bool:
-        """Whether the two are one point."""
+        """Return whether the two are one point."""
 
     def g1_to_octets(self, a: G1, /) -> bytes:
         """48 bytes; the identity is encoded too."""
@@ -137,32 +137,32 @@ class Curve(Protocol):
         """``g1_to_octets`` of each; several may share an inversion."""
 
     def octets_to_g1(self, data: bytes, /) -> G1:
-        """The point of a canonical encoding. Raises ``InvalidPoint``."""
+        """Return the point of a canonical encoding. Raises ``InvalidPoint``."""
 
     def g2_mul(self, a: G2, k: int, /) -> G2:
         """``k`` times ``a``; no tables."""
 
     def g2_is_identity(self, a: G2, /) -> bool:
-        """Whether ``a`` is the identity."""
+        """Return whether ``a`` is the identity."""
 
     def g2_to_octets(self, a: G2, /) -> bytes:
         """96 bytes; the identity is encoded too."""
 
     def octets_to_g2(self, data: bytes, /) -> G2:
-        """The point of a canonical encoding. Raises ``InvalidPoint``."""
+        """Return the point of a canonical encoding. Raises ``InvalidPoint``."""
 
     def hash_to_g1(self, message: bytes, dst: bytes, /) -> G1:
         """RFC 9380, suite BLS12381G1_XMD:SHA-256_SSWU_RO_. A ``dst`` that is empty or longer than 255 bytes raises
         ``ValueError``."""
 
     def pairing_product_is_one(self, pairs: Sequence[tuple[G1, G2]], /) -> bool:
-        """Whether the product of the pairings is one; true for no pairs."""
+        """Return whether the product of the pairings is one; true for no pairs."""
 
     def fixed_bases(self, points: Sequence[G1], /, *, window: int | None = None) -> FixedBases:
         """``window`` is the width of a digit in bits, 1 to 8; ``None`` leaves it to the backend."""
 
     def digit_table(self, points: Sequence[G1], radix: int, /) -> DigitTable:
-        """The multiples 0 to ``radix`` - 1 of each point. A radix that is not 2 to 256 raises ``ValueError``."""
+        """Return the multiples 0 to ``radix`` - 1 of each point. A radix that is not 2 to 256 raises ``ValueError``."""
 
     def point_sums(self, points: Sequence[G1], /) -> PointSums:
         """Sums over these points."""
@@ -208,7 +208,7 @@ def checked_dst(dst: bytes) -> bytes:
 
 
 def check_count(scalars: Sequence[int], points: int) -> None:
-    """Raises ``ValueError`` if there are more scalars than points."""
+    """Raise ``ValueError`` if there are more scalars than points."""
     if len(scalars) > points:
         raise ValueError(f"{len(scalars)} scalars for {points} points")
 
@@ -220,8 +220,8 @@ def decoded(
     compress: Callable[[P], bytes],
     is_identity: Callable[[P], bool],
 ) -> P:
-    """The point of ``data``, if they are the canonical encoding of one and not of the identity; else raises ``InvalidPoint``.
-    ``uncompress`` raises ``ValueError`` for what is off the curve or outside the subgroup."""
+    """Return the point of ``data``, if they are the canonical encoding of one and not of the identity; else raises
+    ``InvalidPoint``. ``uncompress`` raises ``ValueError`` for what is off the curve or outside the subgroup."""
     if len(data) != length:
         raise InvalidPoint(f"a point has {length} bytes")
     try:

@@ -62,7 +62,7 @@ class SignedDigitSums:
 
 
 def sum_by_buckets(points: Sequence[Any], scalars: Sequence[int], bits: int) -> Any:
-    """The sum of the products of scalars below 2^bits with points that are not the identity."""
+    """Return the sum of the products of scalars below 2^bits with points that are not the identity."""
     out = ffi.new(P1)
     affine = affine_points(points)
     data, pointers = _octets(scalars, -(-bits // 8))
@@ -73,7 +73,7 @@ def sum_by_buckets(points: Sequence[Any], scalars: Sequence[int], bits: int) -> 
 
 
 def affine_points(points: Sequence[Any]) -> Any:
-    """The points in affine coordinates, one behind the other, by one inversion for all."""
+    """Return the points in affine coordinates, one behind the other, by one inversion for all."""
     affine = ffi.new(P1S_AFFINE, len(points))
     if points:
         blst.blst_p1s_to_affine(affine, ffi.new(P1S, points), len(points))
@@ -81,7 +81,7 @@ def affine_points(points: Sequence[Any]) -> Any:
 
 
 def _octets(scalars: Sequence[int], size: int) -> tuple[Any, Any]:
-    """The scalars behind one another, and what blst wants to find them by: the address of the first, and an end."""
+    """Return the scalars behind one another, and what blst wants to find them by: the address of the first, and an end."""
     data = ffi.new(OCTETS, b"".join([scalar.to_bytes(size, "little") for scalar in scalars]))
     return data, ffi.new(SCALARS, [data, ffi.NULL])
 

@@ -38,14 +38,14 @@ class AffinePoints:
         self.start = int(ffi.cast("uintptr_t", self._memory))
 
     def rows(self, width: int) -> bytes:
-        """The addresses of every ``width``-th point, little-endian in eight bytes."""
+        """Return the addresses of every ``width``-th point, little-endian in eight bytes."""
         end = self.start + _AFFINE_OCTETS * len(self._memory)
         addresses = range(self.start, end, _AFFINE_OCTETS * width)
         return b"".join([address.to_bytes(_ADDRESS_OCTETS, "little") for address in addresses])
 
 
 def sum_at(addresses: array[int]) -> Any:
-    """The sum of the affine points at these addresses, in a time that depends on their number alone."""
+    """Return the sum of the affine points at these addresses, in a time that depends on their number alone."""
     out = ffi.new(P1)
     blst.blst_p1s_add(out, ffi.cast(ADDRESSES, ffi.from_buffer(addresses)), len(addresses))
     return out
@@ -64,14 +64,14 @@ class Offset:
         self._starts: dict[int, AffinePoints] = {}
 
     def start(self, count: int) -> int:
-        """The address of -count·O."""
+        """Return the address of -count·O."""
         if count not in self._starts:
             # The first of two threads that make it stays: memory that was replaced is freed, and the other has its address.
             self._starts.setdefault(count, AffinePoints([self._curve.g1_mul(self.minus, count)]))
         return self._starts[count].start
 
     def sum(self, rows: Sequence[bytes], digits: bytes) -> Any:
-        """The sum of each row's entry of its digit, without the offsets, in a time that depends on their number alone."""
+        """Return the sum of each row's entry of its digit, without the offsets, in a time that depends on their number alone."""
         if not digits:
             return self._curve.g1_identity()
         starts = b"".join(rows)

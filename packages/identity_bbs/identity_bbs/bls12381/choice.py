@@ -54,7 +54,7 @@ class SelfTestFailed(Exception):
 
 
 def check_answers(curve: Curve) -> None:
-    """Raises ``SelfTestFailed`` at the first wrong answer; a broken backend may raise anything else."""
+    """Raise ``SelfTestFailed`` at the first wrong answer; a broken backend may raise anything else."""
     _check_groups(curve)
     _check_products(curve)
     _check_refusals(curve)
@@ -176,7 +176,7 @@ _states: dict[str, BackendState] = {}
 
 
 def select(name: str | None = None) -> Curve:
-    """The backend of that name; without a name the first that works.
+    """Return the backend of that name; without a name the first that works.
 
     Raises ``BackendUnavailable``. A name is a wish that is granted or refused, never exchanged for another.
     """
@@ -190,7 +190,7 @@ def select(name: str | None = None) -> Curve:
 
 
 def available() -> list[BackendState]:
-    """The state of every backend in the order of preference. Tries each one, which takes up to a second with py_ecc."""
+    """Return the state of every backend in the order of preference. Tries each one, which takes up to a second with py_ecc."""
     return [_state(name) for name in LOADERS]
 
 

@@ -28,8 +28,8 @@ OFFSET_DST: Final = b"IDENTITY-DIGIT-TABLE-V1_BLS12381G1_XMD:SHA-256_SSWU_RO_OFF
 
 
 def scalar_digits(scalar: int, window: int) -> bytes:
-    """The digits of a scalar of 256 bits in base 2^window, most significant first. An byte is a digit of eight bits, and much
-    faster to take."""
+    """Return the digits of a scalar of 256 bits in base 2^window, most significant first. An byte is a digit of eight bits, and
+    much faster to take."""
     if window == 8:
         return scalar.to_bytes(SCALAR_OCTETS, "big")
     last, mask = window * (-(-TABLED_BITS // window) - 1), (1 << window) - 1
@@ -154,13 +154,13 @@ class WindowedBases(TabledBases[list[list[Any]]]):
 
 
 def check_radix(radix: int) -> None:
-    """Raises ``ValueError`` unless digits of this radix are bytes."""
+    """Raise ``ValueError`` unless digits of this radix are bytes."""
     if not 2 <= radix <= 256:
         raise ValueError("a radix is 2 to 256")
 
 
 def check_digits(digits: Sequence[int], points: int, radix: int) -> None:
-    """Raises ``ValueError`` if there are more digits than points, or a digit that is not 0 to radix - 1."""
+    """Raise ``ValueError`` if there are more digits than points, or a digit that is not 0 to radix - 1."""
     if len(digits) > points:
         raise ValueError(f"{len(digits)} digits for {points} points")
     if digits and not 0 <= min(digits) <= max(digits) < radix:

@@ -30,7 +30,7 @@ class HedgedScalars:
         self._draws = 0
 
     def scalars(self, count: int) -> list[int]:
-        """The next ``count`` scalars, 0 to r - 1."""
+        """Return the next ``count`` scalars, 0 to r - 1."""
         stream = shake_256(self._seed + number(self._draws)).digest(EXPAND_OCTETS * count)
         self._draws += 1
         starts = range(0, len(stream), EXPAND_OCTETS)

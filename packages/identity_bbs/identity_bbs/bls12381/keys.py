@@ -40,7 +40,7 @@ def expand_message_xmd(message: bytes, dst: bytes, length: int) -> bytes:
 
 
 def hash_to_scalar(message: bytes, dst: bytes) -> int:
-    """A scalar, 0 to r - 1 (draft, "Hash to Scalar")."""
+    """Return a scalar, 0 to r - 1 (draft, "Hash to Scalar")."""
     return int.from_bytes(expand_message_xmd(message, dst, EXPAND_OCTETS), "big") % ORDER
 
 
@@ -71,7 +71,7 @@ def public_key(secret: bytes) -> bytes:
 
 
 def secret_scalar(secret: bytes) -> int:
-    """The scalar of a raw secret. Raises ``InvalidBlsKey`` unless there are 32 bytes of a number from 1 to r - 1."""
+    """Return the scalar of a raw secret. Raises ``InvalidBlsKey`` unless there are 32 bytes of a number from 1 to r - 1."""
     scalar = int.from_bytes(secret, "big")
     if len(secret) != SCALAR_OCTETS or not 1 <= scalar < ORDER:
         raise InvalidBlsKey(f"a secret key is a number from 1 to r - 1 in {SCALAR_OCTETS} bytes")
@@ -79,7 +79,7 @@ def secret_scalar(secret: bytes) -> int:
 
 
 def check_public_key(raw: bytes) -> None:
-    """Raises ``InvalidBlsKey`` unless ``raw`` canonically encodes a point of the subgroup other than the identity."""
+    """Raise ``InvalidBlsKey`` unless ``raw`` canonically encodes a point of the subgroup other than the identity."""
     if len(raw) != G2_OCTETS:
         raise InvalidBlsKey(f"a public key has {G2_OCTETS} bytes")
     try:

@@ -166,7 +166,7 @@ class _Term:
 
 
 def _interleaved(identity: Any, terms: Iterable[_Term]) -> Any:
-    """The sum of the products: at each bit a doubling, and at the end of each term's digit an addition."""
+    """Return the sum of the products: at each bit a doubling, and at the end of each term's digit an addition."""
     terms = tuple(terms)
     total = identity
     for position in range(_SCALAR_BITS, -1, -1):
@@ -181,7 +181,7 @@ def _interleaved(identity: Any, terms: Iterable[_Term]) -> Any:
 
 
 def _of_prime_order(point: Any) -> Any:
-    """The point, if it is in the subgroup; tried by a plain multiplication, since ours reduces its scalars."""
+    """Return the point, if it is in the subgroup; tried by a plain multiplication, since ours reduces its scalars."""
     if not is_inf(multiply(point, ORDER)):
         raise ValueError("a point outside the subgroup")
     return point

@@ -1,7 +1,7 @@
-"""The three messages by which a wallet gets a credential on a secret that it keeps: offer, request, credential (PROTOCOL-2.md §3).
+"""The three messages by which a wallet gets a credential on its own secret: offer, request, credential (PROTOCOL-2.md §3).
 
-The issuer offers a header and a nonce, the holder commits to its secret under both and signs that as the holder of its DID, the issuer
-signs the commitment with the values. All three are JSON; bytes are base64url. A reader treats each as a claim.
+The issuer offers a header and a nonce. The holder commits to its secret under both, and signs that with a key of its DID. The
+issuer signs the commitment with the values. All three are JSON, with bytes as base64url. A reader must verify each.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_TEXT: Final = 4 * MAX_HEADER_OCTETS // 3 + 1
 
 
 class ExchangeRefused(ValueError):
-    """A message is not one of this exchange, or not about what it should be; the text says why, and is safe to show."""
+    """A message that does not belong to this exchange, or has the wrong content. The text states the reason and is safe to show."""
 
 
 @value_class
@@ -48,12 +48,12 @@ class CredentialOffer:
 
     @property
     def issue_request(self) -> IssueRequest:
-        """Return what the commitment is bound to."""
+        """Return the data to which the commitment is bound."""
         return IssueRequest(self.header.method, self.header.octets, self.holder, self.nonce)
 
     @property
     def json(self) -> dict[str, JsonValue]:
-        """The message."""
+        """Return the message."""
         return {
             "header": base64url_encode(self.header.octets),
             "holderDid": self.holder,
@@ -62,7 +62,7 @@ class CredentialOffer:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> CredentialOffer:
-        """Raises ``ExchangeRefused``."""
+        """Parse the message. Raises ``ExchangeRefused``."""
         header, holder, nonce = _texts(value, "header", "holderDid", "nonce")
         try:
             return cls(BoundHeader.from_octets(base64url_decode(header)), holder, base64url_decode(nonce))
@@ -74,7 +74,7 @@ class CredentialOffer:
 
 @value_class
 class CommittedRequest:
-    """The holder's answer to the offer with this nonce: the commitment (192 bytes) and the Ed25519 signature over it by the
+    """The holder's reply to the offer with this nonce: the commitment (192 bytes) and the Ed25519 signature over it by the
     authentication key ``method`` (a DID URL)."""
 
     nonce: bytes
@@ -86,11 +86,11 @@ class CommittedRequest:
     def signed(
         cls, offer: CredentialOffer, commitment: bytes, method: str, sign: Callable[[bytes], bytes]
     ) -> CommittedRequest:
-        """Equation (3.3)."""
+        """Return the signed bytes. Equation (3.3)."""
         return cls(offer.nonce, commitment, method, sign(holder_message(offer.issue_request, method, commitment)))
 
     def check_holder(self, offer: CredentialOffer, public_keys: Iterable[bytes]) -> None:
-        """Raises ``ExchangeRefused`` unless one of the raw Ed25519 keys, which are those of the offer's holder, signed this commitment."""
+        """Verify that one of the raw Ed25519 ``keys`` of the offer's holder signed this commitment. Raises ``ExchangeRefused``."""
         if self.nonce != offer.nonce or self.method.partition("#")[0] != offer.holder:
             raise ExchangeRefused("the request answers another offer, or is another holder's")
         message = holder_message(offer.issue_request, self.method, self.commitment)
@@ -104,7 +104,7 @@ class CommittedRequest:
 
     @property
     def json(self) -> dict[str, JsonValue]:
-        """The message."""
+        """Return the message."""
         return {
             "commitment": base64url_encode(self.commitment),
             "nonce": base64url_encode(self.nonce),
@@ -114,7 +114,7 @@ class CommittedRequest:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> CommittedRequest:
-        """Raises ``ExchangeRefused``."""
+        """Parse the message. Raises ``ExchangeRefused``."""
         commitment, nonce, signature, method = _texts(value, "commitment", "nonce", "signature", "verificationMethod")
         try:
             data = [base64url_decode(text) for text in (nonce, commitment, signature)]
@@ -133,8 +133,8 @@ def credential_json(
     created: str,
     status_url: str | None,
 ) -> dict[str, JsonValue]:
-    """The credential as ``getCredential`` shows one of suite 2 to its holder, with the tag that the service which it is imported into
-    records for the issuer. ``status_url`` is where its list of signed gaps is served."""
+    """Return the credential in the form of ``getCredential`` for a holder of suite 2. It has the tag that the importing service
+    records for the issuer. ``status_url`` is the URL of its list of signed gaps."""
     value: dict[str, JsonValue] = {
         "@context": list(CONTEXTS),
         "id": particulars.id,
@@ -170,7 +170,7 @@ def credential_json(
 
 
 def _texts(value: Mapping[str, Any], *names: str) -> list[str]:
-    """The members, which are exactly these and texts. Raises ``ExchangeRefused``."""
+    """Return the members, which must be exactly these, as texts. Raises ``ExchangeRefused``."""
     if value.keys() != {*names} or not all(isinstance(value[name], str) for name in names):
         raise ExchangeRefused(f"the message has exactly the members {', '.join(names)}, all of them texts")
     if any(len(value[name]) > MAX_TEXT for name in names):

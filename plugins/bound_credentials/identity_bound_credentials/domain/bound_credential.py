@@ -1,9 +1,10 @@
-"""The content that an issuer of suite 2 signs: a header that names issuer and status list, and slots for holder, validity and handle
-(PROTOCOL-2.md §2).
+"""The content that an issuer of suite 2 signs: a header that names issuer and status list, and slots for holder, validity and
+handle (PROTOCOL-2.md §2).
 
-Header and messages of suite 1 say schema and values. Here the signature also covers who issued it, whose it is, when it is valid, and
-by which handle its status list revokes it; so a verifier learns all of that from a proof and asks no record. Slot 0 and 1 hold the
-holder's secret and a blind, and are not of this module: the issuer signs them unseen (``identity_bbs.blind``).
+Header and messages of suite 1 contain schema and values. Here the signature also covers the issuer, the holder, the validity, and
+the handle by which its status list revokes the credential. So a verifier gets all of that from a proof, without a query. Slots 0
+and 1 hold the holder's secret and a blind. They are not part of this module, because the issuer signs them unseen
+(``identity_bbs.blind``).
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ _METHOD: Final = re.compile(r"(did:[!-\"$-~]+)#([!-\"$-~]+)", re.ASCII)
 
 
 class SecretKeeper(StrEnum):
-    """The origin of the holder's secret, as the issuer states it: ``none`` is a bearer credential, whose secret was handed over with
-    it."""
+    """The origin of the holder's secret, as the issuer states it: ``none`` is a bearer credential, which is delivered with its
+    secret."""
 
     WALLET = "wallet"
     CUSTODIAN = "custodian"
@@ -51,8 +52,8 @@ class SecretKeeper(StrEnum):
 
 @value_class
 class StatusListReference:
-    """The list that may revoke the credential: its id (22 characters) and the seconds of an epoch. Any assertion key of the issuer may
-    sign it, so that keys of lists can be rotated."""
+    """The list that may revoke the credential: its id (22 characters) and the seconds of an epoch. Any assertion key of the issuer
+    may sign it, so keys of lists can be rotated."""
 
     list_id: str
     period: int
@@ -65,14 +66,14 @@ class StatusListReference:
 
     @property
     def json(self) -> dict[str, JsonValue]:
-        """As it stands in the header."""
+        """Return the form that the header contains."""
         return {"bits": BITS, "list": self.list_id, "period": self.period}
 
 
 @value_class
 class BoundHeader:
     """The signed header. ``method`` is the DID URL of the issuer's key; ``digest`` the SHA-256 of the registered schema document.
-    Nothing in it is about one holder."""
+    It contains nothing about a single holder."""
 
     schema: Schema
     method: str
@@ -87,34 +88,34 @@ class BoundHeader:
 
     @property
     def issuer(self) -> str:
-        """The issuer's DID: the controller of the key."""
+        """Return the issuer's DID: the controller of the key."""
         return controller(self.method)
 
     @property
     def octets(self) -> bytes:
-        """The canonical bytes. Raises ``ValueRefused`` where they are too many. Equation (2.1)."""
+        """Return the canonical bytes. Raises ``ValueRefused``: when they are too many. Equation (2.1)."""
         return _octets(self)
 
     @classmethod
     def from_octets(cls, data: bytes) -> BoundHeader:
-        """Read, written anew and compared. Raises ``ValueRefused``."""
+        """Parse a header, which must be canonical: it is written again and compared. Raises ``ValueRefused``."""
         return _from_octets(data)
 
     @property
     def message_count(self) -> int:
-        """How many messages the signature covers, secret and blind included."""
+        """Return how many messages the signature covers, secret and blind included."""
         return ATTRIBUTES_SLOT + self.schema.message_count
 
     def hashed_slot(self, name: str) -> int:
-        """The slot of the attribute's bytes. Raises ``KeyError``."""
+        """Return the slot of the attribute's bytes. Raises ``KeyError``."""
         return ATTRIBUTES_SLOT + self.schema.hashed_slot(name)
 
     def numeric_slot(self, name: str) -> int:
-        """The slot of the attribute's number. Raises ``KeyError``."""
+        """Return the slot of the attribute's number. Raises ``KeyError``."""
         return ATTRIBUTES_SLOT + self.schema.numeric_slot(name)
 
     def known_messages(self, values: Mapping[str, JsonValue], particulars: Particulars) -> tuple[Message, ...]:
-        """Return what the issuer signs from slot 2 on. Raises ``ValueRefused``."""
+        """Return the messages from slot 2 on, which the issuer knows. Raises ``ValueRefused``."""
         if (particulars.handle == NO_HANDLE) != (self.status is None):
             raise ValueRefused("a credential has a handle exactly if it has a status list")
         days = (particulars.first_day, particulars.last_day, particulars.handle)
@@ -146,16 +147,16 @@ class Particulars:
 
     @property
     def first_day(self) -> int:
-        """Days since 1970-01-01 of the first day on which it is valid. 0: since ever."""
+        """Return the first valid day, in days since 1970-01-01. 0: no beginning."""
         return day_of(self.valid_from)
 
     @property
     def last_day(self) -> int:
-        """The last day on which it is valid. 65,535: no end."""
+        """Return the last valid day, in days since 1970-01-01. 65,535: no end."""
         return NO_LAST_DAY if self.valid_until is None else day_of(self.valid_until) - 1
 
     def meta(self, status: StatusListReference | None) -> bytes:
-        """The message of slot 2: all that the other slots do not say, as one canonical text."""
+        """Return the message of slot 2: everything that the other slots do not contain, as one canonical text."""
         entry: dict[str, JsonValue] | None = None if status is None else {**status.json, "handle": self.handle}
         return jcs.canonicalize(
             {
@@ -176,8 +177,8 @@ def check_bound_signature(
     particulars: Particulars,
     commitment: bytes,
 ) -> None:
-    """Raises ``InvalidCredential`` unless this key (96 bytes) signed exactly this header, these values and particulars for the holder of
-    the commitment K (48 bytes)."""
+    """Verify that this key (96 bytes) signed exactly this header, these values and particulars for the holder of the commitment K
+    (48 bytes). Raises ``InvalidCredential``."""
     # The curve backends are slow to load, and most processes of the command line never need them.
     from identity_bbs.blind import verify_blind
     from identity_bbs.bls12381 import select
@@ -193,7 +194,7 @@ def check_bound_signature(
 
 
 def day_of(moment: datetime) -> int:
-    """The days since 1970-01-01 of an instant at 00:00:00Z. Raises ``ValueRefused`` for any other."""
+    """Return the days since 1970-01-01 of an instant at 00:00:00Z. Raises ``ValueRefused`` for any other."""
     if moment.tzinfo is None:
         raise ValueRefused("a time has a zone")
     days, rest = divmod(moment.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC), _ONE_DAY)
@@ -206,12 +207,12 @@ _ONE_DAY: Final = datetime(1970, 1, 2, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo
 
 
 def midnight(moment: datetime) -> datetime:
-    """00:00:00Z of the moment's day."""
+    """Return 00:00:00Z of the moment's day."""
     return moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def controller(method: str) -> str:
-    """The DID of a verification method's DID URL. Raises ``ValueRefused``."""
+    """Return the DID of a verification method's DID URL. Raises ``ValueRefused``."""
     found = _METHOD.fullmatch(method) if len(method) <= MAX_TEXT else None
     if found is None:
         raise ValueRefused("a verification method is a DID URL with a fragment")

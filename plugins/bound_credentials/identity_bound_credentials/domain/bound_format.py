@@ -1,4 +1,4 @@
-"""How credentials of suite 2 are signed, shown and read (PROTOCOL-2.md §2, §3)."""
+"""The signing, JSON form and parsing of credentials of suite 2 (PROTOCOL-2.md §2, §3)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_HEADER_TEXT: Final = 4 * MAX_HEADER_OCTETS // 3 + 1
 
 
 def particulars_of(credential: Credential, binding: Binding) -> Particulars:
-    """Return what a credential of this binding says of itself. Raises ``ValueRefused``."""
+    """Return the particulars of a credential with this binding. Raises ``ValueRefused``."""
     holder, until = str(credential.holder), credential.valid_until
     return Particulars(credential.id, holder, credential.valid_from, until, binding.handle)
 
@@ -110,7 +110,7 @@ def parse_credential(value: Mapping[str, Any], now: datetime | None = None) -> P
 
 
 def binding_of(presented: PresentedCredential) -> ShownBinding | None:
-    """Return what a credential of suite 2 says besides; None for one of suite 1."""
+    """Return the additional members of a credential of suite 2; None for suite 1."""
     return presented.bound if isinstance(presented.bound, ShownBinding) else None
 
 

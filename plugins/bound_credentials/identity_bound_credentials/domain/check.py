@@ -43,7 +43,7 @@ def check_presentation(
 
 
 def own_members(text: str, presented: PresentedPresentation) -> ZkProof:
-    """Return the proof ``text`` with the members that it has beside its text by its own word."""
+    """Return the proof ``text`` with the unverified members that its text states."""
     asked = [each.json for credential in presented.question.credentials for each in credential.predicates]
     kinds = ",".join(str(each["type"]) for each in asked)
     signals = presentation_signals(presented.question, presented.context)

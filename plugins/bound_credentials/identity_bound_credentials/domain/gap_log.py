@@ -16,7 +16,7 @@ from identity_tlog.tree import Malformed, Refuted
 
 
 def record_of(manifest: Manifest) -> GapRecord:
-    """Return what is to be recorded of a manifest."""
+    """Return the record of a manifest."""
     epoch = manifest.epoch
     return GapRecord(epoch.issuer, epoch.list_id, epoch.period, epoch.epoch, manifest.edition, manifest.digest)
 
@@ -24,10 +24,10 @@ def record_of(manifest: Manifest) -> GapRecord:
 def verify_recorded(
     manifest: Manifest, proof: bytes, policy: WitnessPolicy, *, logs: Sequence[VerifierKey] = ()
 ) -> ProvenEntry:
-    """Verify that exactly this manifest stands in a log of the policy, or in one of ``logs``: by a tlog-proof whose ``extra`` is the
+    """Verify that a log of the policy, or one of ``logs``, contains exactly this manifest: by a tlog-proof whose ``extra`` is the
     leaf.
 
-    Raises ``StatusListRefused``. It says nothing of other editions: ``identity ledger audit`` finds two lists of one edition.
+    Raises ``StatusListRefused``. It does not cover other editions: ``identity ledger audit`` finds two lists of one edition.
     """
     try:
         proven = verify_entry(TlogProof.parse(proof), policy, logs=logs)

@@ -1,14 +1,14 @@
 """A list of signed gaps as files: shards of up to 1,024 gaps, which never change, and the manifest of an epoch, which names them.
 
 A shard is a chain: a tag, the lower end of its first gap in 4 bytes, and for each gap the signature (80 bytes) and the upper end
-(4), which is the lower end of the next. Gaps that overlap, or one that is missing between two others, cannot be written down.
+(4), which is the lower end of the next. This form cannot express overlapping gaps, or a missing one between two others.
 
 The manifest is JCS: the members of the epoch's header, ``format``, ``edition`` (1, 2 … when the list is published again within the
-epoch), ``gaps`` (how many in all), ``firsts`` (the lower end of each shard), ``shards`` (the SHA-256 of each, base64url). Its digest is
-for a transparency log, so that an issuer cannot show two holders two lists in silence.
+epoch), ``gaps`` (how many in all), ``firsts`` (the lower end of each shard), ``shards`` (the SHA-256 of each, base64url). Its
+digest is for a transparency log, so an issuer cannot show two holders different lists undetected.
 
-A fetch tells the server which shard, so that shards are large for everybody: how many there are follows from ``gaps``, they differ by
-one gap at most, and readers refuse others. Two or more shards have 512 gaps each at least.
+A fetch reveals the shard to the server, so all shards are large. Their number follows from ``gaps``, their sizes differ by one gap
+at most, and readers refuse any other division. If there are several, each has at least 512 gaps.
 """
 
 from __future__ import annotations
@@ -41,17 +41,18 @@ _DIGEST_OCTETS: Final = 32
 
 @value_class
 class SignedGap:
-    """A gap, its 80-byte BBS signature, and the epoch under whose header it was made. Nothing here is checked: ``check`` does."""
+    """A gap, its 80-byte BBS signature, and the epoch under whose header it was made. It is unverified until ``check``."""
 
     epoch: StatusEpoch
     gap: Gap
     signature: bytes
 
     def check(self, public_key: bytes, handle: int) -> None:
-        """The handle is not in the list, says the raw 96-byte key.
+        """Verify with the raw 96-byte key that the handle is not in the list.
 
-        Raises ``StatusListRefused`` where the key did not sign this gap for this epoch or the handle is outside of it,
-        ``HandleListed`` where it is the lower end. The signature comes first: no server can make a credential look revoked.
+        Raises ``StatusListRefused``: when the key did not sign this gap for this epoch, or the handle is outside of it. Raises
+        ``HandleListed``: when the handle is the lower end. The signature is verified first, so no server can make a credential
+        appear revoked.
         """
         from identity_bbs import interface
         from identity_bbs.bls12381 import select
@@ -76,14 +77,14 @@ class Shard:
 
     @property
     def octets(self) -> bytes:
-        """The file."""
+        """Return the file."""
         first, *highs = [end.to_bytes(_END_OCTETS, "big") for end in self.ends]
         gaps = zip(self.signatures, highs, strict=True)
         return b"".join((SHARD_TAG, first, *(part for gap in gaps for part in gap)))
 
     @classmethod
     def from_octets(cls, data: bytes) -> Shard:
-        """The gaps of a file. Raises ``StatusListRefused`` for anything that ``data`` would not write."""
+        """Return the gaps of a file. Raises ``StatusListRefused`` for anything that ``data`` would not write."""
         gaps, odd = divmod(len(data) - _HEAD_OCTETS, _GAP_OCTETS)
         if odd or not 1 <= gaps <= SHARD_GAPS or not data.startswith(SHARD_TAG):
             raise StatusListRefused("not a shard of a status list")
@@ -121,7 +122,7 @@ class Manifest:
 
     @property
     def octets(self) -> bytes:
-        """The canonical bytes."""
+        """Return the canonical bytes."""
         return jcs.canonicalize(
             {
                 **self.epoch.members,
@@ -135,12 +136,12 @@ class Manifest:
 
     @property
     def digest(self) -> bytes:
-        """Return what a transparency log records: SHA-256 of the bytes, which hold the digests of all shards."""
+        """Return the digest for a transparency log: the SHA-256 of the bytes, which contain the digests of all shards."""
         return hashlib.sha256(self.octets).digest()
 
     @classmethod
     def from_octets(cls, data: bytes) -> Manifest:
-        """The manifest of a file. Raises ``StatusListRefused`` for anything that ``data`` would not write."""
+        """Return the manifest of a file. Raises ``StatusListRefused`` for anything that ``data`` would not write."""
         if len(data) > MAX_MANIFEST_OCTETS:
             raise StatusListRefused("the manifest is too long")
         try:
@@ -167,12 +168,13 @@ class Manifest:
         )
 
     def shard_of(self, handle: int) -> int:
-        """Which shard to fetch for this handle. Raises ``StatusListRefused`` for what is no handle."""
+        """Return the number of the shard to fetch for this handle. Raises ``StatusListRefused`` for an invalid handle."""
         status_gaps.check_handle(handle)
         return bisect_right(self.firsts, handle) - 1
 
     def open(self, number: int, data: bytes) -> Shard:
-        """The shard of this number. Raises ``StatusListRefused`` unless the bytes are the published ones and fit into the chain."""
+        """Return the shard of this number. Raises ``StatusListRefused`` unless the bytes are the published ones and fit into the
+        chain."""
         if len(data) > MAX_SHARD_OCTETS or hashlib.sha256(data).digest() != self.digests[number]:
             raise StatusListRefused("the shard is not the one that was published")
         shard = Shard.from_octets(data)
@@ -186,35 +188,36 @@ class Manifest:
         return shard
 
     def find(self, handle: int, number: int, data: bytes) -> SignedGap:
-        """The gap that the handle lies in or is the lower end of, out of the shard of this number; still to be checked by its ``check``.
+        """Return the gap that contains the handle or has it as its lower end, from the shard of this number. The caller must verify
+        it with ``check``.
 
         Raises ``StatusListRefused``.
         """
         return self.gap_in(self.open(number, data), handle)
 
     def gap_in(self, shard: Shard, handle: int) -> SignedGap:
-        """The same out of a shard of this list that is open. Raises ``StatusListRefused``."""
+        """Return the gap of the handle, from an open shard of this list. Raises ``StatusListRefused``."""
         index = status_gaps.place(shard.ends, handle)
         return SignedGap(self.epoch, Gap(shard.ends[index], shard.ends[index + 1]), shard.signatures[index])
 
 
 def manifest_place(epoch: StatusEpoch) -> str:
-    """Return where the manifest of an epoch lies, from wherever lists are published. It changes when the list is published again."""
+    """Return the path of an epoch's manifest below the base URL of lists. The file changes when the list is published again."""
     return f"status-gaps/{epoch.list_id}/{epoch.epoch}"
 
 
 def shard_place(manifest: Manifest, number: int) -> str:
-    """Return where a shard lies. Its name is its digest, so that it never changes and caches may keep it for good."""
+    """Return the path of a shard. Its name is its digest, so it never changes and caches may store it forever."""
     return f"status-gaps/{manifest.epoch.list_id}/shards/{multibase.base64url_encode(manifest.digests[number])}"
 
 
 def proof_place(manifest: Manifest) -> str:
-    """Return where the proof lies that a log has this manifest, named by the manifest's digest."""
+    """Return the path of the proof that a log contains the manifest with this digest."""
     return f"status-gaps/{manifest.epoch.list_id}/proofs/{multibase.base64url_encode(manifest.digest)}"
 
 
 def sizes(gaps: int) -> list[int]:
-    """How many gaps each shard has: as few shards as hold them all, and all alike but for one gap."""
+    """Return the number of gaps of each shard: as few shards as possible, with sizes that differ by one at most."""
     shards = -(-gaps // SHARD_GAPS)
     each, more = divmod(gaps, shards)
     return [each + (number < more) for number in range(shards)]
@@ -223,7 +226,8 @@ def sizes(gaps: int) -> list[int]:
 def publish(
     epoch: StatusEpoch, edition: int, ends: Sequence[int], signatures: Sequence[bytes]
 ) -> tuple[Manifest, list[bytes]]:
-    """Manifest and shards of a whole list: ``ends`` as ``status_gaps.chain`` gives them, ``signatures[i]`` on ends i and i + 1."""
+    """Return manifest and shards of a whole list: ``ends`` as ``status_gaps.chain`` returns them, ``signatures[i]`` on ends i and i
+    + 1."""
     shards = [
         Shard(tuple(ends[start : behind + 1]), tuple(signatures[start:behind])).octets
         for start, behind in pairwise(accumulate(sizes(len(signatures)), initial=0))

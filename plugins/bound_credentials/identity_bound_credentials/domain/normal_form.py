@@ -1,7 +1,8 @@
-"""A question in its normal form: at most one goal a slot, alternatives, inequalities, classes of equal slots (PROTOCOL-2.md §4.2).
+"""A question in its normal form: at most one goal per slot, alternatives, inequalities, classes of equal slots (PROTOCOL-2.md
+§4.2).
 
-Public arithmetic that prover and verifier do alike. Predicates that are alternatives are brought to their own goals; the others of one
-attribute of one credential are merged as in suite 1.
+Prover and verifier do the same public arithmetic. Alternative predicates get goals of their own; the others of one attribute of one
+credential are merged as in suite 1.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ MAX_ROWS: Final = 32
 
 
 class Slot(NamedTuple):
-    """A slot of a part: credentials count from 0 as the question has them, and their status parts follow."""
+    """A slot of a part: credentials count from 0 in the order of the question, followed by their status parts."""
 
     part: int
     slot: int
@@ -38,7 +39,7 @@ class PartGoal(NamedTuple):
 
 
 class Alternative(NamedTuple):
-    """One of a group of which one holds at least: an interval, or one value."""
+    """One of a group of which at least one holds: an interval, or one value."""
 
     group: int
     part: int
@@ -46,7 +47,7 @@ class Alternative(NamedTuple):
 
 
 class Inequality(NamedTuple):
-    """The slot holds another message than this."""
+    """The requirement that the slot's message differs from this one."""
 
     slot: Slot
     message: Message
@@ -64,7 +65,8 @@ class NormalForm:
 
 @lru_cache(maxsize=64)
 def normal_form(question: Question) -> NormalForm:
-    """Raises ``PredicateUnsupported`` for what is empty, trivial or contradicts itself in public."""
+    """Return the normal form of a question. Raises ``PredicateUnsupported``: for a question that is empty, trivial or publicly
+    contradictory."""
     first = 0
     group_of = {number: group for group, numbers in enumerate(question.either) for number in numbers}
     goals: list[PartGoal] = []
@@ -99,8 +101,8 @@ def normal_form(question: Question) -> NormalForm:
 
 
 def check_size(question: Question) -> None:
-    """Raises ``PredicateUnsupported`` as ``normal_form`` does, and for a question that needs more elements or rows than a vector has
-    (PROTOCOL-2.md §6), whatever the day is."""
+    """Check that a question fits a vector on any day (PROTOCOL-2.md §6). Raises ``PredicateUnsupported``: as ``normal_form``, and
+    for a question that needs more elements or rows."""
     form = normal_form(question)
     intervals = [goal for _, goal in form.goals if isinstance(goal, InRange)]
     sides = [goal for _, _, goal in form.alternatives]
@@ -113,7 +115,7 @@ def check_size(question: Question) -> None:
 
 
 def _digits(width: int) -> int:
-    """How many digits 0 … width takes. PROTOCOL.md, equation (4.1)."""
+    """Return the number of digits for 0 … width. PROTOCOL.md, equation (4.1)."""
     count = 0
     while width >= 3:
         width, count = width - 3 * ((width + 1) // 4), count + 1
@@ -165,7 +167,7 @@ def _without_message(goal: MemberOf, message: Message) -> Goal:
 
 
 def _moved(goal: Goal) -> Goal:
-    """The goal at its slot in a credential of suite 2."""
+    """Return the goal at its slot in a credential of suite 2."""
     return replace(goal, slot=ATTRIBUTES_SLOT + goal.slot)
 
 

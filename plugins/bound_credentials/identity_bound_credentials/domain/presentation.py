@@ -1,7 +1,8 @@
-"""A presentation: the question with keys, day and epochs, what the holder agreed to, and how a verifier takes it (PROTOCOL-2.md §5, §7).
+"""A presentation: the question with keys, day and epochs, the holder's consent, and a verifier's rules of acceptance (PROTOCOL-2.md
+§5, §7).
 
-A day stands in the statement, and the epoch of each status list; both are the same for everybody who proves at that time. A consent
-covers fields of the verifier's own request, so that the verifier computes the consented message itself.
+The statement contains a day, and the epoch of each status list. Both are the same for all provers at that time. A consent covers
+fields of the verifier's own request, so the verifier computes the consented message itself.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ _MAX_SECONDS: Final = 253_402_300_800
 
 
 def proof_day(moment: datetime) -> int:
-    """The UTC day of a moment, in days since 1970-01-01."""
+    """Return the UTC day of a moment, in days since 1970-01-01."""
     return (moment - _EPOCH) // _DAY
 
 
 class Cover(IntFlag):
-    """The fields of a request that a consent is about."""
+    """The fields of a request that a consent covers."""
 
     AUDIENCE = 1
     CHALLENGE = 2
@@ -60,10 +61,10 @@ DELEGATION_COVER: Final = Cover.QUESTION | Cover.AGENT
 
 @value_class
 class ConsentTerms:
-    """The terms of a consent: which fields it covers, and from when until when, in seconds since 1970.
+    """The terms of a consent: the fields that it covers, and its begin and end in seconds since 1970.
 
-    The times of a consent to one challenge are whole hours, of any other whole UTC days: finer ones would join the consents that were made
-    together. Without challenge and agent key a consent would serve any client that has it. Raises ``ValueError``.
+    The times of a consent to one challenge are whole hours, and those of any other are whole UTC days. Finer times would make
+    consents of one time linkable. Without challenge and agent key, any client with the consent could use it. Raises ``ValueError``.
     """
 
     cover: Cover
@@ -83,13 +84,14 @@ class ConsentTerms:
 
     @classmethod
     def around(cls, now: datetime, lifetime: timedelta, cover: Cover = REQUEST_COVER) -> ConsentTerms:
-        """Terms from the last hour (or day) before ``now`` until the next one after ``lifetime``."""
+        """Return terms from the last hour (or day) before ``now`` until the next one after ``lifetime``."""
         step = _HOUR_SECONDS if Cover.CHALLENGE in cover else _DAY_SECONDS
         begin, end = int(now.timestamp()), int((now + lifetime).timestamp())
         return cls(cover, begin - begin % step, end - end % step + step)
 
     def message(self, question: Question, context: Context, agent_key: bytes | None) -> bytes:
-        """M. A field that is not covered is the empty field. Raises ``ValueError`` where a covered one is not there. Equation (5.4)."""
+        """Return the message M, in which an uncovered field is empty. Raises ``ValueError``: when a covered field is missing.
+        Equation (5.4)."""
         values: dict[Cover, bytes | None] = {
             Cover.AUDIENCE: context.audience.encode(),
             Cover.CHALLENGE: context.nonce,
@@ -105,7 +107,7 @@ class ConsentTerms:
         return frame(CONSENT_TAG, [SUITE_2.encode(), number(int(self.cover)), *fields, *times])
 
     def check_time(self, now: datetime) -> None:
-        """Raises ``ProofInvalid`` outside the consent's time."""
+        """Check that the time is within the consent's. Raises ``ProofInvalid``."""
         seconds = now.timestamp()
         if not self.not_before <= seconds + CLOCK_SKEW.total_seconds() or seconds >= self.not_after:
             raise ProofInvalid(details={"reason": "the holder's consent is not of this time"})
@@ -121,8 +123,8 @@ class StatusPart:
 
 @value_class
 class PresentationStatement:
-    """The question under resolved keys (96 bytes, one for each credential), on a day where validity is asked, with one status list for
-    each credential where status is asked. Raises ``PredicateUnsupported``."""
+    """The question under resolved keys (96 bytes, one for each credential), on a day if the question is about validity, with one
+    status list for each credential if it is about status. Raises ``PredicateUnsupported``."""
 
     question: Question
     keys: tuple[bytes, ...]
@@ -146,8 +148,12 @@ class PresentationStatement:
 
 @value_class
 class PresentationContext:
-    """``context`` as in suite 1; ``agent_key``, 32 bytes of Ed25519, of the agent that hands the proof over and signs for it; ``consent``
-    where the holder consents. Raises ``ValueError``."""
+    """The context of a presentation. Raises ``ValueError``.
+
+    - ``context``: as in suite 1.
+    - ``agent_key``: 32 bytes of Ed25519, of the agent that hands the proof over and signs for it.
+    - ``consent``: set if the holder consents.
+    """
 
     context: Context
     agent_key: bytes | None = None
@@ -158,14 +164,14 @@ class PresentationContext:
             raise ValueError("an agent's key has 32 bytes")
 
     def agent_message(self, envelope_digest: bytes) -> bytes:
-        """Return what the agent signs when it hands the proof over; the digest is that of the envelope without the signature."""
+        """Return the bytes that the agent signs at the hand-over. The digest is that of the envelope without the signature."""
         return frame(AGENT_TAG, [self.context.audience.encode(), self.context.nonce, envelope_digest])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BoundWitness(Hidden):
-    """A credential of suite 2: the issuer's 80 bytes, its values as JSON, its particulars; ``opening`` are s and b where the prover has
-    them."""
+    """A credential of suite 2: the issuer's 80 bytes, its values as JSON, its particulars; ``opening`` are s and b if the prover
+    has them."""
 
     signature: bytes
     attributes: Mapping[str, JsonValue]
@@ -184,7 +190,7 @@ class GapWitness(Hidden):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Agreement(Hidden):
-    """A consent with its terms, as a wallet sends it; ``agent_key``, 32 bytes of Ed25519, where it covers one."""
+    """A consent with its terms, as a wallet sends it; ``agent_key``: 32 bytes of Ed25519 if it covers one."""
 
     terms: ConsentTerms
     consent: HolderConsent
@@ -193,7 +199,8 @@ class Agreement(Hidden):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PresentationWitness(Hidden):
-    """One credential, and one gap where status is asked, for each one of the question; the consent where the holder consents."""
+    """The secrets of a prover: for each credential of the question the credential, and a gap if the question is about status. Also
+    the consent if the holder consents."""
 
     credentials: tuple[BoundWitness, ...]
     gaps: tuple[GapWitness, ...] = ()
@@ -202,14 +209,14 @@ class PresentationWitness(Hidden):
 
 @value_class
 class Acceptance:
-    """The rules of a verifier at ``now``: how long ago the epoch of a status list may have ended, and what a consent must cover."""
+    """The rules of a verifier at ``now``: the greatest age of an ended epoch of a status list, and the required cover of a consent."""
 
     now: datetime
     status_max_age: timedelta = timedelta(hours=1)
     cover: Cover = REQUEST_COVER
 
     def check(self, statement: PresentationStatement, bound: PresentationContext) -> None:
-        """Raises ``ProofInvalid`` for a time, day, epoch or cover that is not taken."""
+        """Check time, day, epochs and cover of a proof. Raises ``ProofInvalid``."""
         bound.context.check_time(self.now)
         try:
             check_expiry(statement.day, bound.context)
@@ -229,7 +236,7 @@ class Acceptance:
 
 
 def check_consent(consent: HolderConsent, commitments: Sequence[bytes], message: bytes, pseudonym: str | None) -> None:
-    """Raise ``PredicateUnsupported`` unless the holder of the credentials with these commitments K agreed to ``message``."""
+    """Verify that the holder of the credentials with these commitments K consented to ``message``. Raises ``PredicateUnsupported``."""
     # The curve backends are slow to load, and most processes of the command line never need them.
     from identity_bbs.bls12381 import select
     from identity_bbs.consent import ConsentInvalid, check_agreed
@@ -242,26 +249,26 @@ def check_consent(consent: HolderConsent, commitments: Sequence[bytes], message:
 
 
 def acceptance_of(expectation: Expectation, now: datetime) -> Acceptance:
-    """How a proof is taken at ``now`` (aware UTC), as far as its mathematics say: an older list, and a cover that was said, are for
-    ``Expectation.checks``."""
+    """Return how a proof is accepted at ``now`` (aware UTC), by its mathematics alone. ``Expectation.checks`` decides about an
+    older list and a stated cover."""
     usual = Acceptance(now, cover=REQUEST_COVER if expectation.consent_cover is None else Cover(0))
     age = expectation.status_max_age
     return usual if age is None else replace(usual, status_max_age=max(age, usual.status_max_age))
 
 
 def last_expiry(day: int) -> datetime:
-    """When a proof that credentials are valid on this day ends at the latest."""
+    """Return the latest time at which a proof that credentials are valid on this day expires."""
     return _EPOCH + (day + 1) * _DAY + DAY_SKEW
 
 
 def check_expiry(day: int | None, context: Context) -> None:
-    """A proof does not outlive its day. Raises ``PredicateUnsupported``."""
+    """Require that a proof expires with its day. Raises ``PredicateUnsupported``."""
     if day is not None and context.expires_at > last_expiry(day):
         raise unsupported("a proof that says that credentials are valid ends with its day")
 
 
 def unchecked(question: Question) -> tuple[str, ...]:
-    """Return what a verdict about this question does not say: the names that the question did not ask for."""
+    """Return the names of the checks that the question does not request, so that a verdict does not cover them."""
     names = {
         "holder": question.holder is not HolderForm.NONE,
         "credentialValidity": question.validity,

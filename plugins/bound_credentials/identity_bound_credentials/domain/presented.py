@@ -1,7 +1,7 @@
 """Claims of a presentation before verification (PROTOCOL-2.md §8), and its hand-over (PROTOCOL-2.md §5.4).
 
-A proof may name its agent's key. Who makes it leaves the signature open; the agent signs audience, challenge and all of the envelope, which
-takes Ed25519 and the canonical JSON text.
+A proof may name its agent's key. The prover leaves the signature open. The agent then signs audience, challenge and the whole
+envelope, with Ed25519 over the canonical JSON text.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from identity_core.errors import ProofInvalid
 
 @value_class
 class PresentedPresentation:
-    """Claims of a presentation, without the keys: unverified until ``PresentingProver.verify_presentation`` has accepted it under
-    keys that the verifier got elsewhere. The members that a proof of suite 1 has too are those of the first credential. ``pseudonym`` are
-    the 48 bytes of the holder's for the question's context."""
+    """Claims of a presentation, without the keys: unverified until ``PresentingProver.verify_presentation`` accepts them under keys
+    that the verifier got elsewhere. The members shared with suite 1 are those of the first credential. ``pseudonym``: the holder's
+    48 bytes for the question's context."""
 
     question: Question
     day: int | None
@@ -44,46 +44,48 @@ class PresentedPresentation:
 
     @property
     def verification_method(self) -> str:
-        """The DID URL of the issuer's key."""
+        """Return the DID URL of the issuer's key."""
         return self.question.credentials[0].header.method
 
     @property
     def schema(self) -> Schema:
-        """The schema of the credential."""
+        """Return the schema of the credential."""
         return self.question.credentials[0].header.schema
 
     @property
     def predicates(self) -> tuple[Asked, ...]:
-        """Predicates of the credential; empty for several credentials, where only the whole question states what is proven."""
+        """Return the predicates of the credential; empty for several credentials, of which only the whole question describes the
+        proof."""
         return self.question.credentials[0].predicates if self.is_of_one_credential else ()
 
     @property
     def context(self) -> Context:
-        """For whom and when."""
+        """Return audience, challenge and times of the proof."""
         return self.bound.context
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """The DID URLs of all keys that are needed, each once."""
+        """Return the DID URLs of all required keys, each once."""
         own = [credential.header.method for credential in self.question.credentials]
         return tuple(dict.fromkeys([*own, *(epoch.method for epoch in self.epochs)]))
 
     def statement(self, keys: Mapping[str, bytes]) -> PresentationStatement:
-        """The statement to verify, under resolved keys (96 bytes) by their methods. Raises ``KeyError`` and ``PredicateUnsupported``."""
+        """Return the statement to verify, under resolved keys (96 bytes) by their methods. Raises ``KeyError`` and
+        ``PredicateUnsupported``."""
         own = tuple(keys[credential.header.method] for credential in self.question.credentials)
         status = tuple(StatusPart(epoch, keys[epoch.method]) for epoch in self.epochs)
         return PresentationStatement(self.question, own, self.day, status)
 
     @property
     def is_of_one_credential(self) -> bool:
-        """Return whether its predicates are all of one credential and all hold: of alternatives, or of several credentials, a list of
-        predicates would say what is not proven."""
+        """Return whether all its predicates are of one credential and all hold. For alternatives, or several credentials, a list of
+        predicates would state too much."""
         question = self.question
         return len(question.credentials) == 1 and not question.either and not question.same and not question.pseudonym
 
     @property
     def joint(self) -> KeptQuestion | None:
-        """Return what is shown of the question where a list of predicates would say too little."""
+        """Return the public part of the question if a list of predicates is not enough."""
         return None if self.is_of_one_credential else self._kept_question
 
     @property
@@ -97,17 +99,17 @@ class PresentedPresentation:
 
     @property
     def agent_key(self) -> bytes | None:
-        """The key of the agent who hands the proof over."""
+        """Return the key of the agent that hands the proof over."""
         return self.bound.agent_key
 
     @property
     def cover(self) -> int | None:
-        """The fields that the holder consents to."""
+        """Return the fields to which the holder consents."""
         return None if self.bound.consent is None else self.bound.consent.cover
 
     @property
     def consent_ends(self) -> datetime | None:
-        """When the holder's consent ends."""
+        """Return the time at which the holder's consent ends."""
         return None if self.bound.consent is None else datetime.fromtimestamp(self.bound.consent.not_after, UTC)
 
     @property
@@ -131,22 +133,22 @@ class PresentedPresentation:
         return expected.parts([one.issuer for one in headers], [one.schema for one in headers], self._kept_question)
 
     def as_made(self, text: str) -> str:
-        """Return the proof as its prover made it: without the agent's signature where it names an agent's key."""
+        """Return the proof as its prover made it, without the agent's signature if it names an agent's key."""
         return text if self.bound.agent_key is None else base64url_encode(jcs.canonicalize(_read(text)[0]))
 
     def awaits_agent(self, text: str) -> bool:
-        """Return whether the proof ``text``, which says this, names an agent's key and lacks the agent's signature."""
+        """Return whether the proof ``text`` of this content names an agent's key and lacks the agent's signature."""
         return self.bound.agent_key is not None and self.as_made(text) == text
 
     @property
     def proven(self) -> frozenset[str]:
-        """Which of ``NEVER_PROVEN`` it says itself, if it is right: what its question asks."""
+        """Return the members of ``NEVER_PROVEN`` that the proof itself proves if it is valid, as its question asks."""
         return frozenset(NEVER_PROVEN) - frozenset(unchecked(self.question))
 
 
 def presentation_signals(question: Question, context: Context) -> tuple[str, ...]:
-    """``ZKProof.publicSignals``: suite, then verification method, schema id and name, type and JCS of the value of each predicate for each
-    credential, then base64url SHA-256 of the JCS of the context, and of each signed header."""
+    """Return ``ZKProof.publicSignals``: suite, then verification method, schema id and name, type and JCS of the value of each
+    predicate for each credential, then base64url SHA-256 of the JCS of the context, and of each signed header."""
     signals = [SUITE_2]
     for credential in question.credentials:
         signals += [credential.header.method, credential.header.schema.id]
@@ -161,8 +163,8 @@ def presentation_signals(question: Question, context: Context) -> tuple[str, ...
 def handed_over(
     text: str, key: bytes, sign: Callable[[bytes], bytes], *, audience: str | None, challenge: bytes | None
 ) -> str:
-    """The proof with the signature of the agent whose Ed25519 ``key`` (32 bytes) it names, where it is for this audience and challenge;
-    None: for any. ``sign`` gives 64 bytes. Raises ``ProofInvalid`` for any other text, which is not signed."""
+    """Return the proof with the signature of the agent whose Ed25519 ``key`` (32 bytes) it names. The proof must be for this
+    audience and challenge (None: any). ``sign`` returns 64 bytes. Raises ``ProofInvalid``: for any other text, which is not signed."""
     envelope, bound = _read(text)
     if bound.agent_key != key:
         raise _refused("the proof names another agent's key")
@@ -174,13 +176,14 @@ def handed_over(
 
 
 def sign_as_agent(text: str, sign: Callable[[bytes], bytes]) -> str:
-    """As ``handed_over``, whichever key the envelope names. Raises ``ProofInvalid`` for what is no envelope or names no agent."""
+    """Sign as ``handed_over`` does, with any key that the envelope names. Raises ``ProofInvalid``: for an invalid envelope or one
+    that names no agent."""
     envelope, bound = _read(text)
     return _with_signature(envelope, sign(bound.agent_message(sha256(jcs.canonicalize(envelope)).digest())))
 
 
 def _read(text: str) -> tuple[dict[str, Any], PresentationContext]:
-    """The envelope without its signature, and what it is bound to."""
+    """Return the envelope without its signature, and its audience and challenge."""
     if len(text) > MAX_ENVELOPE_CHARACTERS:
         raise _refused("the envelope is too long")
     try:

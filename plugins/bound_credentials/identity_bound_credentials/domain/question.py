@@ -1,8 +1,8 @@
 """A verifier's question about several credentials at once (PROTOCOL-2.md §4.1).
 
-A question names its credentials by header and predicates, and asks for all of them together: that they are of one holder, who agreed; that
-they are valid today; that none is revoked; which attributes are the same; which predicates are alternatives. It has one JSON form,
-whose JCS is what proofs and consents hash.
+A question names its credentials by header and predicates. It can require that all are of one consenting holder, are valid today and
+not revoked, and that attributes are equal. It also states which predicates are alternatives. It has one JSON form, of which proofs
+and consents hash the JCS.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_PSEUDONYM_CONTEXT: Final = 512
 
 
 class HolderForm(StrEnum):
-    """How the holder stands behind a proof: by a consent; by making it, since only who has the secret can; or not at all."""
+    """The holder's part in a proof: a consent, the making of the proof (which needs the secret), or none."""
 
     CONSENT = "consent"
     PLAIN = "plain"
@@ -38,14 +38,14 @@ class HolderForm(StrEnum):
 
 @value_class
 class AskedCredential:
-    """A credential under this header, with 0 … 16 predicates."""
+    """A credential in a question: its header, and 0 … 16 predicates."""
 
     header: BoundHeader
     predicates: tuple[Asked, ...] = ()
 
     @property
     def json(self) -> dict[str, JsonValue]:
-        """Issuer's key, digest of the header, predicates."""
+        """Return issuer's key, digest of the header, predicates."""
         return {
             "header": base64url_encode(sha256(self.header.octets).digest()),
             "issuer": self.header.method,
@@ -55,8 +55,12 @@ class AskedCredential:
 
 @value_class
 class Question:
-    """1 … 4 credentials. ``same`` are classes of attributes that are equal and not null; ``either`` groups of predicates, counted through
-    all credentials, of which one holds at least; ``pseudonym`` the verifier's context. Raises ``PredicateUnsupported``."""
+    """A question about 1 … 4 credentials. Raises ``PredicateUnsupported``.
+
+    - ``same``: classes of attributes that are equal and not null.
+    - ``either``: groups of predicates, counted through all credentials, of which at least one holds.
+    - ``pseudonym``: the verifier's context.
+    """
 
     credentials: tuple[AskedCredential, ...]
     same: tuple[tuple[AttributeOf, ...], ...] = ()
@@ -132,7 +136,7 @@ class Question:
 
     @property
     def json(self) -> dict[str, JsonValue]:
-        """The one JSON form. Equation (4.1)."""
+        """Return the only JSON form. Equation (4.1)."""
         return {
             "credentials": [credential.json for credential in self.credentials],
             "either": [list(group) for group in self.either],
@@ -145,12 +149,12 @@ class Question:
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 of the JCS of the JSON form: what a proof and a consent are about."""
+        """Return the SHA-256 of the JCS of the JSON form, to which a proof and a consent are bound."""
         return sha256(jcs.canonicalize(self.json)).digest()
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], headers: Sequence[BoundHeader]) -> Question:
-        """The question of its JSON form and the headers, in order. The caller writes it anew and compares. Raises
+        """Return the question of its JSON form and the headers, in order. The caller must write it again and compare. Raises
         ``PredicateUnsupported``, and ``KeyError``, ``TypeError``, ``ValueError`` or ``AttributeError`` for another shape."""
         asked: list[dict[str, Any]] = value["credentials"]
         if len(asked) > MAX_CREDENTIALS or sum(len(one["predicates"]) for one in asked) > MAX_PREDICATES:

@@ -1,16 +1,16 @@
-"""Signed gaps: which handles of a list are not revoked, as pairs that a holder proves a handle to lie between.
+"""Signed gaps: pairs of a list's handles, between which a holder proves its handle to lie, so that it is not revoked.
 
 A credential has a *handle*, a random number that no other credential of its list ever has. Each epoch the status issuer sorts the
-handles that are revoked or suspended, puts 0 and 2^32 - 1 around them, which no credential has, and signs each pair of neighbours with
-BBS as two raw scalars (low, high), under one header for the epoch::
+handles that are revoked or suspended, puts 0 and 2^32 - 1 around them, which no credential has, and signs each pair of neighbours
+with BBS as two raw scalars (low, high), under one header for the epoch::
 
     "IDENTITY-SERVICE-STATUS-V2:" ‖ JCS{"bits": 32, "epoch": k, "issuer", "list", "method", "period"}
 
-A handle strictly between two neighbours is not in the list. Neighbours with nothing between them are signed as well: no handle lies
-there, and the list is a chain without holes. Epoch k is [k·period, (k + 1)·period) in seconds since 1970-01-01T00:00:00Z.
+A handle strictly between two neighbours is not in the list. Adjacent neighbours are signed too, so the list is a chain without
+holes. Epoch k is [k·period, (k + 1)·period) in seconds since 1970-01-01T00:00:00Z.
 
-A revocation is seen by every verifier after lead + period + grace at most: the list of an epoch is made some time before it begins,
-a gap is valid for its whole epoch even if the list is published again, and a verifier takes the epoch that has ended for a while.
+Every verifier sees a revocation after lead + period + grace at most. The list of an epoch is made some time before it begins. A gap
+is valid for its whole epoch, even if the list is published again. And a verifier accepts an ended epoch for a while.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _1970: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class HandleListed(Exception):
-    """The handle is in the list, as a signed gap that ends there says: its credential is revoked or suspended."""
+    """A handle in the list, as a signed gap that ends there shows: its credential is revoked or suspended."""
 
 
 class Gap(NamedTuple):
@@ -67,7 +67,8 @@ class Gap(NamedTuple):
 
 @value_class
 class StatusEpoch:
-    """A list at one epoch, and what its header says. ``method`` is the DID URL of the BBS key that signs, ``issuer`` its controller.
+    """A list at one epoch, with the members of its header. ``method`` is the DID URL of the BBS key that signs, ``issuer`` its
+    controller.
 
     Raises ``StatusListRefused``.
     """
@@ -90,12 +91,12 @@ class StatusEpoch:
 
     @property
     def header(self) -> bytes:
-        """The canonical bytes of the header that every gap of the epoch is signed under."""
+        """Return the canonical bytes of the header under which every gap of the epoch is signed."""
         return HEADER_TAG + jcs.canonicalize(self.members)
 
     @property
     def members(self) -> dict[str, str | int]:
-        """The members of the header's JSON."""
+        """Return the members of the header's JSON."""
         return {
             "bits": BITS,
             "epoch": self.epoch,
@@ -107,7 +108,7 @@ class StatusEpoch:
 
     @classmethod
     def from_header(cls, data: bytes) -> StatusEpoch:
-        """The epoch of a signed header. Raises ``StatusListRefused`` for what no epoch is written as."""
+        """Return the epoch of a signed header. Raises ``StatusListRefused``: for a malformed header."""
         if len(data) > _MAX_HEADER_OCTETS or not data.startswith(HEADER_TAG):
             raise StatusListRefused("not the header of a status list")
         try:
@@ -120,7 +121,7 @@ class StatusEpoch:
 
     @classmethod
     def from_members(cls, value: Any) -> StatusEpoch:
-        """The epoch of these JSON members. Others beside them are not seen: the caller writes anew and compares."""
+        """Return the epoch of these JSON members. Other members are ignored, so the caller must write it again and compare."""
         try:
             texts = value["issuer"], value["method"], value["list"]
             numbers = value["epoch"], value["period"]
@@ -133,41 +134,42 @@ class StatusEpoch:
 
     @property
     def begins(self) -> datetime:
-        """The first moment of the epoch."""
+        """Return the first moment of the epoch."""
         return _1970 + timedelta(seconds=self.epoch * self.period)
 
     @property
     def ends(self) -> datetime:
-        """The moment after its last."""
+        """Return the moment after its last one."""
         return self.begins + timedelta(seconds=self.period)
 
     def is_acceptable(self, now: datetime, max_age: timedelta) -> bool:
-        """Return whether a verifier may take it at ``now``: it has begun, but for the skew of clocks, and ended at most ``max_age`` ago.
+        """Return whether a verifier may take it at ``now``: it has begun, but for the skew of clocks, and ended at most ``max_age``
+        ago.
 
-        An epoch to come is refused because its list, which exists already, may lack a handle whose credential is on its last day.
+        A future epoch is refused, because its list may lack a handle whose credential is on its last day.
         """
         return self.begins - SKEW <= now < self.ends + max(max_age, timedelta(0))
 
     @property
     def earliest_last_day(self) -> int:
-        """The first of the last days (days since 1970-01-01) with which a revoked credential is still in the list of this epoch."""
+        """Return the earliest last day, in days since 1970-01-01, of a revoked credential in this epoch's list."""
         return max(0, (self.begins - LINGERS - _1970) // _DAY)
 
 
 def list_id(issuer: str, period: int) -> str:
-    """The id of an issuer's list of that period: 22 characters that follow from both."""
+    """Return the id of an issuer's list of that period: 22 characters that follow from both."""
     return base64url_encode(sha256(f"{_LIST_TAG}\n{issuer}\n{period}".encode()).digest()[:16])
 
 
 def epoch_at(moment: datetime, period: int) -> int:
-    """The number of the epoch that the moment lies in."""
+    """Return the number of the epoch that the moment lies in."""
     return int((moment - _1970) // timedelta(seconds=period))
 
 
 def chain(handles: Iterable[int]) -> tuple[int, ...]:
-    """The ends of all gaps, ascending: 0, the listed handles, 2^32 - 1. A list of n handles has n + 1 gaps.
+    """Return the ends of all gaps, ascending: 0, the listed handles, 2^32 - 1. A list of n handles has n + 1 gaps.
 
-    Raises ``StatusListRefused`` for numbers that are no handles, for one that stands there twice, and for more than ``MAX_GAPS`` gaps.
+    Raises ``StatusListRefused``: for invalid or repeated handles, and for more than ``MAX_GAPS`` gaps.
     """
     ends = (FIRST_END, *sorted(handles), LAST_END)
     check_ascending(ends)
@@ -177,13 +179,14 @@ def chain(handles: Iterable[int]) -> tuple[int, ...]:
 
 
 def check_ascending(ends: Sequence[int]) -> None:
-    """Raises ``StatusListRefused`` unless each end is greater than the one before."""
+    """Check that each end is greater than the one before. Raises ``StatusListRefused``."""
     if any(low >= high for low, high in pairwise(ends)):
         raise StatusListRefused("the ends of the gaps do not ascend")
 
 
 def place(ends: Sequence[int], handle: int) -> int:
-    """The index of the gap whose lower end is the handle, or the next below it. Raises ``StatusListRefused`` where there is none."""
+    """Return the index of the gap whose lower end is the handle, or the next below it. Raises ``StatusListRefused``: when there is
+    none."""
     check_handle(handle)
     index = bisect_right(ends, handle) - 1
     if not 0 <= index < len(ends) - 1:
@@ -192,6 +195,6 @@ def place(ends: Sequence[int], handle: int) -> int:
 
 
 def check_handle(handle: int) -> None:
-    """Raises ``StatusListRefused`` for what no credential can have."""
+    """Check that a credential can have this handle. Raises ``StatusListRefused``."""
     if not FIRST_END < handle < LAST_END:
         raise StatusListRefused("a handle lies between 0 and 2^32 - 1")

@@ -1,4 +1,4 @@
-"""The generation of each holder's secret: a change and what tells of it are one transaction."""
+"""The generation of each holder's secret. A change and its events are one transaction."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ WHERE holder = :holder AND holder_secret <> '' AND holder_secret <> :present AND
 
 
 class StoredHolderSecrets:
-    """The generation of each holder's secret, 1 for a holder who never rotated. It never becomes less."""
+    """The generation of each holder's secret, 1 for a holder who never rotated. It never decreases."""
 
     def __init__(self, database: Database, activity: StoredEvents) -> None:
         self._database = database
         self._activity = activity
 
     async def generation(self, holder: str) -> int:
-        """Return the generation of the credentials that are issued now."""
+        """Return the current generation, for new credentials."""
         return await self._database.read(lambda transaction: _generation(transaction, holder))
 
     async def rotate(self, holder: str, root: int, now: datetime, tell: Tell, *, limit: int) -> SecretRotation:
-        """The next generation, and at most ``limit`` of the credentials that stay bound to former ones, or to secrets that follow from
-        another key of the custodian's than the present ``root``."""
+        """Begin and return the next generation, and at most ``limit`` of the credentials that stay bound to former ones, or to
+        secrets that follow from another key of the custodian's than the present ``root``."""
 
         def change(transaction: Transaction) -> SecretRotation:
             transaction.execute(_ROTATE, {"holder": holder, "second": FIRST + 1, "now": micros(now)})
@@ -52,7 +52,8 @@ class StoredHolderSecrets:
         return await self._database.write(change)
 
     async def forget(self, holder: str, root: int, now: datetime, tell: Tell, *, limit: int) -> SecretRotation:
-        """Nothing is proved any more with what is bound to former generations. What that is, at most ``limit``; it is all forgotten."""
+        """Forget everything that is bound to former generations: no proof of it can be made from then on. Return at most ``limit``
+        of what was forgotten."""
 
         def change(transaction: Transaction) -> SecretRotation:
             found = _former(transaction, holder, root, now, limit)

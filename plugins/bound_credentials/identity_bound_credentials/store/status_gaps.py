@@ -1,6 +1,6 @@
 """Handles of credentials, and the lists of signed gaps that were published, in the store.
 
-A list is made from the handles whose credentials are revoked or suspended, and its ``version`` says when that must be done again.
+A list is made from the handles of revoked and suspended credentials. A change of its ``version`` shows that it must be made again.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ _FORGET = (
 
 
 class StoredStatusGaps(Repository):
-    """Lists, the handles in them, and what was published of them."""
+    """The lists, the handles in them, and their publications."""
 
     async def give(
         self, gap_list: GapList, credential_id: str, last_day: int, *, random: Callable[[int], bytes]
     ) -> int:
-        """The handle of a credential: a free random one of the list, which is begun where it is not there, or the one that
-        the credential has already. From then on the list is signed with ``gap_list.method``. ``last_day``: days since 1970-01-01. A
-        handle is never given again."""
+        """Return the handle of a credential: the one that it has, or a free random one of the list, which is created if it is
+        missing. From then on the list is signed with ``gap_list.method``. ``last_day``: days since 1970-01-01. A handle is never
+        assigned twice."""
         thrown = random(_HANDLE_OCTETS * TRIES)
         tries = [
             int.from_bytes(thrown[at : at + _HANDLE_OCTETS], "big") for at in range(0, len(thrown), _HANDLE_OCTETS)
@@ -83,8 +83,8 @@ class StoredStatusGaps(Repository):
         return await self._database.write(give)
 
     async def take(self, gap_list: GapList, credential_id: str, handle: int, last_day: int) -> bool:
-        """As ``give``, for the handle that the issuer chose and signed. False where another credential has it, or this one another; then
-        nothing changed."""
+        """Store a handle that the issuer chose and signed, as ``give`` does. Return False, and change nothing, if another
+        credential has it, or this credential has another."""
         row = {"list_id": gap_list.id, "credential_id": credential_id, "last_day": last_day, "handle": handle}
 
         def take(transaction: Transaction) -> bool:
@@ -97,16 +97,17 @@ class StoredStatusGaps(Repository):
         return await self._database.write(take)
 
     async def sign_with(self, list_id: str, method: str) -> None:
-        """From now on the list is signed with this key; its version changes where that is another than before."""
+        """Sign the list with this key from now on. Its version changes if the key does."""
         change = {"id": list_id, "method": method}
         await self._database.write(lambda transaction: transaction.execute(_SIGNED_BY, change).rowcount)
 
     async def lists(self) -> Sequence[GapList]:
-        """All lists, in the order of their ids."""
+        """Return all lists, in the order of their ids."""
         return [_LISTS.read(row) for row in await self._rows(_ALL_LISTS, {})]
 
     async def listed(self, list_id: str, *, last_day: int) -> tuple[int, Sequence[int]]:
-        """The version of the list, and the handles of the revoked and suspended credentials whose last day is ``last_day`` or later."""
+        """Return the version of the list, and the handles of the revoked and suspended credentials whose last day is ``last_day``
+        or later."""
 
         def read(transaction: Transaction) -> tuple[int, Sequence[int]]:
             # The version first: handles that are newer than their version are read again, older ones would stay.
@@ -119,8 +120,8 @@ class StoredStatusGaps(Repository):
     async def publish(
         self, manifest: Manifest, shards: Sequence[bytes], version: int, *, after: int | None = None
     ) -> bool:
-        """Stores an edition with its shards, made of that version of the list, behind the edition ``after``, by default the one before
-        its own. False when the stored one is another, and nothing changed."""
+        """Store an edition with its shards, made from that version of the list, after the edition ``after``, by default the one
+        before its own. Return False, and change nothing, if the stored edition is another."""
         place = {"list_id": manifest.epoch.list_id, "epoch": manifest.epoch.epoch}
         edition = {
             **place,
@@ -144,27 +145,27 @@ class StoredStatusGaps(Repository):
         return await self._database.write(publish)
 
     async def published(self, list_id: str, epoch: int) -> Published | None:
-        """The newest edition of an epoch, or None."""
+        """Return the newest edition of an epoch, or None."""
         rows: list[Any] = await self._rows(_PUBLISHED, {"list_id": _text(list_id), "epoch": epoch})
         return None if not rows else Published(int(rows[0][0]), bytes(rows[0][1]))
 
     async def shard(self, list_id: str, digest: bytes) -> bytes | None:
-        """A published shard of any edition, or None."""
+        """Return a published shard of any edition, or None."""
         rows: list[Any] = await self._rows(_SHARD, {"list_id": _text(list_id), "digest": digest})
         return None if not rows else bytes(rows[0][0])
 
     async def record(self, list_id: str, epoch: int, digest: bytes, sequence: int) -> None:
-        """The manifest with this digest is the entry of the ledger with this sequence."""
+        """Record that the manifest with this digest is the ledger's entry with this sequence."""
         row = {"list_id": list_id, "epoch": epoch, "digest": digest, "sequence": sequence}
         await self._database.write(lambda transaction: transaction.execute(_RECORD, row).rowcount)
 
     async def recorded(self, list_id: str, digest: bytes) -> int | None:
-        """Which entry the manifest with this digest is, or None."""
+        """Return the sequence of the entry that is the manifest with this digest, or None."""
         rows: list[Any] = await self._rows(_RECORDED, {"list_id": _text(list_id), "digest": digest})
         return None if not rows else int(rows[0][0])
 
     async def forget(self, list_id: str, *, before: int) -> None:
-        """Deletes manifests and shards, and what is known of their entries, of epochs before this one."""
+        """Delete manifests, shards and records of their entries from epochs before this one."""
 
         def forget(transaction: Transaction) -> None:
             for statement in _FORGET:
@@ -174,7 +175,7 @@ class StoredStatusGaps(Repository):
 
 
 def _begin(transaction: Transaction, gap_list: GapList) -> None:
-    """The list is there, and signed with this key from now on."""
+    """Create the list if it is missing, and sign it with this key from now on."""
     transaction.execute(_NEW_LIST, _LISTS.write(gap_list))
     transaction.execute(_SIGNED_BY, {"id": gap_list.id, "method": gap_list.method})
 

@@ -1,4 +1,4 @@
-"""The tables of suite 2 that no transaction of the kernel writes. Steps of the kernel make them."""
+"""The tables of suite 2 that no transaction of the kernel writes. Migrations of the kernel create them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from identity_core.store.tables import Name, StoreModel
 
 
 class HolderSecretRow(StoreModel, table=True):
-    """How often a holder has rotated the secret that a custodian keeps; see ``StoredHolderSecrets``. The secret is in no table."""
+    """The number of a holder's rotations of a secret in the custodian; see ``StoredHolderSecrets``. The secret is in no table."""
 
     __tablename__ = "holder_secrets"
 
@@ -19,7 +19,7 @@ class HolderSecretRow(StoreModel, table=True):
 
 
 class GapEditionRow(StoreModel, table=True):
-    """The newest manifest of a list at an epoch, and the version of the list that it was made of."""
+    """The newest manifest of a list at an epoch, and the version of the list from which it was made."""
 
     __tablename__ = "gap_editions"
     __table_args__ = (PrimaryKeyConstraint("list_id", "epoch"),)
@@ -44,7 +44,7 @@ class GapShardRow(StoreModel, table=True):
 
 
 class GapRecordRow(StoreModel, table=True):
-    """Which entry of the ledger a manifest is, by the manifest's SHA-256."""
+    """The ledger entry of a manifest, by the manifest's SHA-256."""
 
     __tablename__ = "gap_records"
     __table_args__ = (PrimaryKeyConstraint("list_id", "digest"),)

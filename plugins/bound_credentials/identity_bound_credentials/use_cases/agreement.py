@@ -1,8 +1,9 @@
 """The consent of a holder whose wallet keeps the secret, which comes with the request (PROTOCOL-2.md §5.1).
 
-It is looked at whole before the use: what no verifier would take costs none. It is to this question, for this verifier and challenge; who
-sends it again with another request is refused, and with the same one gets the first answer. Or the holder gave it in advance, to this
-question of one agent's key: then it serves any challenge until it ends, and the proof waits for that agent's signature.
+It is checked completely before a use is counted, so an invalid one costs none. It is bound to this question, verifier and
+challenge. A repetition with another request is refused, and with the same one gets the first answer. Or the holder gave it in
+advance for this question and one agent's key. Then it is valid for any challenge until it ends, and the proof needs that agent's
+signature.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ async def agreement(
     context_of: Callable[[], Context],
     check: SignatureChecks,
 ) -> Agreement | None:
-    """Return the consent of a wallet; None where the custodian gives it.
+    """Return the consent of a wallet; None if the custodian gives it.
 
-    ``sent``: the ``holderConsent`` of the request.
-    ``context_of``: returns what the proof would be bound to.
-    Raises ``PredicateUnsupported``, and ``Overloaded``."""
+    ``sent``: the ``holderConsent`` of the request. ``context_of``: returns the context of the proof. Raises
+    ``PredicateUnsupported``, and ``Overloaded``.
+    """
     if any(binding.secret != NO_SECRET for binding in bindings):
         if sent is not UNSET:
             raise unsupported(NO_CONSENT)

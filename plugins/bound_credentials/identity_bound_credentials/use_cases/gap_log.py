@@ -1,7 +1,7 @@
 """Published lists of signed gaps in the transparency log: recording them, and getStatusGapsProof.
 
-A list is published first and recorded then, so that a ledger that is down keeps no revocation from anybody; a holder who asks for the
-proof waits meanwhile. The store remembers what is recorded; where it was put back from a copy, the ledger says it.
+A list is published first and then recorded, so an unavailable ledger does not delay a revocation; only the proof has to wait. The
+store contains what is recorded. After a restore from a copy, the ledger shows it.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ kept, but for a list that is published again every few minutes."""
 
 @value_class
 class RecordGaps:
-    """Brings the newest edition of an epoch into the log, once."""
+    """The recording of an epoch's newest edition in the log, once."""
 
     gaps: StoredStatusGaps
     ledger: LedgerBackend
 
     async def __call__(self, list_id: str, epoch: int) -> None:
-        """Nothing happens where it is recorded, or not published. Raises ``LedgerUnavailable``; it is safe to ask again."""
+        """Record the edition. If it is recorded already or not published, do nothing. Raises ``LedgerUnavailable``; a retry is
+        safe."""
         published = await self.gaps.published(list_id, epoch)
         if published is None:
             return
@@ -64,8 +65,8 @@ class RecordGaps:
         await self.gaps.record(list_id, epoch, record.digest, receipt.sequence)
 
     async def _again(self, list_id: str, published: Published, newest: int) -> None:
-        """Publishes the list as the edition behind ``newest``: another one was recorded, and the store that made it was put back from a
-        copy. Two lists of one edition in the log would be taken for a lie. The next step records it."""
+        """Publish the list as the edition after ``newest``, because a store that was then restored from a copy recorded another
+        one. Two lists of one edition in the log would count as a forgery. The next step records it."""
         manifest = Manifest.from_octets(published.manifest)
         shards = [await self.gaps.shard(list_id, digest) for digest in manifest.digests]
         data = [one for one in shards if one is not None]

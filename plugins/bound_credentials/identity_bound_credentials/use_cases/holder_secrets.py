@@ -1,9 +1,9 @@
-"""The check that the keeper of holders' secrets still has the one that a credential is bound to.
+"""The check that the keeper of holders' secrets still has the secret of a credential.
 
-A keeper that was lost, or is another one, still gives consents: to a secret that no credential is bound to. Nothing that is stored tells,
-so it is asked for a consent that serves nothing.
+A replaced keeper still gives consents, but with a secret to which no credential is bound. No stored data shows that, so this check
+requests a consent that is never used.
 
-rotateHolderSecret: the holder's next secret, where a custodian keeps it; or the former ones are forgotten.
+rotateHolderSecret: the holder's next secret in the custodian, or the removal of the former ones.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST_TOLD = 1000
 
 
 async def is_kept(keeper: Custodian, credential_id: str, binding: Binding) -> bool:
-    """Raises ``PluginUnavailable`` where the keeper is away."""
+    """Return whether the keeper has the secret of a credential. Raises ``PluginUnavailable``: when the keeper is unreachable."""
     if not isinstance(keeper, KeepingCustodian):
         return False
     try:
@@ -48,25 +48,26 @@ async def is_kept(keeper: Custodian, credential_id: str, binding: Binding) -> bo
 
 
 async def root_of_new(keeper: Custodian) -> int:
-    """The number of the keeper's key that secrets follow from which are named now. Raises ``PluginUnavailable``."""
+    """Return the number of the keeper's key from which new secrets follow. Raises ``PluginUnavailable``."""
     return await keeper.holders_root() if isinstance(keeper, RenewingCustodian) else FIRST
 
 
 def lost() -> PluginUnavailable:
-    """No proof can be made with the credential."""
+    """Return the error for a credential with which no proof can be made."""
     return PluginUnavailable("The secret that the credential is bound to is not kept here.", details={"remedy": REMEDY})
 
 
 @value_class
 class RotateHolderSecret:
-    """Only for the holder, who has signed for it. Raises ``Forbidden``, and ``PluginUnavailable`` where the keeper is away."""
+    """The operation rotateHolderSecret, which the holder must sign. Raises ``Forbidden``. Raises ``PluginUnavailable``: when the
+    keeper is unreachable."""
 
     secrets: StoredHolderSecrets
     keeper: Custodian
     clock: Clock
 
     async def __call__(self, wish: RotateHolderSecretRequest, context: RequestContext) -> tuple[Did, SecretRotation]:
-        """The holder, and what is bound to former secrets."""
+        """Return the holder, and the credentials that are bound to former secrets."""
         holder = context.caller.did
         if holder is None:
             raise Forbidden("Only the holder rotates the secret, by a signature.")

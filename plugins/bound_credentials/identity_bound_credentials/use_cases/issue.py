@@ -1,7 +1,8 @@
-"""Credentials of suite 2 as they are issued and imported.
+"""The issuance and import of credentials of suite 2.
 
-Where the custodian keeps the holder's secret, its commitment needs no signature of the holder's: keeper and issuer are this service, which
-names the secret after the holder's DID. Where a wallet keeps it, the issuer has checked the commitment at home, and imports.
+If the custodian keeps the holder's secret, its commitment needs no signature of the holder, because keeper and issuer are this
+service, which names the secret after the holder's DID. If a wallet keeps it, the issuer has verified the commitment on its own
+machine, and imports the credential.
 """
 
 from __future__ import annotations
@@ -64,8 +65,9 @@ class BoundDraft:
 
 @value_class
 class IssueBound:
-    """Issuing takes a prover that presents such credentials, a custodian that keeps holders' secrets, keys of the issuer with a proof of
-    possession, and validity in whole days. ``custodian`` holds the issuers' keys, ``keeper`` the secrets of holders; they may be one."""
+    """The issuance of suite-2 credentials. It needs a prover that presents them, a custodian that keeps holders' secrets, keys of
+    the issuer with a proof of possession, and validity in whole days. ``custodian`` holds the issuers' keys, ``keeper`` the secrets
+    of holders; they may be one."""
 
     custodian: Custodian
     keeper: Custodian
@@ -123,7 +125,7 @@ class IssueBound:
         await self.publisher.begin_list(gap_list)
 
     async def _draft(self, prepared: Prepared, key_id: str, key: PublicKey) -> BoundDraft:
-        """The list that may revoke it is signed with the issuer's newest key. Raises ``InvalidCredential``."""
+        """Draft the credential. Its status list is signed with the issuer's newest key. Raises ``InvalidCredential``."""
         custodian, keeper = self.custodian, self.keeper
         if not isinstance(custodian, HolderCustodian) or not isinstance(keeper, KeepingCustodian):
             raise invalid("the custodian of this service keeps no secrets of holders, which suite 2 needs")
@@ -140,7 +142,7 @@ class IssueBound:
         return BoundDraft(prepared, custodian, keeper, gap_list, header, particulars, request)
 
     async def _bound(self, draft: BoundDraft, key: PublicKey) -> Signed:
-        """Signed for a secret of the holder's that the custodian keeps."""
+        """Return the credential, signed for a secret of the holder in the custodian."""
         particulars, request, credential_id = draft.particulars, draft.request, draft.prepared.id
         last_day, give = particulars.last_day, self.publisher.gaps.give
         handle = await give(draft.gap_list, credential_id, last_day, random=self.random)
@@ -155,7 +157,7 @@ class IssueBound:
         return Signed(request.method, key.raw, signature, binding, commitment[G1_OCTETS : 2 * G1_OCTETS])
 
     async def _list_of(self, prepared: Prepared, key: PublicKey) -> GapList:
-        """The issuer's list of signed gaps, for a credential that ``key`` signs. Raises ``InvalidCredential``."""
+        """Return the issuer's list of signed gaps, for a credential that ``key`` signs. Raises ``InvalidCredential``."""
         method, list_key = await newest_held_key(self.custodian, prepared.state.document)
         used = {multikey.encode_public(multikey.BLS12381G2, one.raw) for one in (key, list_key)}
         if not used <= {*(prepared.state.proven_keys or ())}:

@@ -1,9 +1,8 @@
 """The proof with a credential of suite 2: bound to its holder, valid today, not in the list of the revoked (PROTOCOL-2.md §4, §5).
 
-The custodian keeps the holder's secret and consents to exactly this question of this verifier; it is asked only here, behind a use that an
-IBCT of the holder's has paid for. Where a wallet keeps it, its consent came with the request (``agreement``).
-The gap of the handle comes from what was published for the present epoch: a revocation within it is
-seen by those who prove from the next edition on.
+The custodian keeps the holder's secret and consents to exactly this question of this verifier. It is called only here, after a use
+of the holder's IBCT was counted. If a wallet keeps the secret, its consent came with the request (``agreement``). The gap of the
+handle comes from the published list of the current epoch, so a revocation within it affects proofs from the next edition on.
 """
 
 from __future__ import annotations
@@ -53,9 +52,9 @@ _SHARDS_KEPT: Final = 32
 
 @value_class
 class PresentBound:
-    """``publisher`` makes a list that is not there yet. ``manifests`` and ``shards`` are those that were read and found whole, by the
-    bytes of the manifest: what is published anew has others. Raises what ``ProofWorkers.present`` and the custodian do, and
-    ``PluginUnavailable`` where the list has no gap for the handle: the next edition has one, since the credential is in force."""
+    """The proof with credentials of suite 2. ``publisher`` makes a missing list. ``manifests`` and ``shards`` cache verified ones,
+    by the bytes of the manifest, which change with each publication. Raises what ``ProofWorkers.present`` and the custodian do, and
+    ``PluginUnavailable``: when the list has no gap for the handle. The next edition has one, because the credential is in force."""
 
     provers: ProofWorkers
     custodian: Custodian
@@ -73,8 +72,8 @@ class PresentBound:
         context: Context,
         agreed: Agreement | None = None,
     ) -> ZkProof:
-        """The credentials are those of the question, all bound to one secret; ``agreed`` is the checked consent of the wallet that keeps
-        it, None where the custodian does."""
+        """Return the proof. The credentials are those of the question, all bound to one secret. ``agreed`` is the verified consent
+        of the wallet with the secret, None if the custodian keeps it."""
         bindings = [credential.binding for credential in credentials if credential.binding is not None]
         now = context.issued_at
         # A stored proof is checked until it expires, so the consent lasts as long; its times are whole hours, the same for everybody.
@@ -109,7 +108,7 @@ class PresentBound:
         return ZkProof(text, presentation_signals(question, context), kinds, context.proof_id)
 
     async def check_issuers(self, credentials: Sequence[Credential]) -> None:
-        """Before anything is spent: the list of an issuer who is deactivated has ended for good. Raises ``CredentialRevoked``."""
+        """Check, before a use is counted, that no issuer is deactivated, because its list has ended. Raises ``CredentialRevoked``."""
         for credential in credentials:
             if await self.issuer_keys.is_deactivated(credential.verification_method):
                 raise CredentialRevoked("The issuer of the credential is deactivated.")
@@ -131,7 +130,7 @@ class PresentBound:
     async def _status(
         self, binding: Binding, reference: StatusListReference, now: datetime
     ) -> tuple[StatusPart, GapWitness]:
-        """The gap of the handle, under a key that verifiers find in force."""
+        """Return the gap of the handle, under a key that is in force for verifiers."""
         found, key = await self._signed_gap(reference, binding.handle, now)
         if key is None:
             # Begun or resumed since the job's last step; or the issuer replaced the key, and verifiers refuse the old one's gaps.
@@ -150,7 +149,7 @@ class PresentBound:
     async def _signed_gap(
         self, reference: StatusListReference, handle: int, now: datetime
     ) -> tuple[SignedGap | None, bytes | None]:
-        """Return what is published now, and its key where that is in force."""
+        """Return the published gap, and its key if that is in force."""
         found = await self._gap(reference, handle, now)
         return found, None if found is None else (await self.issuer_keys(found.epoch.method, now)).raw
 
@@ -161,7 +160,7 @@ class PresentBound:
             raise PluginUnavailable("The list of what is revoked cannot be published.") from error
 
     async def _gap(self, reference: StatusListReference, handle: int, now: datetime) -> SignedGap | None:
-        """The signed gap of the present epoch that the handle lies in, if there is one."""
+        """Return the signed gap of the current epoch that contains the handle, if there is one."""
         published = await self.gaps.published(reference.list_id, status_gaps.epoch_at(now, reference.period))
         if published is None:
             return None

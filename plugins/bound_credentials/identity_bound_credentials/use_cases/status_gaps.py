@@ -1,7 +1,7 @@
-"""getStatusGaps, getStatusGapShard: the lists of signed gaps, made before each epoch and whenever they have changed, for everybody.
+"""getStatusGaps, getStatusGapShard: the public lists of signed gaps, which are made before each epoch and after each change.
 
-Every process makes what it finds missing. Signing is deterministic, so that two who make the same edition at once make the same bytes, and
-the store takes it once. The custodian signs; between some signatures the requests of others have their turn.
+Every process makes missing lists. Signing is deterministic, so two processes that make one edition at once make the same bytes, and
+the store accepts it once. The custodian signs, and other requests run between some of the signatures.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ _AT_ONCE: Final = 8
 
 
 class StatusListUnpublished(IdentityError):
-    """``details`` say which list, and why."""
+    """A list that could not be published. ``details`` name the list and the reason."""
 
     message = "A list of revoked handles cannot be made."
 
 
 @value_class
 class GetStatusGaps:
-    """The manifest of an epoch as it was published. Raises ``StatusListNotFound``."""
+    """The published manifest of an epoch. Raises ``StatusListNotFound``."""
 
     gaps: StoredStatusGaps
 
@@ -74,7 +74,7 @@ class GetStatusGaps:
 
 @value_class
 class GetStatusGapShard:
-    """A shard of any edition that is kept. Raises ``StatusListNotFound``."""
+    """A stored shard of any edition. Raises ``StatusListNotFound``."""
 
     gaps: StoredStatusGaps
 
@@ -90,7 +90,8 @@ class GetStatusGapShard:
 
 @dataclass(slots=True)
 class PublishStatusGaps(Repeating):
-    """One step brings every list up to date. A list that cannot be signed holds up no other."""
+    """The job that publishes the lists. One step brings every list up to date. A list that cannot be signed does not delay the
+    others."""
 
     complaint = "a list of revoked handles is not published"
     interval_seconds = 30.0
@@ -104,7 +105,7 @@ class PublishStatusGaps(Repeating):
     """What brings published lists into the transparency log, where there is one."""
 
     async def step(self) -> float:
-        """Raises the first refusal after all lists had their turn."""
+        """Bring all lists up to date, and then raise the first refusal."""
         refusal: IdentityError | None = None
         for gap_list in await self.gaps.lists():
             try:
@@ -117,7 +118,7 @@ class PublishStatusGaps(Repeating):
         return self.interval_seconds
 
     async def bring_up(self, gap_list: GapList) -> None:
-        """Publishes the list of the current epoch, and of the next one when it is time. Raises ``StatusListUnpublished``, and what
+        """Publish the list of the current epoch, and of the next one when it is time. Raises ``StatusListUnpublished``, and what
         the custodian raises."""
         try:
             await self._bring_up(gap_list)
@@ -126,8 +127,8 @@ class PublishStatusGaps(Repeating):
             raise StatusListUnpublished(details={"list": gap_list.id, "reason": str(refused)}) from refused
 
     async def begin_list(self, gap_list: GapList) -> None:
-        """Publishes the list of the current epoch where there is none yet, so that a credential never names a list that is not
-        there. Raises as ``bring_up`` does."""
+        """Publish the list of the current epoch if there is none yet, so that a credential never names a missing list. Raises as
+        ``bring_up`` does."""
         current = status_gaps.epoch_at(self.clock.now(), gap_list.period)
         if await self.gaps.published(gap_list.id, current) is None:
             await self.bring_up(gap_list)
@@ -166,7 +167,7 @@ class PublishStatusGaps(Repeating):
         await self.gaps.publish(manifest, shards, version)
 
     async def _signatures(self, epoch: StatusEpoch, ends: Sequence[int], known: dict[Gap, bytes]) -> list[bytes]:
-        """Return the signature of every gap; those that the edition before has too are taken from there."""
+        """Return the signature of every gap, reusing those of the edition before."""
         header, signatures = epoch.header, list[bytes]()
         for index, gap in enumerate(pairwise(ends)):
             signature = known.get(Gap(*gap))
@@ -178,7 +179,7 @@ class PublishStatusGaps(Repeating):
         return signatures
 
     async def _signed_before(self, gap_list: GapList, before: Published) -> tuple[int, dict[Gap, bytes]]:
-        """The number of the edition that follows, and the signatures of the one before; none of another key's."""
+        """Return the number of the next edition, and the reusable signatures of the one before, which are those of the same key."""
         manifest = Manifest.from_octets(before.manifest)
         known: dict[Gap, bytes] = {}
         if manifest.epoch.method != gap_list.method:
@@ -194,21 +195,20 @@ class PublishStatusGaps(Repeating):
 
 
 def _epochs(now: datetime, period: int) -> range:
-    """The epochs whose lists are published at ``now``: the current one, and the next when it is time."""
+    """Return the epochs whose lists are published at ``now``: the current one, and the next when it is time."""
     return range(status_gaps.epoch_at(now, period), status_gaps.epoch_at(now + LEADS[period], period) + 1)
 
 
 @value_class
 class ListKeys:
-    """Tells which key signs an issuer's list of signed gaps now."""
+    """The choice of the key that signs an issuer's list of signed gaps."""
 
     reader: DidReader
     custodian: Custodian
 
     async def __call__(self, gap_list: GapList) -> str:
-        """The id of the issuer's newest key that is held here and came with a proof of possession; the list's own where there is none, or
-        where the issuer is not in force: then no verifier takes the list, and none would take another key's. Raises what the custodian
-        does."""
+        """Return the id of the issuer's newest key that is held here and came with a proof of possession; the list's own if there
+        is none or the issuer is not in force, because no verifier would accept any key then. Raises what the custodian does."""
         try:
             state = (await self.reader.standing(Did.parse(gap_list.issuer))).head.state
             if state.deactivated:

@@ -1,4 +1,4 @@
-"""Suite 2: credentials that are bound to a secret of their holder, and what is proved with one or several of them (PROTOCOL-2.md).
+"""Suite 2: credentials that are bound to a secret of their holder, and proofs with one or several of them (PROTOCOL-2.md).
 
 All credentials of a question are bound to one secret, and the proof is about their status if every one of them can be revoked.
 """
@@ -41,7 +41,7 @@ from identity_core.wire import HolderConsent
 
 @value_class
 class BoundPlan:
-    """The plan of a proof about a ``Question``; ``agreed`` is the checked consent of a wallet, None where the custodian gives it."""
+    """The plan of a proof about a ``Question``; ``agreed`` is the verified consent of a wallet, None if the custodian gives it."""
 
     present: PresentBound
     credentials: Sequence[Credential]
@@ -80,8 +80,8 @@ class BoundSuite(IssueBound):
         consent: HolderConsent | UnsetType,
         context: Callable[[], Context],
     ) -> BoundPlan:
-        """See ``ProofSuite``. What contradicts itself in public, or is too large, is refused here: the prover would report it after the
-        use."""
+        """See ``ProofSuite``. A contradictory or too large question is refused here, because the prover would report it only after
+        the use."""
         bindings = [credential.binding for credential in credentials if credential.binding is not None]
         question, provers = _question(bindings, predicates, joint), self.provers
         # What a prover of suite 2 knows besides it knows with all of suite 2.
@@ -125,7 +125,7 @@ UNKNOWN: Final = "the prover does not know this predicate of this credential"
 def _question(
     bindings: Sequence[Binding], predicates: Sequence[tuple[Asked, ...]], joint: KeptQuestion | None
 ) -> Question:
-    """Return what is asked. Raises ``PredicateUnsupported``."""
+    """Return the question. Raises ``PredicateUnsupported``."""
     if len(bindings) < len(predicates):
         raise unsupported("only credentials that are bound to their holder are shown together, or with a pseudonym")
     if len({binding.secret for binding in bindings}) > 1:

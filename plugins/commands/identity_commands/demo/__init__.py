@@ -1,8 +1,8 @@
-"""``identity demo``: the whole story of a credential, told step by step against an own or a running server.
+"""``identity demo``: the life of a credential, step by step, at an own or a running server.
 
-``chapters``, ``aftermath`` and ``bound`` are its chapters, ``story`` tells a step, ``participants`` are in it, ``place`` is where. A step
-that does not come out as promised ends the demo. What it leaves out on purpose: administration of keys, plugins and logs, which has
-commands of its own.
+``chapters``, ``aftermath`` and ``bound`` are its chapters, ``story`` runs and prints a step, ``participants`` has the persons, and
+``place`` starts the service. A step with an unexpected result ends the demo. Administration of keys, plugins and logs is left out
+on purpose, because it has commands of its own.
 """
 
 from __future__ import annotations

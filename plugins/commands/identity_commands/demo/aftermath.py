@@ -28,7 +28,7 @@ _END: Final = {"confirm": True, "reason": "the end of the demo"}
 
 
 def checked(story: Story, people: Participants) -> None:
-    """Changes nothing."""
+    """Change nothing."""
     shown, vera = people.proved["proof"], people.vera
     expected = {"predicate": ADULT, "issuerDid": people.ivo.did, "schemaId": people.schema_id, "maxAge": 300}
     for_her = shown | {"challenge": people.challenge, "domain": SHOP}
@@ -49,7 +49,7 @@ def checked(story: Story, people: Participants) -> None:
 
 
 def verdict_text(verdict: dict[str, Any]) -> str:
-    """A verdict in words."""
+    """Return the text of a verdict."""
     if not verdict["verified"]:
         return f"not verified: {', '.join(verdict['errors'])}"
     proven, checks = verdict["predicate"], len(verdict["checks"])
@@ -76,7 +76,7 @@ def _key_text(verdict: dict[str, Any]) -> str:
 
 
 def verified_at_home(log: str, proof: dict[str, Any], expectation: Expectation, now: datetime) -> dict[str, Any]:
-    """The verdict at ``now``, from the issuer's log and the proof's JSON, without any service. Raises ``ProofInvalid``."""
+    """Return the verdict at ``now``, from the issuer's log and the proof's JSON, without any service. Raises ``ProofInvalid``."""
     prover, find_key = installed_prover(configured(None)), in_log(log.encode(), now)
     return verify_octets(orjson.dumps(proof), prover=prover, find_key=find_key, expectation=expectation, now=now)
 
@@ -86,7 +86,7 @@ def _log_text(log: str) -> str:
 
 
 def out_of_reach(story: Story, people: Participants) -> None:
-    """Leaves a delegation that has suspended itself."""
+    """Leave a delegation that has suspended itself."""
     older = people.request | {"predicate": people.request["predicate"] | {"value": 24}}
     altered = people.request["ibct"] | {"action": ibct.action_text("age", "gte", pin=24)}
 
@@ -105,7 +105,7 @@ def out_of_reach(story: Story, people: Participants) -> None:
 
 
 def seen(story: Story, people: Participants) -> None:
-    """Changes nothing."""
+    """Change nothing."""
     title = "Vera sees what she checked, and not whom it was about"
     page = story.tell(title, _history, people.vera.ask, "GET", "/verifications/history")
     story.promise(len(page["items"]) == 2 and not any(row["holderDid"] for row in page["items"]))
@@ -124,7 +124,7 @@ def _history(page: dict[str, Any]) -> str:
 
 
 def _kinds(page: dict[str, Any]) -> Counter[str]:
-    """How often each kind of event happened, oldest first."""
+    """Return how often each kind of event happened, oldest first."""
     return Counter(row["kind"] for row in reversed(page["items"]))
 
 
@@ -133,7 +133,7 @@ def _timeline(page: dict[str, Any]) -> str:
 
 
 def taken_back(story: Story, people: Participants) -> None:
-    """Leaves nothing in force."""
+    """Leave nothing in force."""
     hana, vera = people.hana, people.vera
     path, said = f"/delegations/{people.delegation_id}/revoke", "{status} after {uses} of {maxUses} uses"
     revoked = story.tell("Hana revokes the delegation", said, hana.ask, "POST", path, _LOST)
@@ -162,7 +162,7 @@ def _revoked(body: dict[str, Any]) -> str:
 
 
 def ended(story: Story, people: Participants) -> None:
-    """Leaves a log."""
+    """Leave a log."""
     session, hana = people.session, people.hana
     said = "deactivated, block {blockNumber}"
     story.tell("Hana ends her DID", said, session.deactivate, hana.did, _END, hana.signer)

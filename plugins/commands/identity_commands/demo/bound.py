@@ -1,4 +1,4 @@
-"""Chapter 9: a credential that is bound to its holder, a proof that says so itself, and what becomes of both when it is revoked."""
+"""Chapter 9: a credential that is bound to its holder, a proof that shows this itself, and both after the revocation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOT_HERE: Final = ("INVALID_CREDENTIAL", "PREDICATE_UNSUPPORTED")
 
 
 def revoked(story: Story, people: Participants) -> None:
-    """Leaves a credential that is revoked. Ends early where the service has no suite 2."""
+    """Leave a credential that is revoked. It ends early if the service has no suite 2."""
     aki, ivo = people.aki, people.ivo
     title = "Ivo issues the credential anew, bound to Hana and to a list of what is revoked"
     statement = people.statement | {"suite": 2}
@@ -60,19 +60,19 @@ def revoked(story: Story, people: Participants) -> None:
 
 
 def _is_there(story: Story, outcome: dict[str, Any]) -> bool:
-    """Return whether the service did it. It may lack suite 2; any other refusal ends the demo."""
+    """Return whether the operation succeeded. The service may lack suite 2; any other refusal ends the demo."""
     story.promise(outcome["code"] in ("none", *_NOT_HERE))
     return bool(outcome["code"] == "none")
 
 
 def _delegated(people: Participants) -> Any:
-    """The challenge, after a delegation over the new credential."""
+    """Return the challenge, after a delegation over the new credential."""
     people.delegation_id = people.hana.ask("POST", "/delegations", terms(people))["id"]
     return people.vera.ask("POST", "/challenges", {"domain": SHOP})
 
 
 def _verdict(log: str, proof: dict[str, Any], expectation: Expectation, now: datetime) -> dict[str, Any]:
-    """The verdict; ``reason`` is None for a proof that holds."""
+    """Return the verdict; ``reason`` is None for a valid proof."""
     try:
         verdict = verified_at_home(log, proof, expectation, now)
     except ProofInvalid as error:

@@ -38,7 +38,7 @@ _ANCHORED: Final = {"anchor": True, "syncWaitMs": 5_000}
 
 
 def a_did(story: Story, people: Participants) -> None:
-    """Leaves Hana with the key that she recovered by."""
+    """Leave Hana with the key of her recovery."""
     session = people.session
     title = "Hana creates a DID with two keys, a service and a recovery key"
     created = story.tell(title, "{did}, block {blockNumber}", session.create, _DID)
@@ -62,7 +62,7 @@ def a_did(story: Story, people: Participants) -> None:
 
 
 def version_text(body: dict[str, Any]) -> str:
-    """A resolution in words."""
+    """Return a resolution in words."""
     document, version = body["didDocument"], body["didDocumentMetadata"]["versionId"]
     services = ", ".join(service["type"] for service in document.get("service", []))
     return f"version {version}: {len(document['verificationMethod'])} keys, {services or 'no service'}"
@@ -82,7 +82,7 @@ def _change_and_replay(story: Story, session: Client, hana: Signer) -> None:
 
 
 def a_credential(story: Story, people: Participants) -> None:
-    """Leaves everybody with a DID, and the credential."""
+    """Leave all participants with a DID, and the credential."""
     title = "Ivo, Aki and Vera create DIDs; the service keeps Ivo's signing key for him"
     said = "Ivo is {0[did]}, with a Bls12381G2Key2020 key"
     made = story.tell(title, lambda made: said.format(*made), lambda: [*map(people.session.create, _THREE)])
@@ -110,7 +110,7 @@ def _values_text(body: dict[str, Any]) -> str:
 
 
 def a_delegation(story: Story, people: Participants) -> None:
-    """Leaves a request that Aki may send."""
+    """Leave a request that Aki may send."""
     title = "Vera takes a challenge: what she is shown must be made for her, and now"
     said = "{challenge:.24}… for {domain}"
     taken = story.tell(title, said, people.vera.ask, "POST", "/challenges", {"domain": SHOP})
@@ -125,7 +125,7 @@ def a_delegation(story: Story, people: Participants) -> None:
 
 
 def terms(people: Participants) -> dict[str, Any]:
-    """The delegation to Aki over the present credential."""
+    """Return the delegation to Aki over the current credential."""
     return {
         "holderDid": people.hana.did,
         "agentDid": people.aki.did,
@@ -142,7 +142,7 @@ def terms(people: Participants) -> dict[str, Any]:
 
 
 def a_proof(story: Story, people: Participants) -> None:
-    """Leaves the answer that brought the proof."""
+    """Leave the answer that brought the proof."""
     anchored = people.request | _ANCHORED
     ask = partial(people.aki.ask, "POST", DELEGATED_PROOFS)
     title = "Aki asks for the proof, and for an anchor on the ledger"

@@ -1,4 +1,4 @@
-"""The participants of the demo, and what each chapter leaves to the next."""
+"""The participants of the demo, and the results that each chapter leaves to the next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOP: Final = "https://shop.example"
 
 @dataclass(slots=True)
 class Participants:
-    """The people, and what one chapter leaves to the next. ``session`` has the operator's API key."""
+    """The people, and the results that one chapter leaves to the next. ``session`` has the operator's API key."""
 
     session: Client
     hana: TokenCaller = field(init=False)
@@ -32,17 +32,17 @@ class Participants:
     is_anchored: bool = False
 
     def person(self, created: Mapping[str, Any]) -> TokenCaller:
-        """The person who has the keys of a DID that was just created."""
+        """Return the person who has the keys of a DID that was just created."""
         return TokenCaller(self.session, Signer(created["did"], created["keys"]["authentication"]["privateKey"]))
 
     def token(self, action: str) -> dict[str, str]:
-        """A token of Hana's for Aki."""
+        """Return a token of Hana's for Aki."""
         wanted = ibct.IbctTemplate(self.aki.did, action, self.delegation_id, timedelta(hours=1))
         return ibct.issue(self.hana.signer, wanted)
 
 
 def anchor_text(anchor: Mapping[str, Any] | None) -> str:
-    """A receipt in words."""
+    """Return a receipt in words."""
     if anchor is None:
         return "no anchor"
     block = anchor.get("blockNumber")

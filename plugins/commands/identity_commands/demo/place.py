@@ -28,7 +28,7 @@ _CHAIN_SECONDS: Final = 30.0
 
 @contextlib.contextmanager
 def somewhere(url: str | None, api_key: str | None, ledger: str) -> Iterator[tuple[Client, list[Exchange]]]:
-    """A session, and the list that its exchanges are put into."""
+    """Yield a session, and the list of its exchanges."""
     exchanges: list[Exchange] = []
     with contextlib.ExitStack() as stack:
         if url is None:
@@ -43,7 +43,7 @@ def somewhere(url: str | None, api_key: str | None, ledger: str) -> Iterator[tup
 
 @contextlib.contextmanager
 def _chain() -> Iterator[Mapping[str, str]]:
-    """The settings of the plugin ``evm``: those of the environment where they name a contract, else of a private chain."""
+    """Yield the settings of the plugin ``evm``: those of the environment where they name a contract, else of a private chain."""
     given = {name: value for name, value in os.environ.items() if name.startswith(_EVM)}
     if f"{_EVM}CONTRACT" in given:
         yield given
@@ -59,7 +59,7 @@ def _chain() -> Iterator[Mapping[str, str]]:
 
 @contextlib.contextmanager
 def _anvil(program: str, folder: Path) -> Iterator[dict[str, str]]:
-    """A chain that makes a block for every transaction, and the key of an account that has money there."""
+    """Yield a chain that makes a block for every transaction, and the key of an account that has money there."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -87,7 +87,7 @@ def _listens(port: int) -> bool:
 
 
 def _deployed(chain: Mapping[str, str]) -> Any:
-    """Return what the command says that puts the contract on a chain."""
+    """Return the output of the command that deploys the contract on a chain."""
     command = [sys.executable, "-m", "identity_core", "ledger", "evm", "deploy", "--json"]
     done = subprocess.run(command, env=os.environ | chain, capture_output=True, text=True, check=False)
     if done.returncode != 0:

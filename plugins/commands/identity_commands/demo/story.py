@@ -1,4 +1,4 @@
-"""How the story is told: a step is done, timed, shown in two lines, and remembered for ``--json``.
+"""The steps of the demo: each is run, timed, printed in two lines, and recorded for ``--json``.
 
 Private keys and access tokens are masked everywhere, also those of a demo.
 """
@@ -24,7 +24,7 @@ _REPORT: Final = "report this: the service is not what it promises"
 
 @dataclass(slots=True)
 class Story:
-    """``exchanges`` is where the session puts what it sends and gets; ``is_shown`` prints them below their step."""
+    """The run of the demo. ``exchanges`` are the requests and responses of the session; ``is_shown`` prints them below their step."""
 
     exchanges: list[Exchange]
     is_quiet: bool
@@ -33,17 +33,17 @@ class Story:
     _chapter: str = ""
 
     def say(self, text: str) -> None:
-        """Prints, unless only JSON is wanted."""
+        """Print a line, unless only JSON is requested."""
         if not self.is_quiet:
             click.echo(text)
 
     def chapter(self, title: str) -> None:
-        """Begins a chapter."""
+        """Begin a chapter."""
         self.say(("\n" if self.steps else "") + click.style(title, bold=True))
         self._chapter = title
 
     def tell(self, title: str, text: Text, act: Callable[..., Any], *given: Any) -> Any:
-        """The answer of one step, which is ``act`` with what is ``given``; says in a line what it showed."""
+        """Run one step, which is ``act`` with the ``given`` values, print a line about its result, and return its answer."""
         self.exchanges.clear()
         started = time.perf_counter()
         answer = act(*given)
@@ -60,20 +60,20 @@ class Story:
         return answer
 
     def promise(self, kept: bool) -> None:
-        """Ends the demo unless the last step came out as it must."""
+        """End the demo unless the last step had the expected result."""
         if not kept:
             step = self.steps[-1]
             fail(f"that is not what was promised: {step['shows']}", step["step"], _REPORT)
 
     def refused(self, title: str, code: str, act: Callable[..., Any], *given: Any) -> None:
-        """Runs a step that must be refused with ``code``; anything else ends the demo."""
+        """Run a step that must be refused with ``code``; anything else ends the demo."""
         answer = self.tell(title, refusal_text, attempted, act, *given)
         if answer["code"] != code:
             fail(f"expected a refusal {code}, got {answer['code']}", title, _REPORT)
 
 
 def attempted(act: Callable[..., Any], *given: Any) -> dict[str, Any]:
-    """The refusal that ``act`` runs into, with its status; status 200 and code ``none`` where it runs into none."""
+    """Return the refusal of ``act``, with its status; without a refusal status 200 and code ``none``."""
     try:
         answer = act(*given)
     except ServiceError as error:
@@ -82,12 +82,12 @@ def attempted(act: Callable[..., Any], *given: Any) -> dict[str, Any]:
 
 
 def refusal_text(outcome: dict[str, Any]) -> str:
-    """A refusal in words."""
+    """Return a refusal in words."""
     return f"refused: {outcome['status']} {outcome['code']}"
 
 
 def masked(value: Any, longest: int | None = None) -> Any:
-    """``value`` with the secrets in it shortened beyond use, and texts of more than ``longest`` characters cut."""
+    """Return ``value`` with unusably shortened secrets, and texts cut at ``longest`` characters."""
     if isinstance(value, dict):
         return {name: f"{str(one)[:4]}…" if name in _MASKED else masked(one, longest) for name, one in value.items()}
     if isinstance(value, list):

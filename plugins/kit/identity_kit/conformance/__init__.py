@@ -1,4 +1,4 @@
-"""The conformance kit: what each port promises, as tests that a plugin author inherits.
+"""The conformance kit: the contract of each port, as tests that a plugin author inherits.
 
 A plugin's whole test module is one class with one fixture::
 
@@ -9,23 +9,17 @@ A plugin's whole test module is one class with one fixture::
         def ledger(self, tmp_path):
             return MyLedger(tmp_path)
 
-=====================  =====================================  ==========================================
-port                   class                                  fixture (optional ones in brackets)
-=====================  =====================================  ==========================================
-``DidMethod``          ``did_method.DidMethodConformance``    ``method`` [``creation``]
-``ResolvingDidMethod`` ``resolving``, alone or beside it      ``outside``
-``LedgerBackend``      ``ledger.LedgerConformance``           ``ledger`` [``reopen``]
-the same, with faults  ``ledger_faults``, beside the former   ``reopen`` [``outage``, ``tamper``]
-``AnchoringLedger``    ``anchoring``, beside the first        the first's
-``Prover``             ``prover.ProverConformance``           ``prover`` [``issuer``]
-``KeyStore``           ``key_store.KeyStoreConformance``      ``store``, ``known_key``
-``WritableKeyStore``   ``WritableKeyStoreConformance``        ``store``
-``Custodian``          ``custodian.CustodianConformance``     ``custodian`` [``reopen``]
-``SecuringFormat``     ``securing.SecuringConformance``       ``securing``, ``unsecured`` or ``secured``
-``OperatorPanel``      ``panel.PanelConformance``             ``panel``
-``Extension``          ``extension.ExtensionConformance``     ``declared``
-``verify_bearer``      ``bearer.BearerConformance``           ``verify``, ``tokens``
-=====================  =====================================  ==========================================
+===================== ===================================== ========================================== port class fixture (optional
+ones in brackets) ===================== ===================================== ==========================================
+``DidMethod`` ``did_method.DidMethodConformance`` ``method`` [``creation``] ``ResolvingDidMethod`` ``resolving``, alone or beside it
+``outside`` ``LedgerBackend`` ``ledger.LedgerConformance`` ``ledger`` [``reopen``] the same, with faults ``ledger_faults``, beside
+the former ``reopen`` [``outage``, ``tamper``] ``AnchoringLedger`` ``anchoring``, beside the first the first's ``Prover``
+``prover.ProverConformance`` ``prover`` [``issuer``] ``KeyStore`` ``key_store.KeyStoreConformance`` ``store``, ``known_key``
+``WritableKeyStore`` ``WritableKeyStoreConformance`` ``store`` ``Custodian`` ``custodian.CustodianConformance`` ``custodian``
+[``reopen``] ``SecuringFormat`` ``securing.SecuringConformance`` ``securing``, ``unsecured`` or ``secured`` ``OperatorPanel``
+``panel.PanelConformance`` ``panel`` ``Extension`` ``extension.ExtensionConformance`` ``declared`` ``verify_bearer``
+``bearer.BearerConformance`` ``verify``, ``tokens`` ===================== =====================================
+==========================================
 
 - Every test is one promise, and its docstring says which: ``pytest -v`` reads as the contract. A failure names the
   broken promise.

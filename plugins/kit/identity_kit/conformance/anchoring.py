@@ -1,7 +1,7 @@
 """The promises of a ledger that anchors digests, as tests (``AnchoringLedger`` in ``ports/ledger.py``).
 
-An author subclasses it beside ``LedgerConformance``, with the same fixtures ``ledger`` and ``reopen``. A ledger that takes
-its time to confirm sets ``patience_seconds``::
+An author subclasses it beside ``LedgerConformance``, with the same fixtures ``ledger`` and ``reopen``. A ledger with slow
+confirmations sets ``patience_seconds``::
 
     class TestMyLedger(LedgerConformance, AnchoringLedgerConformance):
         patience_seconds = 300.0
@@ -27,7 +27,7 @@ NASTY_DIGESTS = (bytes(32), b"\xff" * 32, b"\0" * 31 + b"\1", b"'; DROP TABLE x;
 
 
 def check_transaction(transaction: AnchorTransaction | None) -> AnchorTransaction:
-    """The form of what is told, at every moment."""
+    """Check the form of a status, which is the same at every moment, and return it."""
     assert transaction is not None, "what was submitted is not known"
     assert transaction.state in ("submitted", "mined", "confirmed", "failed")
     if transaction.transaction_hash is not None:
@@ -48,7 +48,7 @@ class AnchoringLedgerConformance(ExaminedLedger):
     patience_seconds: ClassVar[float] = 60.0
 
     async def confirmed(self, status: Callable[[], Awaitable[AnchorTransaction | None]]) -> AnchorTransaction:
-        """Return what ``status`` tells when it is confirmed."""
+        """Return the answer of ``status`` after the confirmation."""
         deadline = asyncio.get_running_loop().time() + self.patience_seconds
         while (found := check_transaction(await status())).state != "confirmed":
             assert found.state != "failed", f"failed: {found.reason}"

@@ -41,8 +41,8 @@ FOREIGN_TOKENS = (
 
 @value_class
 class Tokens:
-    """``good`` is valid at the aware UTC time ``at`` and until ``expires_at`` (None: for ever); ``bad`` are tokens that
-    are the verifier's own to judge and wrong, at the same time."""
+    """``good`` is valid at the aware UTC time ``at`` and until ``expires_at`` (None: for ever); ``bad`` are invalid tokens of the
+    verifier's own kind, at the same time."""
 
     good: str
     at: datetime

@@ -1,4 +1,4 @@
-"""A controller for the DID kit and for tests: keys from a seed, and signatures over challenges as a wallet makes them."""
+"""A controller for the DID kit and for tests: keys from a seed, and the signatures of a wallet over challenges."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BIRTH: Final = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 
 
 def seeded_random(seed: str) -> Callable[[int], bytes]:
-    """Reproducible bytes: SHAKE-256 of the seed and a count of the throws."""
+    """Return a source of reproducible bytes: SHAKE-256 of the seed and a counter of the calls."""
     throws = 0
 
     def throw(size: int) -> bytes:
@@ -43,16 +43,16 @@ class WalletSigner:
         self.multikey = multikey.encode_public(multikey.ED25519, self._pair.public)
 
     def seal(self, draft: UnsignedEntry) -> bytes:
-        """The finished entry."""
+        """Return the finished entry."""
         return draft.sealed(self.sign(draft))
 
     def sign(self, draft: UnsignedEntry) -> bytes:
-        """The signature that the draft waits for."""
+        """Return the signature of the draft."""
         return self._pair.sign(draft.signing_input)
 
 
 def committed(signer: WalletSigner, *others: WalletSigner) -> LogKeys:
-    """Return what an entry by ``signer`` says of the keys of its log, when it or one of the ``others`` signs the next."""
+    """Return the log keys in an entry by ``signer``, if it or one of the ``others`` signs the next."""
     return LogKeys((signer.multikey,), tuple(key_hash(one.multikey) for one in (signer, *others)))
 
 
@@ -64,23 +64,23 @@ class Controller:
         self._secrets: dict[str, bytes] = {}
 
     def key(self, type_name: str = "Ed25519") -> Key:
-        """A new key without purposes."""
+        """Return a new key without purposes."""
         pair = keys.generate(type_name, self._random)
         self._secrets[pair.public] = pair.secret_raw
         return pair
 
     def new_key(self, type_name: str = "Ed25519", *purposes: str) -> Key:
-        """A new key as changes want it; without purposes those of a primary key."""
+        """Return a new key in the form of changes; its default purposes are those of a primary key."""
         return replace(self.key(type_name), purposes=purposes or keys.default_purposes(type_name, primary=True))
 
     def creation(self, signer: WalletSigner, *, recovery: bool = True) -> Create:
-        """A DID with one Ed25519 key and maybe a recovery key."""
+        """Return a DID with one Ed25519 key and maybe a recovery key."""
         # The kit signs before it knows the change, so its evidence names none.
         recovery_key = self.key().public if recovery else None
         return Create((self.new_key(),), (signer.multikey,), recovery_key=recovery_key, strict_evidence=False)
 
     def sign(self, key: str, text: str) -> bytes:
-        """The signature of one of its keys, named by its multikey."""
+        """Return the signature of one of its keys, named by its multikey."""
         return ed25519.sign(self._secrets[key], text.encode())
 
     def authorize(
@@ -94,8 +94,8 @@ class Controller:
         body: JsonValue = None,
         lifetime: timedelta = timedelta(minutes=5),
     ) -> Authorization:
-        """A signed challenge for ``did`` that expires ``lifetime`` after ``at``, cut to whole seconds, and names ``purpose`` and the hash
-        of ``body`` where they are given."""
+        """Return a signed challenge for ``did`` that expires ``lifetime`` after ``at``, cut to whole seconds, and names ``purpose``
+        and the hash of ``body`` where they are given."""
         text = challenge.build(
             origin=ORIGIN,
             did=did,
@@ -125,11 +125,11 @@ class Life:
 
     @property
     def state(self) -> DidState:
-        """The newest state."""
+        """Return the newest state."""
         return self.states[-1]
 
     def entry(self, change: Change, at: datetime, next_keys: LogKeys | None = None) -> bytes:
-        """The sealed next entry, not applied. ``next_keys`` is for a method that pre-rotates."""
+        """Return the sealed next entry, not applied. ``next_keys`` is for a method that pre-rotates."""
         before = self.states[-1] if self.states else None
         if next_keys is None or not isinstance(self.method, PreRotatingDidMethod):
             return self.signer.seal(self.method.draft(before, change, at, signer=self.signer.multikey))
@@ -137,7 +137,7 @@ class Life:
         return self.signer.seal(draft)
 
     def change(self, change: Change, at: datetime, next_keys: LogKeys | None = None) -> DidState:
-        """Drafts, seals and applies."""
+        """Draft, seal and apply a change."""
         entry = self.entry(change, at, next_keys)
         state = self.method.apply(self.states[-1] if self.states else None, entry)
         self.entries.append(entry)
@@ -145,15 +145,15 @@ class Life:
         return self.state
 
     def update(self, *operations: Operation, at: datetime | None = None) -> DidState:
-        """These changes of the document, authorised by the controller; at a time after the newest version, if none is given."""
+        """Apply these changes of the document, authorised by the controller. The default time is after the newest version."""
         moment = at or self.later()
         return self.change(Update(operations, self.authorize(moment)), moment)
 
     def authorize(self, at: datetime, *, key: str | None = None, scheme: str = challenge.DID_AUTH) -> Authorization:
-        """Evidence by ``key``, or by the first key that may authenticate."""
+        """Return evidence by ``key``, or by the first key that may authenticate."""
         signer = key or history.authentication_keys(self.state, at)[0]
         return self.controller.authorize(str(self.state.did), signer, at, scheme=scheme)
 
     def later(self, seconds: float = 60) -> datetime:
-        """A time after the newest version."""
+        """Return a time after the newest version."""
         return self.state.updated_at + timedelta(seconds=seconds)

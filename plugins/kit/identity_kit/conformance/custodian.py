@@ -9,9 +9,9 @@ An author subclasses ``CustodianConformance`` with one fixture, and a second one
         @pytest.fixture
         def reopen(self, tmp_path): return lambda: MyCustodian(tmp_path)
 
-``custodian`` must hold no keys. A custodian that does without a key type does not declare it, and the tests of it are
-skipped. Signatures are checked with our own verifiers, so the custodian may be built on anything. Left out on purpose:
-how keys are protected at rest; the author knows best how to attack that.
+``custodian`` must hold no keys. A custodian without a key type does not declare it, and its tests are skipped. Signatures are
+verified with this project's own verifiers, so the custodian may have any basis. The protection of keys at rest is not tested,
+because only the author knows how to attack it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class SigningPromises(ExaminedCustodian):
 
     @pytest.fixture
     def signing(self, custodian: Custodian) -> Custodian:
-        """The custodian, when it declares Ed25519."""
+        """Return the custodian, if it declares Ed25519."""
         if multikey.ED25519 not in custodian.capabilities:
             pytest.skip(f"the custodian does not declare {multikey.ED25519}")
         return custodian
@@ -124,7 +124,7 @@ class CustodianConformance(KeyPromises, SigningPromises, HolderPromises):
 
     @pytest.fixture
     def reopen(self) -> Callable[[], Custodian]:
-        """Opens the same keys a second time."""
+        """Open the same keys a second time."""
         pytest.skip("the author gives no fixture 'reopen': its keys do not outlive the process")
 
     def test_it_is_a_custodian(self, custodian: Custodian) -> None:

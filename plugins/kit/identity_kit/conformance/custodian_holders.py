@@ -27,18 +27,18 @@ MESSAGES = (b"claim", 0, 65_535, 7, b"")
 
 @own_loop_per_test
 class HolderPromises(ExaminedCustodian):
-    """Secrets of holders are kept, used for what they are for, and never shown."""
+    """The contract of holders' secrets: they are stored, used only for their purpose, and never shown."""
 
     @pytest.fixture
     def keeper(self, custodian: Custodian) -> KeepingCustodian:
-        """The custodian, when it keeps holders' secrets."""
+        """Return the custodian, if it keeps holders' secrets."""
         if not isinstance(custodian, KeepingCustodian):
             pytest.skip("the custodian keeps no holders' secrets")
         return custodian
 
     @pytest.fixture
     def signer(self, custodian: Custodian) -> HolderCustodian:
-        """The custodian, when it signs credentials that are bound to them too."""
+        """Return the custodian, if it signs credentials that are bound to them too."""
         if not isinstance(custodian, HolderCustodian):
             pytest.skip("the custodian signs no credentials that are bound to holders' secrets")
         return custodian

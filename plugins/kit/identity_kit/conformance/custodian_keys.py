@@ -1,4 +1,4 @@
-"""The part of ``CustodianConformance`` about the keys that a custodian holds and their names; what the kit gives it to hold."""
+"""The part of ``CustodianConformance`` about the keys of a custodian and their names, and the kit's own keys."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ REFUSED_NAMES = ("", "n" * 201, "a\0b", "a\nb", "é", "e\u0301", "\U0001f980", "
 
 
 async def verified(custodian: Custodian, name: str, message: bytes) -> None:
-    """Signs and verifies with the public key that the custodian gives."""
+    """Sign, and verify with the public key of the custodian."""
     kind, raw = multikey.decode_public(await custodian.public_key(name))
     verify = p256.verify if kind == multikey.P256 else ed25519.verify
     verify(raw, message, await custodian.sign(name, message))
 
 
 class ExaminedCustodian:
-    """The custodian that every group of promises is about."""
+    """The custodian under test, for every group of tests."""
 
     @pytest.fixture(params=KEY_TYPES)
     def key_type(self, request: pytest.FixtureRequest, custodian: Custodian) -> str:
-        """Each key type that the custodian declares."""
+        """Return each key type that the custodian declares."""
         kind: str = request.param
         if kind not in custodian.capabilities:
             pytest.skip(f"the custodian does not declare {kind}")
@@ -46,7 +46,7 @@ BAD_SECRETS = (b"", b"\x01" * 31, b"\x01" * 33, b"\x01" * 64)
 
 @own_loop_per_test
 class KeyPromises(ExaminedCustodian):
-    """A name has one key, which is what was asked for, until it is destroyed."""
+    """The contract of keys: a name has one key of the requested kind until it is destroyed."""
 
     async def test_generate_returns_a_good_public_key_of_the_type(self, custodian: Custodian, key_type: str) -> None:
         """``generate`` returns the multikey of a valid public key of the type that was asked for, and ``public_key``

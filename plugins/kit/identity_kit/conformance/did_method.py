@@ -7,10 +7,10 @@ An author subclasses ``DidMethodConformance`` in a test module and gives one fix
         def method(self):
             return MyMethod()
 
-``creation`` may be overridden when the method cannot begin with one Ed25519 key and a recovery key. A method whose DIDs never change
-(``mutable`` False) is held to that; one whose DIDs do is walked through a whole life. A method whose entries have no room for the
-controller's signature says ``carries_evidence = False``: its drafts then have to check what no reader will see. ``step`` is for one
-whose entries tell times more coarsely than in microseconds.
+``creation`` may be overridden when the method cannot begin with one Ed25519 key and a recovery key. A method whose DIDs never
+change (``mutable`` False) is tested for that; any other is tested through a whole life of a DID. If entries have no room for the
+controller's signature, set ``carries_evidence = False``: the drafts must then check it. ``step`` is the resolution of times in
+entries if it is coarser than microseconds.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ JUNK: Final = (b"", b"{}", b"null", b"[]", b"\xff\xfe", b'{"versionId":', b"[" *
 
 
 class DidMethodConformance(ChangePromises):
-    """Subclass it, give ``method``, and run pytest."""
+    """The tests of a DID method: subclass it, give ``method``, and run pytest."""
 
     def test_it_is_a_did_method_with_a_method_name(self, method: DidMethod) -> None:
         """Check that it has the members of the port, and a name that a DID can have."""

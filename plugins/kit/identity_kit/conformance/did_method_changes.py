@@ -30,7 +30,7 @@ from identity_kit.conformance.controller import Controller, Life, WalletSigner
 
 
 class ExaminedDidMethod:
-    """The method that every group of promises is about."""
+    """The method under test, for every group of tests."""
 
     carries_evidence: ClassVar[bool] = True
     """Whether entries hold the authorization of a change, so that ``apply`` checks it again and knows which challenges were used."""
@@ -39,7 +39,7 @@ class ExaminedDidMethod:
     """The steps in which the method records times; a time between two steps is recorded as the earlier."""
 
     def recorded(self, at: datetime) -> datetime:
-        """The time of a version that was drafted for ``at``, long after the version before it."""
+        """Return the time of a version that was drafted for ``at``, long after the version before it."""
         return at - (at - datetime(1970, 1, 1, tzinfo=UTC)) % self.step
 
     @pytest.fixture
@@ -49,26 +49,26 @@ class ExaminedDidMethod:
 
     @pytest.fixture
     def signer(self) -> WalletSigner:
-        """Return who signs the entries."""
+        """Return the signer of the entries."""
         return WalletSigner("conformance")
 
     @pytest.fixture
     def creation(self, method: DidMethod, controller: Controller, signer: WalletSigner) -> Create:
-        """How a DID of the method begins."""
+        """Return the creation of a DID of the method."""
         return controller.creation(signer, recovery=method.mutable)
 
     @pytest.fixture
     def life(self, method: DidMethod, creation: Create, controller: Controller, signer: WalletSigner) -> Life:
-        """A DID that was created."""
+        """Return a DID that was created."""
         return Life(method, creation, controller, signer)
 
 
 class ChangePromises(ExaminedDidMethod):
-    """A whole life: updates, grace periods, recovery, the end; each change only by an authorised key."""
+    """The contract of changes over a whole life: updates, grace periods, recovery, the end; each only by an authorised key."""
 
     @pytest.fixture
     def changing(self, life: Life) -> Life:
-        """A DID that can change; immutable methods skip."""
+        """Return a DID that can change; immutable methods skip."""
         if not life.method.mutable:
             pytest.skip("DIDs of this method never change")
         return life

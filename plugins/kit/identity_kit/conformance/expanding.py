@@ -15,7 +15,7 @@ An author whose method only expands (a did:jwk, a did:peer) subclasses ``Expandi
         def malformed(self):
             return ["did:mine:"]
 
-A method that also records its DIDs has ``DidMethodConformance``.
+For a method that also records its DIDs, use ``DidMethodConformance``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from identity_kit.conformance.did_method import JUNK
 
 
 class ExpandingDidMethodConformance:
-    """Subclass it, give ``method``, ``dids`` and ``malformed``, and run pytest."""
+    """The tests of an expanding method: subclass it, give ``method``, ``dids`` and ``malformed``, and run pytest."""
 
     def test_it_is_a_did_method_that_changes_nothing(self, method: DidMethod, dids: Sequence[str]) -> None:
         """Check that it has the members of the port and a name that a DID can have, and sends no request."""

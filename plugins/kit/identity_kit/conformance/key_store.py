@@ -9,9 +9,9 @@ An author subclasses ``KeyStoreConformance`` with two fixtures::
         @pytest.fixture
         def known_key(self): return "the text of a key that the store has"
 
-and, for a store that the admin operations may write, ``WritableKeyStoreConformance`` with ``store`` alone. A fixture may
-close what it made. Every scenario runs in an event loop of its own, one after the other. The known key should be a text
-of some length: one test looks for it in what the store shows.
+and, for a store that the admin operations may write, ``WritableKeyStoreConformance`` with ``store`` alone. A fixture may close what
+it made. Every scenario runs in an event loop of its own, one after the other. The known key should be a long text, because one test
+searches for it in the output of the store.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class KeyStoreConformance:
 
 
 def key(name: str, **changes: Any) -> ApiKey:
-    """A key whose every field says something."""
+    """Return a key with a value in every field."""
     made = ApiKey(
         id=f"key_{name}",
         name=f"{name} – ключ",
@@ -115,7 +115,7 @@ class WritableKeyStoreConformance(KeyStoreConformance):
 
     @pytest.fixture
     def known_key(self, store: WritableKeyStore) -> str:
-        """A key that is written through the port."""
+        """Return a key that is written through the port."""
         asyncio.run(store.create(key("known")))
         return "the text of known"
 
@@ -211,5 +211,5 @@ async def _all(store: WritableKeyStore) -> list[ApiKey | None]:
 
 
 def _plain(found: ApiKey | None) -> ApiKey | None:
-    """The key without the name that a store gives itself in ``source``, which is the store's own business."""
+    """Return the key without ``source``, in which a store names itself."""
     return None if found is None else replace(found, source="sql")

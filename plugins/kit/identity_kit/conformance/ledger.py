@@ -9,11 +9,11 @@ An author subclasses ``LedgerConformance`` with one fixture, and a second one wh
         @pytest.fixture
         def reopen(self, tmp_path): return lambda: MyLedger(tmp_path)
 
-A ledger on a chain that it shares with others says ``shared_chain = True``: then blocks may be missing in between, and what
-is appended at the same time may stand in one transaction, with one hash.
+A ledger on a shared chain sets ``shared_chain = True``. Blocks may then be missing in between, and concurrent appends may be in one
+transaction with one hash.
 
-``ledger`` must be empty. Every test runs one event loop of its own. Left out on purpose: what needs a process to be killed
-or a server to go away; that is ``ledger_faults.LedgerFaultConformance``.
+``ledger`` must be empty. Every test runs its own event loop. Tests with killed processes or unreachable servers are in
+``ledger_faults.LedgerFaultConformance``.
 """
 
 from __future__ import annotations

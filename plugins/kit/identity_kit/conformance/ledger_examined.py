@@ -16,7 +16,7 @@ DID = "did:ids:QmNrVDyZTYqSVSJwBKPLNk3Mt9NrKNQxJhAnfDpWmVxpJs"
 
 
 async def whole(ledger: LedgerBackend) -> list[LedgerEntry]:
-    """The whole ledger, read in pages."""
+    """Return the whole ledger, read in pages."""
     lines: list[LedgerEntry] = []
     last = 0
     while page := await ledger.entries_after(last, 100):
@@ -50,7 +50,7 @@ def check_lines(lines: Sequence[LedgerEntry], *, shared_chain: bool = False) -> 
 
 
 def check_receipt(receipt: Receipt) -> None:
-    """The form of a receipt."""
+    """Check the form of a receipt."""
     assert re.fullmatch(r"[0-9a-f]{64}", receipt.transaction_hash), "not 32 bytes in lower-case hex"
     assert receipt.block_number >= 1
     assert receipt.sequence >= 1
@@ -58,7 +58,7 @@ def check_receipt(receipt: Receipt) -> None:
 
 
 async def examined(ledger: ExaminableLedger, kind: Literal["entries", "anchors"]) -> int:
-    """How many records a ledger has that finds nothing wrong with them, asked in pages."""
+    """Return the number of records that the ledger examined in pages without a fault."""
     after = 0
     while (found := await ledger.examine(kind, after, 4)).last != after:
         assert found.last <= after + 4, "more was looked at than was asked for"
@@ -68,11 +68,11 @@ async def examined(ledger: ExaminableLedger, kind: Literal["entries", "anchors"]
 
 
 class ExaminedLedger:
-    """The ledger that every group of promises is about."""
+    """The ledger under test, for every group of tests."""
 
     shared_chain: ClassVar[bool] = False
 
     @pytest.fixture
     def reopen(self) -> Callable[[], LedgerBackend] | None:
-        """Opens what ``ledger`` wrote anew, after it was closed; None for a ledger that forgets."""
+        """Return a function that opens the data of ``ledger`` again after it was closed; None for a ledger in memory."""
         return None

@@ -1,7 +1,7 @@
 """The promises of a durable ledger under faults, as tests (``ports/ledger.py``).
 
-An author subclasses it beside ``LedgerConformance``. ``ledger`` and ``reopen`` are the fixtures of that class; two more say how
-to take away what the ledger stands on, and how to forge what it has stored::
+An author subclasses it beside ``LedgerConformance``. ``ledger`` and ``reopen`` are the fixtures of that class; two more cause an
+outage of its server, and forge a stored entry::
 
     class TestMyLedger(LedgerConformance, LedgerFaultConformance):
         @pytest.fixture
@@ -10,8 +10,8 @@ to take away what the ledger stands on, and how to forge what it has stored::
         @pytest.fixture
         def tamper(self, database): return lambda sequence, entry: database.execute("UPDATE …")
 
-Processes are forked after ``ledger`` was closed, and open it anew by ``reopen``. Left out on purpose: a loss of power, and
-disks that are full or broken, which no test can cause everywhere.
+Processes are forked after ``ledger`` was closed, and open it again with ``reopen``. A loss of power, and full or broken disks, are
+not tested, because no test can cause them everywhere.
 """
 
 from __future__ import annotations
@@ -60,18 +60,18 @@ class LedgerFaultConformance(ExaminedLedger):
 
     @pytest.fixture
     def reopen(self) -> Open:
-        """Opens what ``ledger`` wrote anew, in this process or in another."""
+        """Return a function that opens the data of ``ledger`` again, in this process or in another."""
         raise NotImplementedError("give the fixture 'reopen'")
 
     @pytest.fixture
     def outage(self) -> Outage | None:
-        """Takes away what the ledger stands on for as long as the context lasts; None where nothing can be taken away. Entered
-        and left on a thread, so that it may wait."""
+        """Return a function whose context is an outage of the ledger's server; None if there is none. The context is entered and
+        left on a thread, so it may wait."""
         return None
 
     @pytest.fixture
     def tamper(self) -> Tamper | None:
-        """Return a function that puts other bytes instead of a stored entry, behind the ledger's back; None where there is none."""
+        """Return a function that replaces a stored entry without the ledger; None if there is none."""
         return None
 
     def test_a_killed_process_loses_nothing_that_it_acknowledged(self, ledger: LedgerBackend, reopen: Open) -> None:
@@ -183,7 +183,7 @@ class LedgerFaultConformance(ExaminedLedger):
         assert "entry 3" in {one.where for one in audited(lines, honest)}, "not found by an auditor"
 
     async def _append(self, ledger: LedgerBackend, did: str, entry: bytes) -> None:
-        """Appends the first entry of ``did``, again and again while the ledger is not back."""
+        """Append the first entry of ``did``, and retry until the ledger is available again."""
         for _ in self._patience():
             try:
                 await ledger.append(did, entry, expected_version=0)
@@ -211,7 +211,7 @@ class LedgerFaultConformance(ExaminedLedger):
 
 @asynccontextmanager
 async def _beside_the_loop(outage: AbstractContextManager[None]) -> AsyncIterator[None]:
-    """An outage may wait for a lock that the ledger gives back only while its event loop runs."""
+    """Enter an outage on a thread, because it may wait for a lock that the ledger releases only while its event loop runs."""
     await asyncio.to_thread(outage.__enter__)
     try:
         yield
@@ -220,7 +220,7 @@ async def _beside_the_loop(outage: AbstractContextManager[None]) -> AsyncIterato
 
 
 def audited(lines: Sequence[LedgerEntry], honest: Sequence[LedgerEntry]) -> list[LogFault]:
-    """Return what an auditor says of ``lines`` who holds a checkpoint over ``honest``."""
+    """Return the findings of an auditor in ``lines``, with a checkpoint over ``honest``."""
     hashes = [leaf_hash(leaf_of(line).encode()) for line in honest]
     tree = Frontier().appended(hashes)
     audit = Audit(Checkpoint("conformance.example", tree.size, tree.root), [])

@@ -1,4 +1,4 @@
-"""Writers that do not give up, and processes of them: what the fault tests of the ledger kit let loose on a ledger."""
+"""Writers that retry without limit, and their processes, for the fault tests of the ledger kit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAUSE_SECONDS = 0.02
 
 
 def write_until_killed(reopen: Callable[[], LedgerBackend], told: Connection) -> None:
-    """Appends without end, and tells DID, version and receipt of what was acknowledged."""
+    """Append without end, and report DID, version and receipt of each acknowledged entry."""
 
     async def write(ledger: LedgerBackend, did: str) -> None:
         while True:
@@ -45,7 +45,7 @@ def write_until_killed(reopen: Callable[[], LedgerBackend], told: Connection) ->
 
 
 def race(reopen: Callable[[], LedgerBackend], name: str, turns: int, told: Connection) -> None:
-    """Appends ``turns`` entries to a DID of its own and as many to one that others write too; tells ``done``."""
+    """Append ``turns`` entries to an own DID and as many to a shared one; then report ``done``."""
 
     async def get_in(ledger: LedgerBackend, did: str, entry: bytes) -> None:
         while True:
@@ -78,7 +78,7 @@ class Attempts:
     refused: int = 0
 
     def check(self, lines: Sequence[LedgerEntry]) -> None:
-        """Every receipt is true, and so is every answer that an entry was not recorded."""
+        """Check that every receipt is true, and every answer that an entry was not recorded."""
         found = {line.entry: line.receipt for line in lines}
         lost = [entry for entry, receipt in self.acknowledged.items() if found.get(entry) != receipt]
         assert not lost, f"acknowledged and lost: {lost}"
@@ -88,7 +88,7 @@ class Attempts:
 
 
 async def write_until_told(ledger: LedgerBackend, did: str, attempts: Attempts, stop: asyncio.Event) -> None:
-    """Appends to ``did`` until ``stop``, each time something else, and notes what it was told."""
+    """Append different entries to ``did`` until ``stop``, and note each result."""
     number = version = 0
     while not stop.is_set():
         # Where nothing can be read either, it is an append that is to be refused: one of an old version is as good.
@@ -109,7 +109,7 @@ async def write_until_told(ledger: LedgerBackend, did: str, attempts: Attempts, 
 
 
 async def version_of(ledger: LedgerBackend, did: str) -> int:
-    """How many entries ``did`` has, as soon as the ledger can be asked."""
+    """Return the number of entries of ``did``, as soon as the ledger is available."""
     while True:
         try:
             return len(await ledger.entries(did))
@@ -119,7 +119,7 @@ async def version_of(ledger: LedgerBackend, did: str) -> int:
 
 @contextmanager
 def process(work: Callable[[Connection], None]) -> Iterator[tuple[BaseProcess, Connection]]:
-    """A forked process that works, and where it tells; killed at the end."""
+    """Yield a forked process, and the connection for its reports. It is killed at the end."""
     if "fork" not in multiprocessing.get_all_start_methods():
         pytest.skip("processes cannot be forked here")
     context = multiprocessing.get_context("fork")
@@ -136,7 +136,7 @@ def process(work: Callable[[Connection], None]) -> Iterator[tuple[BaseProcess, C
 
 
 def received(told: Connection, count: int, seconds: float) -> Iterator[Any]:
-    """The next ``count`` things that a process tells, each within ``seconds``."""
+    """Yield the next ``count`` reports of a process, each within ``seconds``."""
     for _ in range(count):
         assert told.poll(seconds), "a process that writes has nothing to tell"
         try:
@@ -146,7 +146,7 @@ def received(told: Connection, count: int, seconds: float) -> Iterator[Any]:
 
 
 def received_rest(told: Connection) -> Iterator[Any]:
-    """Return what a process had told before it was killed."""
+    """Return the reports of a process before it was killed."""
     try:
         while True:
             yield told.recv()

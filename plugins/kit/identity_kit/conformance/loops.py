@@ -1,4 +1,4 @@
-"""Event loops of asynchronous tests, and the end of what they opened."""
+"""Event loops of asynchronous tests, and closing of their resources."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _in_own_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[...
 
 
 async def close(thing: object) -> None:
-    """Close a thing that has a ``close``, plain or asynchronous."""
+    """Close an object with a ``close`` method, plain or asynchronous."""
     closing = getattr(thing, "close", None)
     if closing is not None:
         result = closing()

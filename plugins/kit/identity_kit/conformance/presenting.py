@@ -6,8 +6,8 @@ An author whose prover does subclasses ``PresentingProverConformance`` with the 
         @pytest.fixture
         def prover(self): return MyProver()
 
-A prover that does less needs none of it: the service then issues credentials of suite 1 where no suite is named, and refuses to prove
-with one of suite 2 (``PREDICATE_UNSUPPORTED``). ``IDENTITY_ROUNDS`` sets how many bits are flipped.
+Other provers do not need this class. The service then issues credentials of suite 1 if no suite is named, and refuses proofs with
+suite 2 (``PREDICATE_UNSUPPORTED``). ``IDENTITY_ROUNDS`` sets how many bits are flipped.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ from identity_kit.conformance.prover_cases import HANA, NOW, context, traces
 
 
 class PresentingProverConformance:
-    """Subclass it with a ``prover`` fixture. A slow prover sets ``rounds`` lower."""
+    """The tests of a presenting prover: subclass it with a ``prover`` fixture. A slow prover sets ``rounds`` lower."""
 
     rounds = int(os.environ.get("IDENTITY_ROUNDS", "40"))
 
     @pytest.fixture
     def case(self) -> BoundCase:
-        """Return what Hana's credential satisfies."""
+        """Return a case that Hana's credential satisfies."""
         return BoundCase.of(("balance", "gte", 5), ("country", "set_member", ["DE", "JP"]))
 
     @pytest.fixture
     def text(self, prover: PresentingProver, case: BoundCase) -> str:
-        """Hana's presentation of it."""
+        """Return Hana's presentation of it."""
         return prover.present(case.statement, case.witness, bound=case.bound)
 
     def test_it_presents(self, prover: PresentingProver, case: BoundCase, text: str) -> None:

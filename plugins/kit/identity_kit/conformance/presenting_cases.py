@@ -49,23 +49,23 @@ TERMS: Final = ConsentTerms.around(NOW, timedelta(hours=1))
 
 @value_class
 class BoundIssuer:
-    """Issues credentials of suite 2 and signs the status list. ``seed`` makes different keys."""
+    """An issuer of credentials of suite 2, which signs the status list. ``seed`` makes different keys."""
 
     seed: str = "issuer"
 
     @property
     def method(self) -> str:
-        """The verification method of its key."""
+        """Return the verification method of its key."""
         return f"did:example:{self.seed}#bbs"
 
     @property
     def public_key(self) -> bytes:
-        """Its 96 bytes."""
+        """Return its 96 bytes."""
         return keys.public_key(self._secret)
 
     @property
     def header(self) -> BoundHeader:
-        """The header of its credentials."""
+        """Return the header of its credentials."""
         return BoundHeader(SCHEMA, self.method, LIST, SecretKeeper.CUSTODIAN, bytes(32))
 
     @property
@@ -75,7 +75,7 @@ class BoundIssuer:
         return StatusEpoch(issuer, self.method, LIST.list_id, epoch_at(NOW, LIST.period), LIST.period)
 
     def gap(self, handle: int = HANDLE, epoch: StatusEpoch | None = None) -> GapWitness:
-        """The signed gap that a handle lies in."""
+        """Return the signed gap that a handle lies in."""
         ends = chain(REVOKED)
         at = place(ends, handle)
         low, high = ends[at], ends[at + 1]
@@ -84,7 +84,7 @@ class BoundIssuer:
         return GapWitness(low, high, interface.sign(suite, self._secret, self.public_key, header, (low, high)))
 
     def issue(self, holder: HolderOfSecret, particulars: Particulars | None = None) -> BoundWitness:
-        """A credential of ``HANA``'s values, bound to the holder's secret."""
+        """Return a credential of ``HANA``'s values, bound to the holder's secret."""
         suite, about = ciphersuite(select()), particulars or particulars_of()
         request = IssueRequest(self.method, self.header.octets, about.subject, b"n" * 32)
         commitment = blind.commit_to(suite, holder.secret, holder.blind, request, os.urandom)
@@ -106,16 +106,16 @@ class HolderOfSecret:
 
     @property
     def secret(self) -> HolderSecret:
-        """s."""
+        """Return the secret s."""
         return HolderSecret.derived(ciphersuite(select()), self.seed.encode().ljust(32, b"."))
 
     @property
     def blind(self) -> int:
-        """b."""
+        """Return the blind b."""
         return blind.derived_blind(f"the blind of {self.seed}".encode().ljust(32, b"."))
 
     def agrees(self, question: Question, bound: PresentationContext) -> HolderConsent:
-        """The consent to this question for this verifier."""
+        """Return the consent to this question for this verifier."""
         message = TERMS.message(question, bound.context, None)
         data, rhos = consent(ciphersuite(select()), self.secret, [self.blind], message, os.urandom)
         return HolderConsent(data, rhos)
@@ -131,7 +131,7 @@ def particulars_of(
 
 @value_class
 class BoundCase:
-    """Everything about one presentation; a test changes what it is about."""
+    """All data of one presentation. A test changes the part under test."""
 
     issuer: BoundIssuer
     holder: HolderOfSecret
@@ -142,7 +142,7 @@ class BoundCase:
 
     @classmethod
     def of(cls, *predicates: tuple[str, str, JsonValue], particulars: Particulars | None = None) -> BoundCase:
-        """Hana's credential of the issuer, asked these (attribute, type, value), whether it is valid and whether it is revoked."""
+        """Return a case about Hana's credential of the issuer: these (attribute, type, value), and its validity and status."""
         issuer, holder = BoundIssuer(), HolderOfSecret()
         members = [{"attributeName": name, "type": kind, "value": value} for name, kind, value in predicates]
         asked = tuple(parse_asked(SCHEMA, member) for member in members)
@@ -154,10 +154,10 @@ class BoundCase:
 
     @property
     def witness(self) -> PresentationWitness:
-        """Return what the prover gets, with a consent of now."""
+        """Return the witness for the prover, with a current consent."""
         gap = self.issuer.gap()
         return PresentationWitness((self.credential,), (gap,), self.holder.agrees(self.question, self.bound))
 
     def changed(self, **members: object) -> PresentationWitness:
-        """The witness with other members."""
+        """Return the witness with other members."""
         return replace(self.witness, **members)  # type: ignore[arg-type]

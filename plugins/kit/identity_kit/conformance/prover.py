@@ -9,8 +9,8 @@ An author subclasses ``ProverConformance`` with one fixture, and a second one wh
         @pytest.fixture
         def issuer(self): return MyIssuer()     # key, credential(schema, values)
 
-The kit sees a proof as a stranger does: as text. Soundness against a prover who knows the protocol is left to the author's own
-tests, since only the author knows what a forger would try. ``IDENTITY_ROUNDS`` sets how many bits are flipped.
+The kit treats a proof as text, like any outside reader. The author must test soundness against a malicious prover, because only the
+author knows the possible attacks. ``IDENTITY_ROUNDS`` sets how many bits are flipped.
 """
 
 from __future__ import annotations
@@ -50,23 +50,23 @@ from identity_kit.conformance.prover_cases import (
 
 
 class ProverConformance:
-    """Subclass it with a ``prover`` fixture. A slow prover sets ``rounds`` lower."""
+    """The tests of a prover: subclass it with a ``prover`` fixture. A slow prover sets ``rounds`` lower."""
 
     rounds = int(os.environ.get("IDENTITY_ROUNDS", "200"))
 
     @pytest.fixture
     def issuer(self) -> Any:
-        """An issuer of credentials that the prover understands."""
+        """Return an issuer of credentials that the prover understands."""
         return BbsIssuer()
 
     @pytest.fixture
     def asked(self, issuer: Any) -> Statement:
-        """A statement that Hana's credential satisfies."""
+        """Return a statement that Hana's credential satisfies."""
         return statement(issuer.key, ("balance", "gte", 5), ("country", "set_member", ["DE", "JP"]))
 
     @pytest.fixture
     def proof(self, prover: Prover, issuer: Any, asked: Statement) -> ZkProof:
-        """Hana's proof of it."""
+        """Return Hana's proof of it."""
         return prover.prove(asked, issuer.credential(SCHEMA, HANA), context=context())
 
     def test_it_is_a_prover(self, prover: Prover) -> None:

@@ -1,5 +1,5 @@
-"""The cases of the prover kit: a schema with every attribute type, its issuer, two holders, a verifier's context, and predicates that
-hold, fail or cannot be asked. And how it looks through a proof for what should not be there."""
+"""The cases of the prover kit: a schema with every attribute type, its issuer, two holders, a verifier's context, and predicates
+that hold, fail or are invalid. Also the search of a proof for values that it must not contain."""
 
 from __future__ import annotations
 
@@ -61,22 +61,22 @@ NOW = ISSUED + timedelta(minutes=1)
 
 @value_class
 class BbsIssuer:
-    """Signs credentials as any issuer of this service does. ``seed`` makes different keys."""
+    """An issuer, which signs credentials as any issuer of this service does. ``seed`` makes different keys."""
 
     seed: str = "issuer"
     curve: Curve = field(default_factory=select)
 
     @property
     def key(self) -> IssuerKey:
-        """The public key and its verification method."""
+        """Return the public key and its verification method."""
         return IssuerKey(f"did:example:{self.seed}#bbs", keys.public_key(self._secret))
 
     def credential(self, schema: Schema, values: Mapping[str, JsonValue]) -> Witness:
-        """A credential of these values."""
+        """Return a credential of these values."""
         return Witness(self.sign(schema, schema.messages(values)), values)
 
     def sign(self, schema: Schema, messages: tuple[Message, ...]) -> bytes:
-        """The signature of any messages at all, as an issuer that cheats may make it too."""
+        """Return the signature of any messages, as a malicious issuer can make it."""
         suite, public = ciphersuite(self.curve), self.key.public_key
         return interface.sign(suite, self._secret, public, schema.header, messages)
 
@@ -86,12 +86,12 @@ class BbsIssuer:
 
 
 def statement(key: IssuerKey, *predicates: tuple[str, str, JsonValue], schema: Schema = SCHEMA) -> Statement:
-    """The statement that these (attribute, type, value) hold."""
+    """Return the statement that these (attribute, type, value) hold."""
     return Statement(key, schema, tuple(Predicate.parse(schema, *predicate) for predicate in predicates))
 
 
 def context(proof_id: str = "proof-1") -> Context:
-    """A context as the service makes it for an agent's proof."""
+    """Return a context as the service makes it for an agent's proof."""
     nonce = b"kit nonce of 16 and more octets"
     return Context(
         "https://verifier.example",
@@ -159,7 +159,7 @@ UNSUPPORTED: tuple[Asked, ...] = (
 
 
 def views(proof: ZkProof) -> bytes:
-    """The proof and everything that can be decoded out of it, as a stranger would look through it."""
+    """Return the proof and all data that can be decoded from it, for a search."""
     seen = [proof.proof.encode(), *(signal.encode() for signal in proof.public_signals)]
     for layer in range(3):
         for token in re.findall(rb"[A-Za-z0-9_-]{8,}", b" ".join(seen[layer:])):
@@ -171,12 +171,12 @@ def views(proof: ZkProof) -> bytes:
 
 
 def runs(data: bytes, length: int) -> set[bytes]:
-    """All runs of this many bytes."""
+    """Return all runs of this many bytes."""
     return {data[start : start + length] for start in range(len(data) - length + 1)}
 
 
 def traces(name: str, value: JsonValue) -> Iterator[bytes]:
-    """The forms in which a value would show, if it did."""
+    """Yield the forms in which a value could appear."""
     attribute = SCHEMA.attribute(name)
     if attribute is None or value is None or attribute.type == "boolean":
         return

@@ -1,7 +1,7 @@
 """The promises of a method that resolves DIDs elsewhere (``ports.did_method.ResolvingDidMethod``), as tests.
 
-An author subclasses ``ResolvingDidMethodConformance`` and gives one fixture: a function that opens the world outside, in the event loop of
-a test, as an asynchronous context manager of an ``Outside``::
+An author subclasses ``ResolvingDidMethodConformance`` and gives one fixture: a function that opens the outside hosts, in the event
+loop of a test, as an asynchronous context manager of an ``Outside``::
 
     class TestMine(ResolvingDidMethodConformance):
         @pytest.fixture
@@ -38,8 +38,13 @@ MANY = 20
 
 @value_class
 class Outside:
-    """``document`` is what is published of ``did``. ``absent`` is known not to exist; ``unreachable`` cannot be looked up; ``borrowed`` has
-    the document of another DID; ``unfit`` are DIDs whose documents have a form that cannot be shown (``identity_did_ids.foreign``).
+    """The outside hosts of a test.
+
+    - ``document``: the published document of ``did``.
+    - ``absent``: a DID that is known not to exist.
+    - ``unreachable``: a DID that cannot be looked up.
+    - ``borrowed``: a DID with the document of another one.
+    - ``unfit``: DIDs whose documents have an invalid form (``identity_did_ids.foreign``).
     """
 
     method: ResolvingDidMethod
@@ -56,7 +61,7 @@ Opened = Callable[[], AbstractAsyncContextManager[Outside]]
 
 @own_loop_per_test
 class ResolvingDidMethodConformance:
-    """Subclass it, give ``outside``, and run pytest."""
+    """The tests of a resolving method: subclass it, give ``outside``, and run pytest."""
 
     async def test_it_is_a_resolving_method(self, outside: Opened) -> None:
         """Check that it has the port's members, ``resolve`` is a coroutine, and its own DIDs pass its check."""

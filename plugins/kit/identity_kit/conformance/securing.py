@@ -39,16 +39,16 @@ from identity_kit.conformance.securing_keys import KitIssuer
 
 @own_loop_per_test
 class SecuringConformance:
-    """Subclass it, give the fixtures, and run pytest. What a format cannot do is skipped."""
+    """The tests of a securing format: subclass it, give the fixtures, and run pytest. Tests of missing capabilities are skipped."""
 
     @pytest.fixture
     def issuer(self, securing: SecuringFormat) -> KitIssuer:
-        """A key of the kit's own."""
+        """Return a key of the kit's own."""
         return KitIssuer(_issuing(securing).key_type, os.urandom(32))
 
     @pytest.fixture
     def public_key(self, issuer: KitIssuer) -> str:
-        """The multikey of the issuer."""
+        """Return the multikey of the issuer."""
         return issuer.public_key
 
     @pytest.fixture
@@ -58,12 +58,12 @@ class SecuringConformance:
 
     @pytest.fixture
     def secured(self, securing: SecuringFormat, unsecured: UnsecuredCredential, issuer: KitIssuer) -> Secured:
-        """A credential as it is issued."""
+        """Return a credential as it is issued."""
         return asyncio.run(_issue(_issuing(securing), unsecured, issuer))
 
     @pytest.fixture
     def presented(self, request: pytest.FixtureRequest, securing: SecuringFormat, secured: Secured) -> Secured:
-        """Return what a verifier gets: derived where the format derives."""
+        """Return the credential for a verifier, derived if the format derives."""
         if not isinstance(securing, DerivingFormat):
             return secured
         public_key, pointers = request.getfixturevalue("public_key"), request.getfixturevalue("pointers")

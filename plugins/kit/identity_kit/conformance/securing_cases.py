@@ -1,4 +1,4 @@
-"""The cases of the kit of securing formats: junk, a binding that was never made, and every change of a credential."""
+"""The cases of the kit of securing formats: malformed input, a binding that does not exist, and every change of a credential."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ _MOST_CHANGES: Final = 48
 
 
 def changes(secured: Secured) -> Iterator[tuple[str, Secured]]:
-    """The credential with one thing changed, each time another: a bit of a text that no encoding ignores, or a member of an object."""
+    """Yield the credential with one thing changed, each time another: a bit of a text that no encoding ignores, or a member of an
+    object."""
     if isinstance(secured, str):
         step = max(1, len(secured) // _MOST_CHANGES)
         for place in range(0, len(secured), step):
@@ -78,12 +79,12 @@ def _other_letter(letter: str) -> str:
 
 
 def escaped(name: str) -> str:
-    """A name as a part of a JSON pointer (RFC 6901 §3)."""
+    """Return a name as a part of a JSON pointer (RFC 6901 §3)."""
     return name.replace("~", "~0").replace("/", "~1")
 
 
 def value_at(value: Any, pointer: str) -> Any:
-    """Return what a JSON pointer points to; None where a member is not there."""
+    """Return the value at a JSON pointer; None if a member is missing."""
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
         value = value[int(name)] if isinstance(value, list) else value.get(name)

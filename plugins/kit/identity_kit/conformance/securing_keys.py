@@ -1,4 +1,4 @@
-"""Issuers' keys of the kit, which sign what a format drafts as a custodian would."""
+"""Issuers' keys of the kit, which sign the drafts of a format as a custodian does."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class KitIssuer:
 
     @property
     def public_key(self) -> str:
-        """Its multikey."""
+        """Return its multikey."""
         return multikey.encode_public(self._type, self._public)
 
     async def sign(self, draft: CredentialDraft) -> bytes:
-        """The signature that the draft asks for."""
+        """Return the signature of the draft."""
         if self._type == multikey.BLS12381G2:
             return interface.sign(ciphersuite(select()), self._secret, self._public, draft.header, draft.messages)
         (message,) = draft.messages

@@ -71,25 +71,25 @@ class Item:
 
 
 def word(number: int) -> bytes:
-    """A number as 32 bytes."""
+    """Return a number as 32 bytes."""
     return number.to_bytes(WORD, "big")
 
 
 def call(function: str, *arguments: bytes) -> bytes:
-    """The input of a call whose arguments are words."""
+    """Return the input of a call whose arguments are words."""
     return artifact().selectors[function] + b"".join(arguments)
 
 
 def append_call(items: Sequence[Item]) -> bytes:
-    """The input of ``append``: the words of the items, and behind them their bytes, each with its length (4 bytes)."""
+    """Return the input of ``append``: the words of the items, and behind them their bytes, each with its length (4 bytes)."""
     words = b"".join(item.key + word(item.expected) + item.digest for item in items)
     data = b"".join(_with_length(item.did.encode()) + _with_length(item.entry) for item in items)
     return call("append", word(WORD), word(len(items)), words, data)
 
 
 def read_append(data: bytes) -> list[Item]:
-    """The items of such an input; what stands behind them is the sender's mark. Raises ``CallUnreadable`` when its bytes
-    are not those that its digests name."""
+    """Return the items of such an input; what stands behind them is the sender's mark. Raises ``CallUnreadable`` when its bytes are
+    not those that its digests name."""
     count = int.from_bytes(data[4 + WORD : 4 + 2 * WORD], "big")
     start = 4 + 2 * WORD
     if data[:4] != artifact().selectors["append"] or data[4 : 4 + WORD] != word(WORD) or count > MOST_ITEMS:

@@ -1,10 +1,10 @@
-"""The authorization code flow: where a client's answers may go, and the code that a holder's decision gives it (RFC 6749 §4.1, RFC 7636,
-RFC 8252).
+"""The authorization code flow: the redirection URIs of a client, and the code that a holder's decision gives it (RFC 6749 §4.1, RFC
+7636, RFC 8252).
 
-A client registers its redirection URIs in its DID document, as services: the type ``OAuthRedirect`` for a client that has its DID's key
-and shows it for each token, ``OAuthNativeRedirect`` for an application that is installed in many places and holds no key.
+A client registers its redirection URIs in its DID document, as services: the type ``OAuthRedirect`` for a client that has its DID's
+key and proves it for each token, ``OAuthNativeRedirect`` for an application that is installed in many places and holds no key.
 
-A code is sealed under a secret of the service, so that nothing is stored before one is spent. All errors are ``ValueError``.
+A code is sealed under a secret of the service, so nothing is stored before a code is used. All errors are ``ValueError``.
 """
 
 from __future__ import annotations
@@ -44,26 +44,27 @@ _BOUND: Final = b"identity: authorization code, v1"
 
 @value_class
 class RegisteredRedirect:
-    """A redirection URI as a client asks for it. ``is_native`` where the client holds no key."""
+    """A redirection URI in a client's request. ``is_native``: the client holds no key."""
 
     uri: str
     is_native: bool
 
     @property
     def place(self) -> str:
-        """Scheme, host and port, for people."""
+        """Return scheme, host and port, for display."""
         parts = urlsplit(self.uri)
         return f"{parts.scheme}://{parts.netloc}"
 
     def answer(self, **members: str | None) -> str:
-        """The URI with these members in its query (RFC 6749 §4.1.2); None leaves one out."""
+        """Return the URI with these members in its query (RFC 6749 §4.1.2); None leaves one out."""
         said = urlencode({name: value for name, value in members.items() if value is not None})
         return f"{self.uri}{'&' if '?' in self.uri else '?'}{said}"
 
 
 def registered(document: DidDocument, uri: str) -> RegisteredRedirect:
-    """The URI, if the document of the client registers it: character by character, but for the port of a loopback address (RFC 9700
-    §2.1). Only HTTPS, and HTTP to the reader's own machine; a host of letters, digits, ``.``, ``-`` and ``_``, or an IPv6 address."""
+    """Return the URI if the document of the client registers it, character by character except for the port of a loopback address
+    (RFC 9700 §2.1). It must be HTTPS, or HTTP to the reader's own machine. The host has letters, digits, ``.``, ``-`` and ``_``, or
+    is an IPv6 address."""
     try:
         check_uri(uri, "redirect_uri")
     except InvalidDocument as error:
@@ -87,15 +88,20 @@ def _is_same(registered_uri: str, uri: str) -> bool:
 
 
 def is_challenge(text: str) -> bool:
-    """Whether this is a ``code_challenge`` of ``S256`` (RFC 7636 §4.2)."""
+    """Return whether this is a ``code_challenge`` of ``S256`` (RFC 7636 §4.2)."""
     return _CHALLENGE.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AuthorizationCode(Hidden):
-    """The binding of a code: the client, the redirection URI (by its SHA-256, base64url), the challenge of PKCE, the
-    audience (None for the issuer), the scopes, the holder with the multikey that signed, and its end (aware UTC, whole
-    seconds). ``id`` is random, and becomes the ``jti`` of the token."""
+    """The content of a code, to which its use is bound.
+
+    - the client, and the SHA-256 (base64url) of its redirection URI;
+    - the challenge of PKCE, the audience (None for the issuer), and the scopes;
+    - the holder, with the multikey that signed;
+    - its end (aware UTC, whole seconds);
+    - ``id``: random, becomes the ``jti`` of the token.
+    """
 
     id: str
     client: str
@@ -110,11 +116,11 @@ class AuthorizationCode(Hidden):
 
     @property
     def digest(self) -> bytes:
-        """By which the code is spent: 32 bytes."""
+        """Return the 32 bytes that mark the code as used."""
         return hashlib.sha256(f"identity: authorization code, v1\n{self.id}".encode()).digest()
 
     def check(self, client: str, redirect_uri: str, verifier: str) -> None:
-        """Whether this client may redeem it so."""
+        """Require that this client may redeem the code in this way."""
         if (client, hash_of(redirect_uri)) != (self.client, self.redirect):
             raise ValueError("the code is for another client or redirection URI")
         if _VERIFIER.fullmatch(verifier) is None or not hmac.compare_digest(hash_of(verifier), self.challenge):
@@ -122,31 +128,31 @@ class AuthorizationCode(Hidden):
 
 
 def hash_of(text: str) -> str:
-    """base64url of the SHA-256, as ``S256`` has it."""
+    """Return the base64url of the SHA-256, as ``S256`` defines it."""
     return multibase.base64url_encode(hashlib.sha256(text.encode()).digest())
 
 
 def withdrawal_of(token_id: str) -> bytes:
-    """By which the token of a code is withdrawn: 32 bytes."""
+    """Return the 32 bytes that mark the token of a code as withdrawn."""
     return hashlib.sha256(f"identity: token that was withdrawn, v1\n{token_id}".encode()).digest()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AuthorizationCodes:
-    """``secret`` has 32 bytes, ``random`` is the operating system's random source."""
+    """The sealing and opening of codes. ``secret`` has 32 bytes; ``random`` is the operating system's random source."""
 
     secret: bytes
     random: Callable[[int], bytes]
 
     def seal(self, code: AuthorizationCode) -> str:
-        """The code as the client gets it."""
+        """Return the sealed code for the client."""
         scopes, expires = sorted(code.scopes), int(code.expires_at.timestamp())
         members = [code.id, code.client, code.is_native, code.redirect, code.challenge, code.audience, scopes]
         plain = orjson.dumps([*members, code.holder, code.key, expires])
         return multibase.base64url_encode(sealing.seal(self.secret, plain, _BOUND, random=self.random))
 
     def open(self, text: str) -> AuthorizationCode:
-        """A code of ours, expired or not."""
+        """Open a code of this service, expired or not."""
         if len(text) > MAX_CODE:
             raise ValueError("the text is too long")
         try:

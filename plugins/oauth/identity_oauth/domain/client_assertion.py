@@ -1,7 +1,8 @@
-"""A client's assertion of who it is, ``private_key_jwt``: RFC 7523 §2.2 and §3, and draft-ietf-oauth-rfc7523bis for ``typ`` and ``aud``.
+"""A client's assertion of its identity, ``private_key_jwt``: RFC 7523 §2.2 and §3, and draft-ietf-oauth-rfc7523bis for ``typ`` and
+``aud``.
 
-The client is a DID, and the key one of its authentication keys. The signature is the caller's to verify before an assertion is
-accepted, and so is that its ``jti`` works once. Claims that are not named here are ignored. All errors are ``ValueError``, whose text
+The client is a DID, and the key is one of its authentication keys. Before an assertion is accepted, the caller must verify the
+signature and that its ``jti`` was not used. Claims that are not named here are ignored. All errors are ``ValueError``, whose text
 is not shown outside.
 """
 
@@ -29,8 +30,7 @@ MAX_IDENTIFIER: Final = 256
 
 @value_class
 class ClientAssertion:
-    """The content of an assertion: the DID, the DID URL of the key if it names one, and the ``jti`` with the end of its
-    life."""
+    """The content of an assertion: the DID, the DID URL of the key if it names one, and the ``jti`` with its expiry."""
 
     client: str
     key_id: str | None
@@ -41,8 +41,8 @@ class ClientAssertion:
     def read(
         cls, envelope: Envelope, now: datetime, *, issuer: str, token_endpoints: frozenset[str]
     ) -> ClientAssertion:
-        """The assertion, if it is for us and of this time. One whose ``typ`` is ``TYPE`` is for the ``issuer`` alone; of the others,
-        which are older, a token endpoint may be the audience."""
+        """Return the assertion if it is for this service and in force. If its ``typ`` is ``TYPE``, its audience must be the
+        ``issuer``. The older form may name a token endpoint instead."""
         explicit = _check_header(envelope.header)
         claims = envelope.claims
         client = _text(claims, "iss", 2_048)
@@ -60,12 +60,12 @@ class ClientAssertion:
 
     @property
     def digest(self) -> bytes:
-        """By which the assertion is spent: the SHA-256 of client and ``jti``."""
+        """Return the SHA-256 of client and ``jti``, which marks the assertion as used."""
         return hashlib.sha256(f"identity: client assertion, v1\n{self.client}\n{self.identifier}".encode()).digest()
 
 
 def _check_header(header: Mapping[str, Any]) -> bool:
-    """Whether the ``typ`` says what the text is. A header that brings a key, or an extension, is none of ours."""
+    """Return whether the ``typ`` states the kind of the text. A header with a key or an extension is refused."""
     if not {"alg"} <= header.keys() <= {"alg", "typ", "kid"}:
         raise ValueError("the header has other members than alg, typ and kid")
     if header["alg"] not in jws.ALGORITHMS:

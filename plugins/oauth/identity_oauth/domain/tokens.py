@@ -1,12 +1,12 @@
-"""Access tokens: what stands in one, and the checks that libraries for JWTs leave to their users (openapi/DECISIONS.md §3.5).
+"""Access tokens: their content, and the checks that libraries for JWTs leave to their users (openapi/DECISIONS.md §3.5).
 
-The profile is RFC 9068. What is refused here and not by the usual libraries: a ``typ`` other than ``at+jwt`` (a token of
-another kind signed by the same key), a missing ``kid``, header members that name a key (``jku``, ``jwk``, ``x5u``) or
-anything else, duplicate names, unknown claims. The signature is the caller's to verify, with
-the key that ``key_id`` names, before ``read`` is called. All errors are ``ValueError``, whose text is not shown outside.
+The profile is RFC 9068. Beyond the usual libraries, this module refuses a ``typ`` other than ``at+jwt`` (another kind of token
+signed by the same key), a missing ``kid``, any other header member (such as ``jku``, ``jwk``, ``x5u``, which name a key), duplicate
+names, and unknown claims. The caller must verify the signature with the key that ``key_id`` names before it calls ``read``. All
+errors are ``ValueError``, whose text is not shown to clients.
 
-A token says by which key it was obtained, so that it dies with that key: for a DID the multikey that signed the
-challenge; for an API key its digest, sealed, because from the digest a short key could be guessed.
+A token names the key by which it was obtained, and is valid only as long as that key. For a DID it is the multikey that signed the
+challenge. For an API key it is the key's digest, sealed, because a short key could be guessed from the digest.
 """
 
 from __future__ import annotations
@@ -50,10 +50,14 @@ class OauthRefusal(InvalidRequest):
 
 @value_class
 class AccessToken:
-    """The content of a token. ``client`` obtained it (a DID, or ``key:`` and the id of an API key) by ``key``, a
-    multikey or a sealed digest; ``subject`` is the client itself, or the DID that an API key acts for or that has let
-    the client in: ``key`` is then the one by which she did. ``scopes`` None narrows nothing. ``audience`` is what it is
-    for, None for the issuer. Times are whole seconds."""
+    """The content of a token. Times are whole seconds.
+
+    - ``client``: the party that obtained it, a DID or ``key:`` and the id of an API key.
+    - ``key``: the multikey or sealed digest by which it was obtained.
+    - ``subject``: the client itself, a DID that an API key acts for, or a holder who let the client in. ``key`` is then the holder's.
+    - ``scopes``: None does not narrow anything.
+    - ``audience``: None for the issuer.
+    """
 
     subject: str
     client: str
@@ -83,7 +87,7 @@ class AccessToken:
         return claims
 
     def signing_input(self, issuer: str, kid: str) -> str:
-        """The text whose ASCII bytes are signed (RFC 7515 §5.1). The time stamps must be whole seconds."""
+        """Return the text whose ASCII bytes are signed (RFC 7515 §5.1). The time stamps must be whole seconds."""
         header = {"alg": jws.ISSUED_ALGORITHM, "typ": TYPE, "kid": kid}
         parts = (jcs.canonicalize(header), jcs.canonicalize(self.claims(issuer)))
         return ".".join(multibase.base64url_encode(part) for part in parts)
@@ -91,19 +95,19 @@ class AccessToken:
 
 @value_class
 class Envelope:
-    """A token that was opened and not yet believed."""
+    """A decoded token, not yet verified."""
 
     header: Mapping[str, Any]
     claims: Mapping[str, Any]
 
     @classmethod
     def open(cls, text: str) -> Envelope:
-        """The two objects of a compact JWS of at most ``MAX_LENGTH`` characters."""
+        """Return the two objects of a compact JWS of at most ``MAX_LENGTH`` characters."""
         found = CompactJws.open(text, longest=MAX_LENGTH)
         return cls(found.header, found.claims)
 
     def key_id(self) -> str:
-        """The ``kid`` of a header that holds exactly what ours do."""
+        """Return the ``kid`` of a header with exactly the members of this service's headers."""
         if self.header.keys() != _HEADER:
             raise ValueError("the header has other members than alg, typ and kid")
         if media_type(self.header) != TYPE:
@@ -144,7 +148,7 @@ INTERFACE: Final = "/api/v1"
 
 
 def audiences(issuer: str) -> tuple[str, str]:
-    """The audiences of a token: this service, as its issuer or as its interface is called (RFC 8707, RFC 9728)."""
+    """Return the audiences of a token: this service, as its issuer or as its interface is called (RFC 8707, RFC 9728)."""
     return issuer, issuer + INTERFACE
 
 
@@ -156,7 +160,7 @@ def _text(members: Mapping[str, Any], name: str, *, least: int = 1) -> str:
 
 
 def parse_scopes(text: str) -> frozenset[str]:
-    """The scopes of a list with single blanks (RFC 6749 §3.3); none for the empty text."""
+    """Return the scopes of a list with single blanks (RFC 6749 §3.3); none for the empty text."""
     if len(text) > MAX_SCOPE:
         raise ValueError("the scope is too long")
     scopes = text.split(" ") if text else []
@@ -166,10 +170,11 @@ def parse_scopes(text: str) -> frozenset[str]:
 
 
 def granted_scopes(wanted: frozenset[str] | None, held: frozenset[str] | None) -> frozenset[str] | None:
-    """Return ``wanted`` if it is among the scopes ``held``; None asks for all that OAuth can write (RFC 6749 §3.3).
+    """Return ``wanted`` if it is among the scopes ``held``; None requests all that OAuth can express (RFC 6749 §3.3).
 
-    ``held`` is None for a caller with every scope.
-    Raises ``Forbidden``: when a scope is not held. Raises ``InvalidRequest``: when a scope is unknown, or the text is too long."""
+    ``held`` is None for a caller with every scope. Raises ``Forbidden``: when a scope is not held. Raises ``InvalidRequest``: when
+    a scope is unknown, or the text is too long.
+    """
     if held is None:
         require_known(wanted or (), field="scope")
         return wanted
@@ -190,14 +195,14 @@ def narrow_key(key: ApiKey, scopes: frozenset[str] | None) -> ApiKey:
 
 
 def seal_key(secret: bytes, digest: str, identifier: str, *, random: Callable[[int], bytes]) -> str:
-    """The digest of an API key (64 hex digits) under the 32-byte ``secret`` of the service, for this token alone."""
+    """Return the digest of an API key (64 hex digits) under the 32-byte ``secret`` of the service, for this token alone."""
     return multibase.base64url_encode(
         sealing.seal(secret, bytes.fromhex(digest), _sealed_for(identifier), random=random)
     )
 
 
 def unseal_key(secret: bytes, text: str, identifier: str) -> str:
-    """The digest that ``seal_key`` sealed."""
+    """Return the digest that ``seal_key`` sealed."""
     try:
         return sealing.unseal(secret, multibase.base64url_decode(text), _sealed_for(identifier)).hex()
     except sealing.BoxInvalid as error:

@@ -1,9 +1,9 @@
 """The authorization code flow: a holder lets a client read in her name (RFC 6749 §4.1, with PKCE by RFC 7636).
 
-She decides by a signature whose challenge is bound to the purpose ``authorize`` and to the parameters of the request, so that no session
-and no click of another page gives a code away. A code works once, for a minute, for the client, redirection URI and resource that it was
-given for and for the client with the verifier. All of that is checked before it is used, so that no client uses another's. A second
-use returns nothing and revokes what the first one gave (RFC 6749 §4.1.2).
+She decides by a signature whose challenge is bound to the purpose ``authorize`` and to the parameters of the request. So neither a
+session nor a click on another page can leak a code. A code works once and for a minute, for its client, redirection URI and
+resource, with the verifier. All of that is checked before the code is used, so a client cannot use up another's. A second use
+returns nothing, and revokes the token of the first (RFC 6749 §4.1.2).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NATIVE: Final = Caller(name="native client")
 
 
 class GrantRefused(OauthRefusal):
-    """``invalid_grant`` (RFC 6749 §5.2). What was wrong is not said: it would tell a thief what is missing."""
+    """The refusal ``invalid_grant`` (RFC 6749 §5.2). It does not contain the reason, which would help a thief of the code."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -58,8 +58,7 @@ class GrantRefused(OauthRefusal):
 
 @value_class
 class AuthorizationWish:
-    """The request of a client to a holder: the scopes that it would get, the audience (None for the issuer), the
-    challenge of PKCE."""
+    """The request of a client to a holder: the scopes, the audience (None for the issuer), and the challenge of PKCE."""
 
     client: Did
     redirect: RegisteredRedirect
@@ -70,7 +69,8 @@ class AuthorizationWish:
 
 @value_class
 class FindRedirect:
-    """Find a redirection URI. Raises ``InvalidRequest`` for an unknown client or an unregistered URI: there is no redirect."""
+    """The look-up of a redirection URI. Raises ``InvalidRequest`` for an unknown client or an unregistered URI: there is no
+    redirect."""
 
     reader: DidReader
 
@@ -91,7 +91,7 @@ class FindRedirect:
 
 @value_class
 class AuthorizeClient:
-    """The code of a holder's decision, once ``holder`` has found that it is hers."""
+    """The code for a holder's decision, after ``holder`` has authenticated it."""
 
     signatures: AuthenticateDid
     codes: AuthorizationCodes
@@ -112,7 +112,7 @@ class AuthorizeClient:
         return Caller(did=signed.did, authorization=await self.signatures(signed, scheme=DID_AUTH, **bound))
 
     async def __call__(self, wish: AuthorizationWish, context: RequestContext) -> str:
-        """The code. Raises ``AuthRequired`` where ``context`` has no holder who signed."""
+        """Return the code. Raises ``AuthRequired``: when ``context`` has no holder who signed."""
         holder, proven, now = context.caller.did, context.caller.authorization, self.clock.now()
         if holder is None or proven is None:
             raise AuthRequired
@@ -136,7 +136,7 @@ class AuthorizeClient:
 
 @value_class
 class RedeemAuthorizationCode:
-    """Raises ``GrantRefused``."""
+    """The exchange of a code for a token. Raises ``GrantRefused``."""
 
     codes: AuthorizationCodes
     spent: SpentChallenges
@@ -144,7 +144,7 @@ class RedeemAuthorizationCode:
     clock: Clock
 
     def opened(self, text: str) -> AuthorizationCode:
-        """A code of ours, believed in nothing else yet."""
+        """Open a code of this service, of which nothing else is verified yet."""
         try:
             return self.codes.open(text)
         except ValueError as error:
@@ -153,7 +153,7 @@ class RedeemAuthorizationCode:
     async def __call__(
         self, code: AuthorizationCode, client: str, redirect_uri: str, verifier: str, context: RequestContext
     ) -> IssuedToken:
-        """The token of the holder, for ``client``, who has shown who it is where it can."""
+        """Return the token of the holder for ``client``, which is authenticated if it has a key."""
         try:
             code.check(client, redirect_uri, verifier)
         except ValueError as error:
@@ -165,7 +165,7 @@ class RedeemAuthorizationCode:
         return await self.issue.for_client(code, context)
 
     async def _withdraw(self, code: AuthorizationCode) -> None:
-        """Ends what the code has given, also a token that is being written at this moment."""
+        """Revoke the token of the code, also one that is being written at this moment."""
         digest, last = codes.withdrawal_of(code.id), self.issue.last_end(code)
         if self.clock.now() < last:
             await self.spent.spend(ChallengeUseRow(digest, digest[:16], 0, last))

@@ -1,7 +1,7 @@
-"""From a ``private_key_jwt`` to a caller: a DID that signs with one of its authentication keys, as OAuth has it (RFC 7523 §3).
+"""Authentication of a client by ``private_key_jwt``: a DID that signs with one of its authentication keys (RFC 7523 §3).
 
-The signature is checked before the ``jti`` is used, so that no client uses another's; it is used, durably, before anything is done, and
-stays used whatever becomes of the request.
+The signature is checked before the ``jti`` is used, so a client cannot use up another's. The ``jti`` is used, durably, before
+anything is done, and stays used even if the request fails.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ REMEDY: Final = (
 
 @value_class
 class AuthenticateClient:
-    """``issuer`` and ``token_endpoints`` are what the audience may be."""
+    """The authentication of a client. The audience may be ``issuer`` or one of ``token_endpoints``."""
 
     reader: DidReader
     spent: SpentChallenges
@@ -42,7 +42,8 @@ class AuthenticateClient:
     token_endpoints: frozenset[str]
 
     async def __call__(self, text: str, client_id: str | None) -> Caller:
-        """The DID, whose assertion ``text`` works no second time. ``client_id`` is what the request says besides. Raises ``AuthFailed``."""
+        """Return the DID of the assertion ``text``, which works only once. ``client_id`` is the parameter of the request. Raises
+        ``AuthFailed``."""
         now = self.clock.now()
         try:
             envelope = Envelope.open(text)
@@ -62,7 +63,7 @@ class AuthenticateClient:
 
 
 def _signer(state: DidState, said: ClientAssertion, text: str, now: datetime) -> str:
-    """The multikey that signed. Raises ``ValueError``."""
+    """Return the multikey that signed. Raises ``ValueError``."""
     current = history.authentication_keys(state, now)
     if said.key_id is not None:
         named = {method.multibase for method in state.document.methods if method.id == said.key_id}

@@ -1,8 +1,8 @@
 """The keys that sign access tokens: Ed25519 keys ``token-1``, ``token-2``, … that never leave the custodian.
 
-The one in use has a number (setting ``token.key_number``, and ``identity keys rotate token``, which the service log keeps). The next one
-is published before it signs, so that readers who keep our JWK Set know it already, and the one before still verifies until its last
-token has expired, so that a replacement signs no user out.
+The one in use has a number (setting ``token.key_number``, and ``identity keys rotate token``, which the service log keeps). The
+next key is published before it signs, so readers with a cached JWK Set know it already. The one before verifies until its last
+token has expired, so a replacement signs no user out.
 """
 
 from __future__ import annotations
@@ -36,9 +36,13 @@ async def _nothing_to_read() -> None:
 
 @dataclass(slots=True)
 class TokenKeys:
-    """``number`` is that of the key in use, ``name`` its name in the custodian and ``signing`` its public half; ``known`` are all that
-    verify now, by ``kid``, the one in use first; ``seal`` is the 32-byte secret under which tokens name their API keys. ``renew`` reads
-    what replaced a key that the custodian holds no more."""
+    """The keys of access tokens.
+
+    - ``number``, ``name``, ``signing``: number, name in the custodian and public half of the key in use.
+    - ``known``: all keys that verify now, by ``kid``, the one in use first.
+    - ``seal``: the 32-byte secret under which tokens name their API keys.
+    - ``renew``: reads the replacement of a key that the custodian no longer holds.
+    """
 
     custodian: Custodian
     clock: Clock
@@ -53,8 +57,12 @@ class TokenKeys:
     async def open(
         cls, custodian: Custodian, number: int, clock: Clock, lifetime: int, replaced: Sequence[Replacement] = ()
     ) -> TokenKeys:
-        """Return the keys, of which the custodian makes what is missing. ``number`` is the least that the key in use has, from 1;
-        ``lifetime`` that of a token in seconds; ``replaced`` is what the service log lists."""
+        """Return the keys; the custodian makes missing ones.
+
+        - ``number``: the lowest number of the key in use, from 1.
+        - ``lifetime``: the lifetime of a token in seconds.
+        - ``replaced``: the replacements that the service log lists.
+        """
         await custodian.generate(SEAL_KEY, multikey.ED25519, did="-", purpose=_PURPOSE)
         # Ed25519 is deterministic: all processes derive the same secret, and the key itself never leaves the custodian.
         signature = await custodian.sign(SEAL_KEY, b"identity: API keys in access tokens, v1")
@@ -63,7 +71,7 @@ class TokenKeys:
         return keys
 
     async def hear(self, history: LogKeyHistory) -> None:
-        """Return the current content of the service log: takes over the keys that it lists."""
+        """Take over the keys that the service log lists."""
         await self.follow(history.replaced)
 
     async def follow(self, replacements: Sequence[Replacement]) -> None:
@@ -103,7 +111,7 @@ class TokenKeys:
         return {key.kid: key for key in (*self._keys, *(key for end, key in self._before.items() if now < end))}
 
     async def signed(self, signing_input: Callable[[str], str]) -> str:
-        """The compact JWS of the input that ``signing_input`` makes for a ``kid``. Raises what the custodian raises."""
+        """Return the compact JWS of the input that ``signing_input`` makes for a ``kid``. Raises what the custodian raises."""
         try:
             return await self._signed(signing_input)
         except KeyNotHeld:

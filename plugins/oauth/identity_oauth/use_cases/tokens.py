@@ -1,14 +1,14 @@
 """issueToken: an access token for a DIDAuth signature or an API key (openapi/DECISIONS.md §3.5; RFC 6749 §4.4, RFC 9068).
 
-Both are the client-credentials grant: the client shows who it is and gets a token for itself. An API key may ask for
-less than it has, and for a token that names a DID of its allowlist as subject and the key as actor. Left out: refresh
-tokens (anyone who holds the key asks again), token exchange.
+Both are the client-credentials grant: the client authenticates and gets a token for itself. An API key may request fewer scopes
+than it has, and a token with a DID of its allowlist as subject and the key as actor. Refresh tokens and token exchange are not
+supported, because the holder of the key can request another token.
 
-From an access token to its caller.
+The module also finds the caller of an access token.
 
-A token is only as alive as what it was obtained by: it ends with the API key that asked for it, with the DID, and with
-the DID's key that signed for it, so that a recovery also ends what a thief has fetched in time. One that a holder gave a client
-(``authorization.py``) ends with the client's DID too, and when its code is shown a second time.
+A token is valid only as long as its origin: the API key that requested it, the DID, and the DID's key that signed for it. So a
+recovery also ends the tokens of a thief. A token that a holder gave a client (``authorization.py``) also ends with the client's
+DID, and when its code is used a second time.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ GRANT = "client_credentials"
 
 @value_class
 class IssuedToken:
-    """The compact JWT, and what it says."""
+    """The compact JWT and its content."""
 
     text: str
     token: AccessToken
@@ -63,8 +63,8 @@ class IssuedToken:
 
 @value_class
 class IssueToken:
-    """Raises ``InvalidRequest``, ``InvalidDid``; ``Forbidden`` for a scope or a subject that the client may not have, ``DidNotFound``
-    and ``DidDeactivated`` for the subject."""
+    """The issuance of a token. Raises ``InvalidRequest``, ``InvalidDid``; ``Forbidden``: for a scope or subject that the client may
+    not have; ``DidNotFound``, ``DidDeactivated``: for the subject."""
 
     reader: DidReader
     keys: TokenKeys
@@ -77,7 +77,7 @@ class IssueToken:
     async def __call__(
         self, wish: IssueTokenRequest, context: RequestContext, audience: str | None = None
     ) -> IssuedToken:
-        """``audience`` is one of ``token.audiences`` or a path of ``TokenResources``, None for the issuer."""
+        """Issue a token. ``audience`` is one of ``token.audiences`` or a path of ``TokenResources``, None for the issuer."""
         scopes, wanted = _scopes(wish), None if isinstance(wish.subject, UnsetType) else self.reader.parse(wish.subject)
         identifier = multibase.base64url_encode(self.random(16))
         subject, client, key, scopes = await self._parties(wanted, scopes, context.caller, identifier)
@@ -86,7 +86,7 @@ class IssueToken:
         return await self._signed(issued, context)
 
     async def for_client(self, code: AuthorizationCode, context: RequestContext) -> IssuedToken:
-        """The token of a holder that her ``code`` gives a client."""
+        """Return the token of a holder for the client of her ``code``."""
         issued_at, expires_at = self._times()
         issued = AccessToken(
             code.holder, code.client, code.key, code.scopes, code.id, issued_at, expires_at, code.audience
@@ -94,11 +94,11 @@ class IssueToken:
         return await self._signed(issued, context)
 
     def last_end(self, code: AuthorizationCode) -> datetime:
-        """When a token of ``code`` has ended at the latest."""
+        """Return the latest end of a token of ``code``."""
         return code.expires_at + timedelta(seconds=self.lifetime_seconds)
 
     def _times(self) -> tuple[datetime, datetime]:
-        """When a token is issued, and when it expires: whole seconds."""
+        """Return the times of issue and expiry of a token, in whole seconds."""
         issued_at = self.clock.now().replace(microsecond=0)
         return issued_at, issued_at + timedelta(seconds=self.lifetime_seconds)
 
@@ -111,7 +111,7 @@ class IssueToken:
     async def _parties(
         self, wanted: Did | None, scopes: frozenset[str] | None, caller: Caller, identifier: str
     ) -> tuple[str, str, str, frozenset[str] | None]:
-        """Subject, client, the client's key and the scopes."""
+        """Return subject, client, the client's key and the scopes."""
         if caller.did is not None and caller.authorization is not None:
             if wanted not in (None, caller.did):
                 raise Forbidden("A DID gets tokens for itself only.", details={"subject": str(wanted)})
@@ -125,7 +125,7 @@ class IssueToken:
         return subject, client, sealed, granted_scopes(scopes, key.scopes)
 
     async def _subject(self, did: Did, key: ApiKey) -> str:
-        """The DID that the key acts for. Its right to do so is asked before the DID is looked up."""
+        """Return the DID that the key acts for. The key's right to do so is checked before the DID is read."""
         key.require_scope(OPERATE)
         key.require_target(did)
         await self.reader.active(did)
@@ -149,8 +149,8 @@ GENUINE_KEPT: Final = 1024
 class AuthenticateToken:
     """The ``OwnTokens`` of the service.
 
-    ``genuine`` are tokens whose signature was found good, by the SHA-256 of their text: an agent shows one token for minutes, and
-    that its key once made the signature does not change. Everything else about a token is asked anew each time.
+    ``genuine`` caches tokens with a valid signature, by the SHA-256 of their text, because an agent uses one token for minutes.
+    Everything else about a token is checked at each request.
     """
 
     reader: DidReader
@@ -174,7 +174,7 @@ class AuthenticateToken:
         return own is not None and own[0] in self.genuine
 
     def _own(self, text: str) -> tuple[bytes, Envelope] | None:
-        """The digest and the parts of a token that names us as its issuer."""
+        """Return the digest and the parts of a token that names this service as its issuer."""
         try:
             digest = _digest(text)
             envelope = self.genuine.get(digest) or Envelope.open(text)
@@ -209,7 +209,7 @@ class AuthenticateToken:
         return Caller(subject=did, scopes=found.scopes, client=client)
 
     async def _client(self, found: AccessToken) -> Did:
-        """The client that a holder has let in, where it still is one and its token was not withdrawn. Raises ``AuthFailed``."""
+        """Return the client that a holder has let in, if it still is one and its token was not revoked. Raises ``AuthFailed``."""
         client = Did.parse(found.client)
         await alive(self.reader, client)
         (withdrawn,) = await self.spent.numbers([withdrawal_of(found.identifier)[:16]], limit=1)
@@ -218,7 +218,7 @@ class AuthenticateToken:
         return client
 
     async def _key_caller(self, found: AccessToken) -> Caller:
-        """The API key as it is now, with no more rights than it has now and the token says."""
+        """Return the current API key, with only the rights that both it and the token have."""
         digest = token.unseal_key(self.keys.seal, found.key, found.identifier)
         key = await self.api_keys.by_digest(digest)
         narrowed = narrow_key(key, found.scopes)
@@ -232,5 +232,5 @@ class AuthenticateToken:
 
 
 def _digest(text: str) -> bytes:
-    """Raises ``ValueError`` for what is no ASCII, and so no token."""
+    """Return the digest of a token. Raises ``ValueError``: for a text that is not ASCII."""
     return hashlib.sha256(text.encode("ascii")).digest()

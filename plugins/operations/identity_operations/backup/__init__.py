@@ -1,3 +1,5 @@
-"""An installation in one sealed file: ``seal`` is the file, ``manifest`` what it says of its content, ``archive`` how it is written and
-read. README.md says why it is so.
+"""Backup of an installation in one sealed file.
+
+The module ``seal`` has the file format, ``manifest`` the description of the content, and ``archive`` its reader and writer.
+README.md contains the reasons.
 """

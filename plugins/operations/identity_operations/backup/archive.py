@@ -1,4 +1,4 @@
-"""How a backup is written and read: the length of the manifest in eight bytes, the manifest, and the files in its order."""
+"""The reader and writer of a backup: the length of the manifest in eight bytes, the manifest, and the files in its order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Advance = Callable[[int], object]
 
 
 def described(path: Path) -> BackedUpFile:
-    """The file as it lies there."""
+    """Return the description of a file."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return BackedUpFile(path.name, file.tell(), digest)
@@ -34,7 +34,7 @@ def write_archive(
     *,
     advance: Advance = lambda data: None,
 ) -> None:
-    """Seals the manifest and its files, which lie in ``folder``. Raises ``OSError``."""
+    """Seal the manifest and its files, which lie in ``folder``. Raises ``OSError``."""
     writer = SealedWriter(target, key, random=os.urandom)
     head = manifest.encode()
     writer.write(len(head).to_bytes(_LENGTH, "big") + head)
@@ -49,8 +49,8 @@ def write_archive(
 def read_archive(
     source: BinaryIO, key: OperatorKey, folder: Path | None, *, advance: Advance = lambda data: None
 ) -> BackupManifest:
-    """Opens the seal, compares every file with its hash, and writes them (mode 0600, on the disk on return) to the empty ``folder``, if
-    one is given. Raises ``BackupInvalid``, ``OSError``; what was written until then is the caller's to remove."""
+    """Open the seal and compare every file with its hash. With an empty ``folder``, write the files to it (mode 0600, on the disk
+    on return). Raises ``BackupInvalid``, ``OSError``; the caller must then remove the files written so far."""
     reader = SealedReader(source, key)
     length = int.from_bytes(reader.read(_LENGTH), "big")
     if length > MOST_BYTES:

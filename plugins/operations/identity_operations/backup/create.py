@@ -1,8 +1,9 @@
-"""An installation on SQLite files as one sealed file, made while the service runs, and what is looked at before a backup counts as one.
+"""Creation of a backup: an installation on SQLite files as one sealed file, made while the service runs, and the checks of that
+file.
 
-The record of an installation is in its SQLite files and in the master key of its custodian, if that is a file. Everything is copied as it
-was at one moment (``snapshot.py``). The copy is looked at before it is sealed (``fsck``), and the checkpoint over its ledger is
-signed, by which a restore knows how far it reaches. Left out: what limits requests, and whatever else lies in the data directory.
+The record of an installation is in its SQLite files and in the master key of its custodian, if that is a file. Everything is copied
+in its state at one moment (``snapshot.py``). The copy is examined before it is sealed (``fsck``). A checkpoint over its ledger is
+signed, which shows a restore its end. Data of rate limits and other files in the data directory are left out.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ NO_BACKUP = "this is no backup that can be restored"
 
 @value_class
 class LookedAt:
-    """A backup by its manifest, and what is wrong with its content that is no obstacle to a start."""
+    """A verified backup: its manifest, and the faults of its content that do not prevent a start."""
 
     manifest: BackupManifest
     findings: Sequence[Finding]
@@ -62,7 +63,7 @@ class LookedAt:
 
 @contextmanager
 def refused(where: Path) -> Iterator[None]:
-    """Raise ``StartError``, which names the backup, for a fault of it."""
+    """Raise ``StartError`` with the name of the backup, for a fault of it."""
     try:
         yield
     except BackupInvalid as error:
@@ -73,7 +74,7 @@ def refused(where: Path) -> Iterator[None]:
 async def create_backup(
     settings: Settings, key: OperatorKey, target: Path, *, advance: Advance = lambda data: None
 ) -> LookedAt:
-    """Writes a backup to ``target``, which must not exist: whole or not at all. A service may run. Raises ``StartError``,
+    """Write a backup to ``target``, which must not exist: whole or not at all. A service may run. Raises ``StartError``,
     ``DatabaseUnavailable``, ``OSError``."""
     _require_absent(target)
     with staged(settings.data_dir, STAGING) as staging:
@@ -102,7 +103,7 @@ async def create_backup(
 async def verify_backup(
     settings: Settings, key: OperatorKey, source: Path, *, advance: Advance = lambda data: None
 ) -> LookedAt:
-    """Opens a backup as a restore would, in a temporary directory that is removed at the end. Raises ``StartError``, ``OSError``."""
+    """Open a backup as a restore would, in a temporary directory that is removed at the end. Raises ``StartError``, ``OSError``."""
     with tempfile.TemporaryDirectory(prefix="identity-backup-") as folder:
         staging = Path(folder)
         manifest, _ = await unpack(settings, key, source, staging, advance=advance)
@@ -113,8 +114,8 @@ async def verify_backup(
 async def unpack(
     settings: Settings, key: OperatorKey, source: Path, staging: Path, *, advance: Advance
 ) -> tuple[BackupManifest, CheckpointKeys]:
-    """The files of a backup in ``staging``, which is empty: those that its manifest tells of, of the installation that the settings
-    describe, with the tables of this version; and the keys of its log. Raises ``StartError``, ``OSError``."""
+    """Unpack a backup into the empty folder ``staging``. Return the result, and the keys of its log. The backup must be of the
+    installation that the settings describe; its tables are brought to this version. Raises ``StartError``, ``OSError``."""
     with refused(source), source.open("rb") as file:
         manifest = read_archive(file, key, staging, advance=advance)
     made = {"ledger.backend": manifest.ledger, "custodian.backend": manifest.custodian}
@@ -136,14 +137,14 @@ async def unpack(
 
 
 def settings_over(settings: Settings, staging: Path) -> Settings:
-    """The settings over a copy of the installation, which remembers nothing beside it."""
+    """Return the settings for a copy of the installation, without the checkpoint that is stored apart."""
     return replace(settings, data_dir=staging, ledger=replace(settings.ledger, checkpoint_path=staging / "checkpoint"))
 
 
 @contextmanager
 def staged(parent: Path, prefix: str) -> Iterator[Path]:
-    """An empty directory in ``parent`` for its owner alone, gone at the end unless it was given another name. What one that was killed
-    left there is removed; two at a time are refused. Raises ``StartError``, ``OSError``."""
+    """Yield an empty directory in ``parent`` for its owner alone, removed at the end unless it was renamed. Remains of a killed
+    command are removed, and two commands at once are refused. Raises ``StartError``, ``OSError``."""
     with locked_folder(parent) as is_ours:
         if not is_ours:
             raise StartError("another backup or restore is at work here", str(parent), "wait for its end")
@@ -161,7 +162,8 @@ def staged(parent: Path, prefix: str) -> Iterator[Path]:
 
 
 async def _of_this_version(copy: Settings) -> Settings:
-    """``copy``, or where its tables are of an older version a second one in it, with those of this: what is sealed stays as it was."""
+    """Return ``copy``. If its tables are of an older version, return a second copy in it with those of this version, so that the
+    sealed one stays unchanged."""
     if not await pending_steps(copy):
         return copy
     newer = copy.data_dir / "of-this-version"
@@ -178,7 +180,8 @@ def _require_absent(target: Path) -> None:
 
 
 def copy_installation(data_dir: Path, staging: Path) -> None:
-    """Copy what a backup holds, as it was at one moment, to ``staging``. Raises ``StartError``, ``DatabaseUnavailable``, ``OSError``."""
+    """Copy the content of a backup, in its state at one moment, to ``staging``. Raises ``StartError``, ``DatabaseUnavailable``,
+    ``OSError``."""
     databases = [path for path in sorted(data_dir.glob("*.sqlite")) if path.name not in NOT_KEPT]
     if not databases:
         fix = "name the one of the service with --data-dir"
@@ -190,8 +193,8 @@ def copy_installation(data_dir: Path, staging: Path) -> None:
 
 
 async def examine_copy(copy: Settings, *, deep: bool, remembered: Remembered | None = None) -> Sequence[Finding]:
-    """Return what is wrong with a copy and no obstacle to a start. It is compared with ``remembered``. Raises ``StartError``: when files or
-    ledger are damaged."""
+    """Return the faults of a copy that do not prevent a start. The copy is compared with ``remembered``. Raises ``StartError``:
+    when files or ledger are damaged."""
     if remembered is not None:
         CheckpointFile(checkpoint_file_of(copy)).replace(remembered)
     try:
@@ -229,7 +232,7 @@ WHERE tables.type = 'table' AND tables.name LIKE '%\_migrations' ESCAPE '\' AND 
 
 @value_class
 class End:
-    """How far an installation reaches: ``remembered`` has the checkpoint over everything on its ledger, signed by the present one of
+    """The end of an installation's logs: ``remembered`` has the checkpoint over its whole ledger, signed by the current one of
     ``keys``."""
 
     keys: CheckpointKeys
@@ -237,12 +240,12 @@ class End:
 
     @property
     def key(self) -> VerifierKey:
-        """The key in use."""
+        """Return the key in use."""
         return self.keys.present
 
 
 async def end_of(copy: Settings) -> End:
-    """Return how far a copy reaches. Raises ``StartError``."""
+    """Return the end of a copy's logs. Raises ``StartError``."""
     async with open_plugins(copy) as (plugins, look):
         ledger, custodian = plugins.ledger(copy.ledger.backend), plugins.custodian(copy.custodian.backend)
         async with open_store(copy, custodian) as store:

@@ -26,8 +26,8 @@ Text = Annotated[str, Meta(max_length=100)]
 
 @value_class
 class BackedUpFile:
-    """A file by its name, its size in bytes and their SHA-256 in hex. A name is no path: nothing in a backup can be written elsewhere than
-    into the folder that it is restored to."""
+    """A file by its name, its size in bytes and their SHA-256 in hex. A name is not a path, so a backup cannot write outside the
+    folder of the restore."""
 
     name: Annotated[str, Meta(pattern=r"\A[a-z0-9_][a-z0-9_-]{0,99}\.(?:sqlite|key)\Z")]
     size: Annotated[int, Meta(ge=0)]
@@ -53,10 +53,13 @@ class _Form(Struct, rename="camel", omit_defaults=True):
 
 @value_class
 class BackupManifest:
-    """``version`` is that of identity-service which made it, ``ledger`` and ``custodian`` the names of the plugins,
-    ``holders`` that of the custodian that keeps the secrets of holders (None in backups of before). ``schema`` has for each
-    table of migrations the number of its last step. ``remembered`` is the end of log and audit log, its checkpoint signed by ``key``,
-    which also has the name of the log."""
+    """The manifest of a backup.
+
+    - ``version``: the version of identity-service that made it.
+    - ``ledger``, ``custodian``: names of the plugins; ``holders``: that of the custodian of holders' secrets (None in older backups).
+    - ``schema``: the number of the last step, by table of migrations.
+    - ``remembered``: the end of log and audit log, with a checkpoint signed by ``key``, which also has the name of the log.
+    """
 
     created_at: datetime
     version: str

@@ -1,8 +1,8 @@
-"""A backup put back into an empty data directory: whole, in one rename, or not at all.
+"""Restore of a backup into an empty data directory: completely, by one rename, or not at all.
 
-A backup that is put back is a rollback of a log that only grows. What others hold of it, a checkpoint that an operator gives, that a
-witness cosigned, or the one that this machine remembers, says how far it was. Where the backup is behind, that checkpoint is what is
-remembered from then on: every start over it is refused until the log reaches as far, or continues under a new name.
+A restore rolls back a log that must only grow. Its former end is known from a checkpoint: one that the operator gives, one that a
+witness cosigned, or the one that this machine stored apart. If the backup is behind, that checkpoint is stored from then on. Every
+start is then refused until the log reaches it, or continues under a new name.
 """
 
 from __future__ import annotations
@@ -46,9 +46,11 @@ from identity_tlog.tree import Malformed, Refuted
 
 @value_class
 class Known:
-    """The known ends of the log: ``checkpoints`` are signed notes, each with its origin; the witnesses of ``policy`` are asked for theirs.
+    """The known ends of the log: ``checkpoints`` are signed notes, each with its origin; the witnesses of ``policy`` are queried
+    for theirs.
 
-    The log continues under the name ``new_origin``. ``is_newest``: the operator states that nothing newer than the backup was given out.
+    The log continues under the name ``new_origin``. ``is_newest``: the operator states that nothing newer than the backup was
+    published.
     """
 
     checkpoints: Sequence[tuple[str, bytes]] = ()
@@ -59,8 +61,13 @@ class Known:
 
 @value_class
 class Restored:
-    """``entries`` and ``audit_lines`` are there, ``known_entries`` and ``known_audit_lines`` were there as far as anything tells.
-    ``serves``: the next start is not refused for what is missing. ``seen``: what the witnesses of a policy have said."""
+    """The result of a restore.
+
+    - ``entries``, ``audit_lines``: the restored numbers.
+    - ``known_entries``, ``known_audit_lines``: the former numbers, as far as they are known.
+    - ``serves``: the next start is not refused for missing entries.
+    - ``seen``: the answers of the witnesses of a policy.
+    """
 
     manifest: BackupManifest
     origin: str
@@ -74,8 +81,7 @@ class Restored:
 
 @value_class
 class VerifiedServer:
-    """A restored database server: how far its log and its audit log reach, how far the log was as far as anything tells, and what is
-    wrong."""
+    """A restored database server: the ends of its log and its audit log, the known former end of the log, and the faults."""
 
     key: VerifierKey
     remembered: Remembered
@@ -84,9 +90,8 @@ class VerifiedServer:
 
 
 async def verify_server(settings: Settings, known: Known) -> VerifiedServer:
-    """Verify a database server into which a copy was put and that was not started yet. The checkpoint that this machine remembers, and
-    ``known``, tell the end of the log. Raises ``StartError``.
-    """
+    """Verify a database server with a restored copy, before its first start. The checkpoint that this machine stored, and
+    ``known``, show the former end of the log. Raises ``StartError``."""
     kept = load_remembered(settings)
     with tempfile.TemporaryDirectory(prefix="identity-backup-") as folder:
         # The copy is older than what this machine remembers, and nothing is wrong with that yet.
@@ -104,8 +109,8 @@ async def verify_server(settings: Settings, known: Known) -> VerifiedServer:
 async def restore_backup(
     settings: Settings, key: OperatorKey, source: Path, known: Known, *, as_is: bool, advance: Advance
 ) -> Restored:
-    """Put the backup into the data directory, which must be empty or absent. With ``as_is`` its files are the bytes of the backup, for the
-    version that wrote them. Raises ``StartError``, ``OSError``; then nothing is there."""
+    """Put the backup into the data directory, which must be empty or absent. With ``as_is`` its files are the bytes of the backup,
+    for the version that wrote them. Raises ``StartError``, ``OSError``; the directory is then unchanged."""
     data_dir = settings.data_dir.absolute()
     _require_empty(data_dir)
     kept = load_remembered(settings)
@@ -154,7 +159,7 @@ def _require_empty(data_dir: Path) -> None:
 
 
 def _require_end(settings: Settings, kept: Remembered | None, known: Known) -> None:
-    """Raises ``StartError`` where nothing says how far the log was."""
+    """Raise ``StartError`` if the former end of the log is unknown."""
     if kept is None and not (known.checkpoints or known.is_newest or known.new_origin):
         raise StartError(
             "nothing says how far the log was: this machine remembers no checkpoint of it",
@@ -174,7 +179,7 @@ _LATER_BACKUP = (
 
 
 def _believed(keys: CheckpointKeys, kept: Remembered | None, known: Known) -> list[Remembered]:
-    """Everything that is known of the end of this log, each signed by one of its keys. Raises ``StartError``."""
+    """Return the known ends of this log, each signed by one of its keys. Raises ``StartError``."""
     found: list[Remembered] = []
     for place, note in known.checkpoints:
         try:
@@ -204,7 +209,7 @@ def _believed(keys: CheckpointKeys, kept: Remembered | None, known: Known) -> li
 async def _gone_on(
     copy: Settings, manifest: BackupManifest, notes: Sequence[Remembered], new_origin: str | None, seen: SeenByWitnesses
 ) -> tuple[Restored, Remembered]:
-    """Return the result of the restore, and what is to be remembered after it."""
+    """Return the result of the restore, and the checkpoint to store after it."""
     if new_origin is not None:
         check_new_origin(copy, new_origin)
     async with AsyncExitStack() as stack:
@@ -246,7 +251,7 @@ async def _record(
 
 
 async def _require_one_history(logged: TransparencyLog, store: Store, known: Sequence[Checkpoint]) -> None:
-    """Raises ``StartError`` where a checkpoint that the log has reached is not of its history, or two of one size differ."""
+    """Raise ``StartError`` if a checkpoint within the log is not of its history, or two of one size differ."""
     check = check_of(logged.ledger, store)
     size = (await logged.tree.frontier()).size
     roots: dict[int, bytes] = {}
@@ -264,7 +269,7 @@ async def _require_one_history(logged: TransparencyLog, store: Store, known: Seq
 
 
 def _settle(folder: Path) -> None:
-    """Write to the disk what was changed after the files were unpacked: databases that were closed whole."""
+    """Write to the disk the databases that were changed after they were unpacked, and closed."""
     for path in folder.iterdir():
         with path.open("rb") as file:
             os.fsync(file.fileno())

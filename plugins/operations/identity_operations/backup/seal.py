@@ -4,10 +4,10 @@
     {"seal": "file", "key": "<base64>"}
     box of chunk 0, box of chunk 1, …, box of the last chunk
 
-Each box is that of ``crypto.sealing`` (XChaCha20-Poly1305) over a chunk of 1 MiB, the last one shorter, under a random key of the file
-alone; with each box its number is authenticated, and whether it is the last. So chunks cannot be exchanged, left out or cut off, and
-nothing of a chunk is handed on before the whole of it is known to be genuine. The random key stands in the second line, sealed under the
-operator's key; the rest of that line is authenticated with it.
+Each box is that of ``crypto.sealing`` (XChaCha20-Poly1305) over a chunk of 1 MiB, the last one shorter, under a random key of the
+file alone; with each box its number is authenticated, and whether it is the last. So chunks cannot be exchanged, left out or cut
+off, and no part of a chunk is returned before the whole chunk is verified. The random key stands in the second line, sealed under
+the operator's key; the rest of that line is authenticated with it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CHUNK_PURPOSE: Final = b"identity backup chunk v1\n"
 
 
 class BackupInvalid(Exception):
-    """The file is no backup, was changed or cut off, or is sealed under another key. The text tells the operator which."""
+    """An invalid backup: another kind of file, changed, cut off, or sealed under another key. The text tells the operator which."""
 
 
 @value_class
@@ -55,7 +55,7 @@ class OperatorKey:
 
 
 class SealedWriter:
-    """Writes to ``target``, which is the caller's to open and close."""
+    """A writer to ``target``, which the caller opens and closes."""
 
     def __init__(self, target: BinaryIO, key: OperatorKey, *, random: Callable[[int], bytes]) -> None:
         self._target, self._random = target, random
@@ -70,14 +70,14 @@ class SealedWriter:
         target.write(MAGIC + jcs.canonicalize(header | {"key": base64_encode(box)}) + b"\n")
 
     def write(self, data: bytes) -> None:
-        """Seals what makes a chunk with what is behind it; keeps the rest."""
+        """Seal complete chunks of the data so far, if more follows them, and buffer the rest."""
         self._chunk += data
         while len(self._chunk) > CHUNK:
             self._write_chunk(bytes(self._chunk[:CHUNK]), is_last=False)
             del self._chunk[:CHUNK]
 
     def end(self) -> None:
-        """Writes the last chunk. Without it the file is one that was cut off."""
+        """Write the last chunk. Without it the file is one that was cut off."""
         self._write_chunk(bytes(self._chunk), is_last=True)
 
     def _write_chunk(self, chunk: bytes, *, is_last: bool) -> None:
@@ -87,7 +87,7 @@ class SealedWriter:
 
 
 class SealedReader:
-    """Reads from ``source``. Raises ``BackupInvalid`` for whatever is not what was written."""
+    """A reader of ``source``. Raises ``BackupInvalid``: for any change of the written data."""
 
     def __init__(self, source: BinaryIO, key: OperatorKey) -> None:
         magic = source.read(len(MAGIC))
@@ -105,7 +105,7 @@ class SealedReader:
         self._chunk, self._number, self._is_last = b"", 0, False
 
     def read(self, size: int) -> bytes:
-        """Exactly ``size`` bytes."""
+        """Return exactly ``size`` bytes."""
         parts, lacking = [], size
         while lacking:
             if not self._chunk:
@@ -116,7 +116,7 @@ class SealedReader:
         return b"".join(parts)
 
     def require_end(self) -> None:
-        """Nothing is behind what was read."""
+        """Require that no data follows."""
         if not self._is_last and not self._chunk:
             self._next(may_be_empty=True)
         if self._chunk or not self._is_last:
@@ -158,7 +158,7 @@ def _header(line: bytes) -> dict[str, Any]:
 
 
 def _master(key: OperatorKey, header: dict[str, Any]) -> bytes:
-    """The key that the random one is sealed under."""
+    """Return the key under which the random one is sealed."""
     if header["seal"] == "file":
         if key.is_passphrase:
             raise BackupInvalid("it is sealed under a key file and not under a passphrase")

@@ -1,8 +1,8 @@
-"""Copies of several SQLite files as they were at one moment, while a service writes to them.
+"""Copies of several SQLite files in their state at one moment, while a service writes to them.
 
-The locks of all files are taken, a reading transaction is begun on each, and the locks are given back: a writer waits for a few
-milliseconds, and what each transaction sees from then on is of one moment. Then each file is copied from its transaction by SQLite's
-backup API, for as long as that takes; writers continue in the write-ahead log, which is not reset while a reader is in it.
+The locks of all files are acquired, a reading transaction is begun on each, and the locks are released. So a writer waits for a few
+milliseconds, and all transactions see the state of one moment. Then SQLite's backup API copies each file from its transaction.
+Meanwhile writers continue in the write-ahead log, which is not reset during a read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PAGES_AT_ONCE: Final = 4_096
 def copy_at_one_moment(
     paths: Sequence[Path], folder: Path, *, advance: Callable[[int], None] = lambda pages: None
 ) -> None:
-    """Copies of ``paths`` under their names in ``folder``. ``advance`` is told how many pages are copied since it was told last. Raises
+    """Copy ``paths`` under their names to ``folder``. ``advance`` is called with the number of pages since its last call. Raises
     ``DatabaseUnavailable``, ``DatabaseDamaged``, ``OSError``."""
     with _pinned(paths) as readers:
         for path, reader in readers.items():
@@ -45,7 +45,7 @@ def copy_at_one_moment(
 
 @contextmanager
 def _pinned(paths: Sequence[Path]) -> Iterator[Mapping[Path, sqlite3.Connection]]:
-    """A connection for each file, in a reading transaction; all of them see the files of one moment."""
+    """Yield a connection for each file, in a reading transaction; all of them see the files of one moment."""
     with ExitStack() as stack:
         locks = [_lock_of(path, stack) for path in sorted(paths)]
         readers: dict[Path, sqlite3.Connection] = {}
@@ -90,7 +90,7 @@ def _lock_of(path: Path, stack: ExitStack) -> FileLock:
 
 @contextmanager
 def _hold_locks(locks: Sequence[FileLock]) -> Iterator[None]:
-    """All of them, one after the other; a writer holds one of them at a time and never waits for a second."""
+    """Hold all of the locks, acquired one after the other; a writer holds one of them at a time and never waits for a second."""
     give_up_at = time.monotonic() + PATIENCE_SECONDS
     with ExitStack() as stack:
         for lock in locks:

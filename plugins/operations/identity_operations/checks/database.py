@@ -1,6 +1,5 @@
-"""Checks of databases: whether an acknowledged write is durable, whether the files are whole, hold the declared tables, belong together
-and are as new as they were, and which DIDs are withheld. They only read, and make no table that is not there.
-"""
+"""Checks of databases: durability of acknowledged writes, integrity of the files, declared tables, agreement of the files,
+rollbacks, and withheld DIDs. They only read, and create no missing table."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ SELECT %s, count(*)::text FROM pg_stat_replication WHERE coalesce(sync_state, 's
 
 
 def database(settings: Settings) -> Iterator[Diagnosis]:
-    """The database that the settings name."""
+    """Check the database that the settings name."""
     if settings.database_url is None:
         yield _sqlite(settings.data_dir)
     else:
@@ -60,7 +59,7 @@ def _sqlite(folder: Path) -> Diagnosis:
 
 
 def file_system(folder: Path, mounts: Path) -> str | None:
-    """Return the type of the file system that ``folder`` is on, or would be; None where it is unknown."""
+    """Return the type of the file system of ``folder``, which need not exist; None if it is unknown."""
     try:
         lines = mounts.read_text().splitlines()
     except OSError:
@@ -87,7 +86,7 @@ def _postgresql(where: str, url: str) -> Iterator[Diagnosis]:
 
 
 def judge(reported: Mapping[str, str]) -> Iterator[Diagnosis]:
-    """Yield what is wrong with a server whose settings are ``reported``."""
+    """Yield the faults of a server with the ``reported`` settings."""
     for name in ("fsync", "full_page_writes"):
         if reported[name] != "on":
             says = f"PostgreSQL runs with {name} = {reported[name]}: a loss of power loses acknowledged entries"
@@ -111,8 +110,8 @@ def _set_on(name: str) -> str:
 
 
 def ask(url: str) -> dict[str, str]:
-    """The settings ``ASKED`` of the server that takes writes, and the number of its ``STANDBYS``. Raises ``OSError`` when it
-    cannot be asked."""
+    """Return the settings ``ASKED`` of the server that takes writes, and the number of its ``STANDBYS``. Raises ``OSError``: when
+    it is unreachable."""
     import psycopg
 
     try:
@@ -134,8 +133,8 @@ _REMEDY: Final = (
 
 
 def tables(settings: Settings) -> Iterator[Diagnosis]:
-    """Return whether the tables of the store are those that this version declares. Nothing where there are none, or of another version:
-    other checks report that."""
+    """Check that the tables of the store are those that this version declares. If there are none, or those of another version,
+    yield nothing, because other checks report that."""
     from identity_core.store.migrations import bring_up
     from identity_operations.checks.tables import compare
 
@@ -159,7 +158,8 @@ def tables(settings: Settings) -> Iterator[Diagnosis]:
 
 
 def index(settings: Settings) -> Iterator[Diagnosis]:
-    """A warning when DIDs are withheld. Nothing where there is no installation or its database cannot be read: other checks report that."""
+    """Yield a warning when DIDs are withheld. Without an installation or a readable database, yield nothing, because other checks
+    report that."""
     try:
         found = read_store(settings, lambda transaction: transaction.execute(_WITHHELD).fetchall())
     except DatabaseError:
@@ -171,7 +171,8 @@ def index(settings: Settings) -> Iterator[Diagnosis]:
 
 
 def storage(settings: Settings) -> Iterator[Diagnosis]:
-    """The databases, whole and compared with each other. Raises ``StartError``. Nothing is written, whatever is there."""
+    """Check that the databases are complete and agree with each other. Raises ``StartError``. Nothing is written, whatever is
+    there."""
     yield from list(_broken_files(settings.data_dir)) or [_compared(settings)]
 
 
@@ -208,7 +209,7 @@ def _compared(settings: Settings) -> Diagnosis:
 
 
 def checkpoint(settings: Settings) -> Iterator[Diagnosis]:
-    """The checkpoint that is remembered apart."""
+    """Check the checkpoint that is stored apart."""
     from identity_transparency.opening import checkpoint_file_of
 
     path = checkpoint_file_of(settings)

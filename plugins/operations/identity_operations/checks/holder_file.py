@@ -17,7 +17,7 @@ _LOST = (
 
 
 def holders_file(held: Path) -> Iterator[Diagnosis]:
-    """A file that cannot be read, or that others can, ends the command."""
+    """Report the state of a holder's file. A file that is unreadable, or that others can read, ends the command."""
     record = read_record(held, "holder's file", HELD)
     credentials = record["credentials"]
     faults = [f"{name}: {fault}" for name, fault in unfit(record)]

@@ -1,6 +1,5 @@
-"""Checks of the machine around an installation: libraries, the clock, what listens at its address, the age of its newest backup. They only
-read.
-"""
+"""Checks of the machine around an installation: libraries, the clock, the program at its address, and the age of its newest backup.
+They only read."""
 
 from __future__ import annotations
 
@@ -24,13 +23,13 @@ SET_IT: Final = "set the clock and keep it set (`timedatectl status`): challenge
 
 
 def extras(settings: Settings) -> Iterator[Diagnosis]:
-    """The libraries that the settings need. Raises ``StartError`` for the first that is missing."""
+    """Check the libraries that the settings need. Raises ``StartError`` for the first that is missing."""
     require_extras(settings)
     yield ok("every library that the settings need is installed")
 
 
 def clocks(settings: Settings) -> Iterator[Diagnosis]:
-    """Return whether the clock has gone back since something was written, and agrees with that of the database server."""
+    """Check that the clock has not gone back since the last write, and agrees with that of the database server."""
     folder, now = settings.data_dir, time.time()
     written = [path.stat().st_mtime for path in folder.glob("*.sqlite*")] if folder.is_dir() else []
     behind = max(written, default=now) - now
@@ -44,7 +43,8 @@ def clocks(settings: Settings) -> Iterator[Diagnosis]:
 
 
 def _apart(url: str) -> float:
-    """Seconds by which the server's clock is ahead; 0 where it cannot be asked, which is told of the database."""
+    """Return the seconds by which the server's clock is ahead. If the server is unreachable, return 0, because the check of the
+    database reports that."""
     asked = "SELECT extract(epoch FROM clock_timestamp())"
     try:
         return float(read_database(url, Path(), lambda reading: reading.execute(asked).fetchone())[0]) - time.time()
@@ -86,7 +86,7 @@ def _health(settings: Settings) -> bytes:
 
 
 def backups(settings: Settings) -> Iterator[Diagnosis]:
-    """The newest sealed file in ``backup.directory``."""
+    """Check the newest sealed file in ``backup.directory``."""
     from identity_operations.backup.seal import MAGIC
 
     folder, most = settings.backup.directory, settings.backup.max_age_hours

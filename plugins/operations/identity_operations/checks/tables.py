@@ -1,6 +1,7 @@
 """The comparison of a database with the tables that ``identity_core.store.tables`` and the installed extensions declare.
 
-By SQLAlchemy alone, which tells of types and primary keys; Alembic, which writes the next step, is no dependency of the service.
+It uses only SQLAlchemy, which reports types and primary keys. Alembic, which writes the migrations, is not a dependency of the
+service.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ _DRIVERS: Final = {"sqlite": "sqlite://", "postgresql": "postgresql+psycopg://"}
 
 @value_class
 class Difference:
-    """``place`` is a table, a column (``usage.day``) or an index. ``is_additional``: the database has it, and it is not declared."""
+    """A difference of a database. ``place`` is a table, a column (``usage.day``) or an index. ``is_additional``: the database has
+    it, and it is not declared."""
 
     place: str
     says: str
@@ -32,7 +34,8 @@ class Difference:
 
 
 def compare(database: Look) -> list[Difference]:
-    """Return where the tables of a database are not the declared ones; other tables are ignored. Raises ``DatabaseError``."""
+    """Return the differences between the tables of a database and the declared ones. Other tables are ignored. Raises
+    ``DatabaseError``."""
     engine = create_engine(_DRIVERS[database.dialect], creator=lambda: database.driver, poolclass=StaticPool)
     try:
         with engine.connect() as connection:
@@ -63,7 +66,8 @@ def compare(database: Look) -> list[Difference]:
 def _of_table(
     dialect: Dialect, table: Table, columns: Any, indexes: Any, constraints: Any, key: Any
 ) -> Iterator[Difference]:
-    """``columns`` and what follows are as SQLAlchemy's inspector tells them; None where there is no such table."""
+    """Return the differences of one table. ``columns`` and the following parameters come from SQLAlchemy's inspector; None if there
+    is no such table."""
     if columns is None:
         yield Difference(table.name, "is missing")
         return
@@ -77,7 +81,7 @@ def _of_table(
 
 
 def _differences(place: str, declared: Mapping[str, str], found: Mapping[str, str]) -> Iterator[Difference]:
-    """``place`` has room for a name. Both mappings lead from a name to what it is, in words."""
+    """Return the differences of two mappings from a name to its description. ``place`` is a format with a name."""
     for name, what in declared.items():
         if name not in found:
             yield Difference(place.format(name), "is missing")
@@ -102,6 +106,6 @@ def _declared_indexes(table: Table) -> dict[str, str]:
 
 
 def _indexes(indexes: Any, constraints: Any) -> dict[str, str]:
-    """With those of unique constraints, whose name they have."""
+    """Return the indexes, with those of unique constraints under the constraint's name."""
     found = {str(one["name"]): _index(bool(one["unique"]), one["column_names"]) for one in indexes}
     return found | {str(one["name"]): _index(True, [*one["column_names"]]) for one in constraints}

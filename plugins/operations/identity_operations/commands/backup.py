@@ -1,6 +1,6 @@
-"""``identity backup``: an installation in one sealed file, made while the service runs; checked; put back.
+"""``identity backup``: create, verify and restore a backup of an installation in one sealed file, while the service runs.
 
-A database server is backed up by its own tools: `create` says how, and makes nothing that would look like a backup.
+A database server is backed up by its own tools. `create` then prints how, and makes no file.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def command() -> None:
 
 
 def operator_key(settings: Settings, key_file: Path | None, passphrase_file: Path | None, backup: Path) -> OperatorKey:
-    """The key of ``backup``, by the options ``key_options``; anything else ends the command."""
+    """Return the key of ``backup``, by the options ``key_options``; anything else ends the command."""
     from identity_operations.backup.seal import OperatorKey
 
     place = key_file or passphrase_file
@@ -215,7 +215,7 @@ def _size(note: bytes | None) -> int | None:
 
 
 def _checkpoint(place: str) -> bytes:
-    """The bytes of a checkpoint in a file or at a URL; whose it is, the restore looks at."""
+    """Return the bytes of a checkpoint in a file or at a URL. The restore verifies its origin."""
     if not place.startswith(("http://", "https://")):
         with Path(place).open("rb") as file:
             return file.read(MAX_NOTE + 1)

@@ -1,4 +1,4 @@
-"""Backups of a database server, which its own tools make: what to run, and ``identity backup verify`` of what was put back."""
+"""Backups of a database server, which its own tools make: the instructions, and ``identity backup verify`` of a restored copy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHECKED: Final = (
 
 
 def say_how(settings: Settings) -> None:
-    """Ends the command with 1: nothing was made."""
+    """End the command with exit code 1 and the instructions: no backup was made."""
     where = shown_database(settings)
     click.echo(
         f"{where}: no backup was made. A server is backed up by its own tools, at one moment for all tables:\n"
@@ -44,8 +44,8 @@ def is_of_postgresql(place: Path) -> bool:
 
 
 def verify_server(settings: Settings, copy: Path | None, checkpoints: Sequence[tuple[str, bytes]]) -> None:
-    """Looks at the server that the settings name, or ends the command with how to make one of ``copy``. ``checkpoints`` are notes with the
-    place that each came from."""
+    """Verify the server that the settings name, or end the command with the instructions to restore ``copy`` to one.
+    ``checkpoints`` are notes, each with its source."""
     if copy is not None:
         click.echo(f"{copy}: nothing was checked. A copy of PostgreSQL is put back by its own tools,\n{CHECKED}")
         raise SystemExit(1)
@@ -63,7 +63,7 @@ def verify_server(settings: Settings, copy: Path | None, checkpoints: Sequence[t
 
 
 def described_end(key: VerifierKey, remembered: Remembered) -> dict[str, Any]:
-    """Return how far a log and its audit log reach, as the commands show it."""
+    """Return the ends of a log and its audit log, as the commands show them."""
     checkpoint = remembered.checkpoint
     log = {"log": checkpoint.origin, "entries": checkpoint.size, "root": checkpoint.root.hex()}
     return {**log, "auditLines": remembered.audit_lines, "verifierKey": str(key)}

@@ -1,4 +1,4 @@
-"""``identity config check`` and ``identity config init``: whether the settings are good; a file to begin with."""
+"""The commands ``identity config check`` and ``identity config init``: check the settings, and write a first file."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def init(file: Path) -> None:
 
 
 def sample(plugins: Mapping[str, Sequence[type[Any]]]) -> str:
-    """The text, with a table for each of ``plugins`` by name. A key that has no default shows an example."""
+    """Return the text, with a table for each of ``plugins`` by name. A key that has no default shows an example."""
     lines = [
         "# Settings of the identity service. A line counts without its #; what is left out has the default that it shows."
     ]

@@ -1,7 +1,7 @@
-"""``identity doctor``: what an operator should know about an installation before a user finds out.
+"""The command ``identity doctor``: report faults of an installation before users see them.
 
-It looks and never writes: databases are opened read-only, and what a plugin would have to make is made in a temporary
-directory. What a start would compare it compares as well (``checks/database``).
+It never writes: databases are opened read-only, and files that a plugin would create are created in a temporary directory. It makes
+the same comparisons as a start (``checks/database``).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _line(finding: dict[str, str]) -> str:
 
 
 def findings_of(settings: Settings, held: Path | None = None) -> list[dict[str, str]]:
-    """Return what is found, as the command shows it. ``held``: the file of a holder that is checked instead."""
+    """Return the findings, as the command shows them. ``held``: the file of a holder to check instead."""
     if held is not None:
         # Only this needs the extension of bound credentials.
         from identity_operations.checks.holder_file import holders_file
@@ -67,7 +67,7 @@ def findings_of(settings: Settings, held: Path | None = None) -> list[dict[str, 
 
 
 def examine(settings: Settings) -> Iterator[tuple[str, Diagnosis]]:
-    """Yield what is found, in the order in which a start would meet it. What several checks run into is reported once."""
+    """Yield the findings, in the order of a start. A fault that several checks find is reported once."""
     said: set[str] = set()
     for check in _checks(settings):
         try:

@@ -1,4 +1,4 @@
-"""``identity extensions remove``: drops what an extension has stored."""
+"""``identity extensions remove``: drop the stored data of an extension."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ _TABLES: Final = {
 def tables_of(
     transaction: Transaction, dialect: str, declared: Extension, installed: Iterable[InstalledExtension]
 ) -> list[str]:
-    """Return the tables of an extension that the store's database has, sorted: not those of one with a longer name, or of the kernel."""
+    """Return the tables of an extension that the store's database has, sorted: without those of the kernel or of an extension with
+    a longer name."""
     prefix = f"{declared.name}_"
     others = tuple(f"{one.declared.name}_" for one in installed if one.declared.name.startswith(prefix))
     tables = [row[0] for row in transaction.execute(_TABLES[dialect]).fetchall()]
@@ -68,7 +69,7 @@ def _kernel_tables() -> set[str]:
 def purge_tables(settings: Settings, declared: Extension, tables: Sequence[str]) -> None:
     """Drop these tables of an extension, which may refer to one another. Raises ``DatabaseError``.
 
-    The tables that it adopts are only emptied: a step of the kernel made them, and would not make them again.
+    Adopted tables are only emptied, because a migration of the kernel created them and would not do so again.
     """
     dropped = [each for each in tables if each not in declared.adopts]
     store = open_database(settings.database_url, settings.data_dir / "identity.sqlite", processes=2)

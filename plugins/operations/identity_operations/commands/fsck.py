@@ -1,4 +1,4 @@
-"""``identity fsck``: everything that is stored, held against what it follows from."""
+"""``identity fsck``: compare everything stored with the data from which it follows."""
 
 from __future__ import annotations
 

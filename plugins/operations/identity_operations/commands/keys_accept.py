@@ -1,4 +1,4 @@
-"""``identity keys accept``: takes the key store as it is, after an older one was put back."""
+"""``identity keys accept``: accept the key store in its current state, after an older one was restored."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""``identity plugins check``: whether what the settings choose can be built.
+"""``identity plugins check``: check that the plugins in the settings can be built.
 
-It builds and closes again: over the installation, read-only, what can look at one, and all else in a temporary directory, so that it
-leaves nothing behind.
+It builds and closes them: those with a read-only mode over the installation, and all others in a temporary directory, so it leaves
+nothing behind.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from identity_core.settings import Settings, StartError
 
 @value_class
 class PluginCheck:
-    """``problems`` holds each thing that would stop a start; none means that it can be had."""
+    """The result of a check. ``problems`` are the faults that would prevent a start; if there are none, the plugin can be built."""
 
     plugins: list[InstalledPlugin]
     problems: list[StartError]
@@ -84,5 +84,5 @@ def _report(check: PluginCheck) -> str:
 
 
 def _problem(problem: StartError) -> str:
-    """A wrong setting knows its place and remedy."""
+    """Return the problem. That of a wrong setting has its place and remedy."""
     return f"{problem.what}\n  at: {problem.where}\n  do: {problem.fix}" if problem.where else str(problem)

@@ -1,4 +1,4 @@
-"""``identity probe``: whether a service does, from end to end, what callers want of it. For cron and monitoring."""
+"""``identity probe``: check a service from end to end, for cron and monitoring."""
 
 from __future__ import annotations
 
@@ -35,12 +35,13 @@ _REVOKED: Final = {"purpose": "revocation", "value": True, "reason": "the end of
 
 
 class Disproved(ValueError):
-    """The service answered, and what it said is not so."""
+    """A wrong answer of the service."""
 
 
 @dataclass(slots=True)
 class Probe:
-    """A run: its steps in order, each with its milliseconds; the DIDs to deactivate, and the credential of the first of them to revoke."""
+    """One run: its steps in order, each with its milliseconds, the DIDs to deactivate, and the credential of the first of them, to
+    revoke."""
 
     client: Client
     steps: dict[str, float] = field(default_factory=dict)
@@ -49,7 +50,7 @@ class Probe:
     credential: str | None = None
 
     def run(self) -> None:
-        """Every step. Raises for the first that is not as it should be (``_tried`` has the list); ``step`` names it."""
+        """Run every step. Raises an error at the first failure (``_tried`` has the list); ``step`` names it."""
         self.time("ready", lambda: self.client.call("GET", "/ready", signed_in=False))
         holder, agent = self.time("create", lambda: (self._person(_HOLDER), self._person(_AGENT)))
         self.time("resolve", lambda: self._check_log(holder.did))
@@ -59,8 +60,8 @@ class Probe:
         self.time("verify", lambda: _check_verdicts(holder, proved["proof"], request["challenge"]))
 
     def end(self) -> None:
-        """Revokes the credential, which `identity doctor` would warn of, and deactivates the DIDs, as far as they were created. Raises as
-        ``run``."""
+        """Revoke the credential, about which `identity doctor` would warn, and deactivate the DIDs, as far as they were created.
+        Raises as ``run``."""
         try:
             if self.credential is not None:
                 self.people[0].ask("POST", f"/credentials/{quote(self.credential, safe='')}/status", _REVOKED)
@@ -119,7 +120,7 @@ def _issued(holder: TokenCaller) -> str:
 
 
 def _delegated(holder: TokenCaller, agent: TokenCaller, credential: str) -> dict[str, Any]:
-    """The request of a proof that the agent may send once."""
+    """Return the request of a proof that the agent may send once."""
     terms = {
         "holderDid": holder.did,
         "agentDid": agent.did,
@@ -177,7 +178,7 @@ def command(url: str, api_key: str | None, timeout: float, within: float | None)
 
 
 def _tried(probe: Probe, act: Callable[[], None]) -> tuple[str, str, str, str] | None:
-    """The step that failed, and its three lines; None where none did."""
+    """Return the step that failed, and its three lines; None if none did."""
     try:
         act()
     except CALL_ERRORS as error:

@@ -1,4 +1,4 @@
-"""``identity records``: what is kept about a DID, and its erasure: on the installation itself, and by the holder at a running service."""
+"""``identity records``: export and erase the records about a DID, on the installation itself or by the holder at a running service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redaction of texts that leave the installation: known secrets anywhere, and whatever looks like a secret or a name."""
+"""Redaction of texts that leave the installation: known secrets anywhere, and texts in the form of a secret or a name."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _PATTERN: Final = re.compile("|".join(_FORMS), re.IGNORECASE)
 
 
 class Redaction:
-    """Replaces ``known`` secrets and everything of a telling form. The same DID is the same name within one ``Redaction``, so that lines
-    about it can be put together; the key of that is kept nowhere. ``replaced`` counts."""
+    """The replacement of ``known`` secrets, and of texts whose form reveals a secret or name. Within one ``Redaction``, a DID
+    always becomes the same name, so its lines can be related. The key of that is not stored. ``replaced`` counts replacements."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:
         forms = {form for secret in known if len(secret) >= SHORTEST for form in _forms(secret)}
@@ -47,14 +47,14 @@ class Redaction:
         self.replaced = 0
 
     def text(self, text: str) -> str:
-        """``text`` without them."""
+        """Return ``text``, redacted."""
         if self._known is not None:
             text, count = self._known.subn(GONE, text)
             self.replaced += count
         return _PATTERN.sub(self._replacement, text)
 
     def json(self, value: Any) -> Any:
-        """A JSON value with every text in it redacted, names of members too."""
+        """Return a JSON value with every text in it redacted, names of members too."""
         match value:
             case str():
                 return self.text(value)
@@ -80,7 +80,7 @@ class Redaction:
 
 
 def _is_public_form(text: str) -> bool:
-    """Return whether what looks like an address is none (a time, a version), or says nothing: loopback and the unspecified one."""
+    """Return whether a text in the form of an address is none (a time, a version) or reveals nothing (loopback, unspecified)."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -89,7 +89,7 @@ def _is_public_form(text: str) -> bool:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """A secret as it stands in a text, in JSON, and in a URL."""
+    """Yield the forms of a secret in a text, in JSON, and in a URL."""
     yield secret
     yield json.dumps(secret)[1:-1]
     yield json.dumps(secret, ensure_ascii=False)[1:-1]

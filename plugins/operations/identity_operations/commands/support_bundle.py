@@ -86,7 +86,7 @@ def _gatherers(settings: Settings, log: Any, url: str | None, who: Mapping[str, 
 
 
 def _part(gather: Callable[[], Any]) -> Any:
-    """Return what was gathered. If that failed, return the error, because a bundle is wanted where something is broken."""
+    """Return the gathered part. If that failed, return the error, because a bundle is needed when something is broken."""
     try:
         return gather()
     except Exception as error:  # noqa: BLE001  (whatever keeps a part away is what the reader wants to know)
@@ -110,7 +110,7 @@ def _archive(parts: dict[str, bytes], made: datetime) -> bytes:
 
 
 def _secrets(settings: Settings, api_key: str | None) -> list[str]:
-    """Return what must not be in the bundle: secret settings, those of plugins too, and API keys of the environment."""
+    """Return the texts that must not be in the bundle: secret settings, those of plugins too, and API keys of the environment."""
     given = [api_key or "", os.environ.get("API_KEY", ""), os.environ.get("IDENTITY_API_KEY", "")]
     return [*secrets_of(settings, installed_plugins(settings).settings_tables()), *given]
 
@@ -137,7 +137,7 @@ def _settings(settings: Settings) -> list[dict[str, Any]]:
 
 
 def _files(folder: Path) -> Iterator[dict[str, Any]]:
-    """Names, sizes and modes; what is in them stays where it is."""
+    """Return names, sizes and modes of files, without their content."""
     for path in sorted(folder.rglob("*")):
         status = path.lstat()
         yield {
@@ -149,7 +149,7 @@ def _files(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _end(log: Any) -> bytes:
-    """The whole lines among the last ``LOG_OCTETS`` of a file that may be a pipe."""
+    """Return the whole lines among the last ``LOG_OCTETS`` of a file that may be a pipe."""
     kept = b""
     while block := log.read(LOG_OCTETS):
         kept = (kept + block)[-LOG_OCTETS - 1 :]
@@ -162,7 +162,7 @@ def _service(url: str, who: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def secrets_of(settings: Settings, plugins: dict[str, list[type[Any]]]) -> list[str]:
-    """The values that ``show`` masks, as they are: whoever passes other texts on looks for them there. Of a URL also its password."""
+    """Return the values that ``show`` masks, unmasked, to search other texts for them. Of a URL, add its password."""
     found: list[str] = []
     tables: list[Any] = [settings]
     tables += (settings.plugins.tables.read(name, one, {}) for name, all_of in plugins.items() for one in all_of)

@@ -1,4 +1,4 @@
-"""``identity upgrade``: the databases of an installation brought to the tables of the version that is installed."""
+"""``identity upgrade``: bring the databases of an installation to the tables of the installed version."""
 
 from __future__ import annotations
 

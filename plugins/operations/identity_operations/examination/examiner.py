@@ -1,9 +1,10 @@
-"""Everything that an open installation stores, read and held against what it follows from, without changing anything.
+"""The comparison of everything that an open installation stores with the data from which it follows. It changes nothing.
 
-A deep look reads every entry once: the ledger's own chain over it, its place in the tree of the transparency log, its row in the document
-index. The tree is held against the checkpoint that is remembered apart, which the service's key signed: entries under it are, byte by
-byte, those that were verified when they were appended. Entries since then are folded by their DID method, every signature of them. So a
-deep look says as much as one that verifies every signature anew, at a fraction of its price; `identity ledger audit --logs` does that.
+A deep examination reads every entry once, with its chain in the ledger, its place in the tree of the transparency log, and its row
+in the document index. The tree is compared with the separately stored checkpoint, which the service's key signed. So entries under
+it are, byte by byte, those that were verified when they were appended. Later entries are folded by their DID method, with every
+signature. This proves as much as verifying every signature again, as `identity ledger audit --logs` does, at a fraction of the
+cost.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ REMEDIES: Final = {
 
 @dataclass(slots=True)
 class Examiner:
-    """One look at open parts. ``rules`` are those of extensions. ``kept`` is what is remembered apart.
-    ``advance`` is told how many entries were read since last."""
+    """One examination of open parts. ``rules`` are those of extensions. ``kept`` is the separately stored checkpoint. ``advance``
+    is called with the number of entries since its last call."""
 
     ledger: LedgerBackend
     store: Store
@@ -85,7 +86,7 @@ class Examiner:
         return TransparencyTree(self.store.database)
 
     async def __call__(self) -> None:
-        """Looks at everything. Raises what the ports raise."""
+        """Examine everything. Raises what the ports raise."""
         self.entries = (await self.ledger.head()).sequence
         await self._ledger_chains()
         try:
@@ -107,7 +108,7 @@ class Examiner:
         await self._unvouched()
 
     def report(self, kind: str, where: str, says: str, remedy: str = "") -> None:
-        """Add a finding; those past ``MOST`` would be of one cause."""
+        """Add a finding, at most ``MOST``, because more would have one cause."""
         if len(self.findings) < MOST:
             self.findings.append(Finding(kind, where, says, remedy or REMEDIES[kind]))
 
@@ -140,7 +141,7 @@ class Examiner:
             after = seen.last
 
     async def _entries_of_log(self, frontier: Frontier) -> None:
-        """Index, and with ``deep`` tiles and places, along the ledger."""
+        """Examine the index, and with ``deep`` tiles and places, along the ledger."""
         origin = await self._tree.origin()
         # After a crash the tree may be behind what is remembered; a start brings it up.
         held = (
@@ -160,7 +161,7 @@ class Examiner:
             await self._close(audit, frontier.size, places)
 
     async def _feed(self, audit: Audit, lines: Sequence[LedgerEntry]) -> None:
-        """Nothing from a gap on: all that is behind it would be in another place."""
+        """Feed the tree up to the first gap, because all later entries would be in another place."""
         number, start = audit.size // PAGE, audit.size + 1
         tile = (await self._tree.tiles([(0, number)])).get((0, number), b"")
         if [line.receipt.sequence for line in lines] != list(range(start, start + len(lines))):
@@ -193,8 +194,8 @@ class Examiner:
             self.report("tile", "transparency_places", f"there are {count} places of {size} transactions")
 
     async def _differing(self, lines: Sequence[LedgerEntry]) -> list[LedgerEntry]:
-        """Return those of ``lines`` whose row in the index differs or is missing. The newest may have no row yet: after a crash, and in a
-        copy that was made between entry and row; a start brings it up."""
+        """Return those of ``lines`` whose row in the index differs or is missing. The newest may have no row yet, after a crash or
+        in a copy that was made between entry and row. A start adds it."""
         faults = await self.examination.index(lines, self._unread(lines))
         if not faults:
             return []
@@ -206,7 +207,7 @@ class Examiner:
         return {line.did for line in lines if line.did.split(":", 2)[1] not in self.methods}
 
     async def _settled_index(self) -> None:
-        """Report what still differs after a moment: a running service writes the row after the entry."""
+        """Report the differences that remain after a moment, because a running service writes the row after the entry."""
         if self._suspects:
             await asyncio.sleep(SETTLED_SECONDS)
         for line in self._suspects[:MOST]:
@@ -244,7 +245,7 @@ class Examiner:
                 self.report("audit", "audit_lines", f"line {end + 1} was not written by this service")
 
     async def _unvouched(self) -> None:
-        """The logs of entries that no remembered checkpoint is over, every signature of them."""
+        """Verify every signature in the logs of entries that no stored checkpoint covers."""
         size = 0 if self.kept is None else self.kept.checkpoint.size
         if not self.deep or self.kept is None or self.entries - size > MOST_UNVOUCHED:
             return

@@ -1,4 +1,4 @@
-"""Opens an installation to be looked at by ``examiner``, and writes anew what follows from its ledger."""
+"""Opening of an installation for ``examiner``, and repair of the data that follows from its ledger."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ _LEFT = "remove it: a backup or a restore that was killed has left it, and it ho
 
 @value_class
 class Examined:
-    """``entries`` of the ledger were there; ``unvouched`` of them are in no checkpoint that is remembered, None where none is."""
+    """The result of an examination: ``entries`` of the ledger, of which ``unvouched`` are in no stored checkpoint, None without a
+    checkpoint."""
 
     entries: int
     unvouched: int | None
@@ -41,7 +42,7 @@ class Examined:
 async def examine(
     settings: Settings, *, deep: bool, advance: Callable[[int], object] = lambda entries: None
 ) -> Examined:
-    """Looks at everything that is stored, and changes nothing. Raises ``StartError`` where that cannot be done."""
+    """Examine everything stored, and change nothing. Raises ``StartError``: when that is impossible."""
     findings = [*_files(settings, deep=deep)]
     if any(one.kind == "file" for one in findings):
         return Examined(0, None, findings)
@@ -86,7 +87,7 @@ async def _examiner(
 
 
 async def size_of(settings: Settings) -> int:
-    """Return how many entries the ledger has; 0 where it cannot be read, which the examination reports."""
+    """Return the number of entries in the ledger; 0 if it cannot be read, which the examination reports."""
     try:
         async with open_plugins(settings) as (plugins, _):
             return (await plugins.ledger(settings.ledger.backend).head()).sequence
@@ -95,7 +96,7 @@ async def size_of(settings: Settings) -> int:
 
 
 def _files(settings: Settings, *, deep: bool) -> Iterator[Finding]:
-    """Files that are broken, and what was left of a command that was killed."""
+    """Return broken files, and remains of a killed command."""
     data_dir = settings.data_dir.absolute()
     for path in sorted(data_dir.glob("*.sqlite")):
         for fault in faults_of(path, quick=not deep):
@@ -113,7 +114,8 @@ async def _secret(custodian: Custodian) -> tuple[bytes, bool]:
 
 @value_class
 class Repaired:
-    """``dids`` whose rows were written anew, ``failed`` those that could not be and why; ``tree``: whether that of the log was."""
+    """The result of a repair. ``dids``: those with rewritten rows. ``failed``: those that could not be repaired, with the reason.
+    ``tree``: whether the tree of the log was rebuilt."""
 
     dids: Sequence[str]
     failed: Sequence[tuple[str, str]]
@@ -121,8 +123,8 @@ class Repaired:
 
 
 async def repair_index(settings: Settings, findings: Sequence[Finding]) -> Repaired:
-    """Writes anew what follows from the ledger and is not what it should be: rows of the document index, the tree of the log. What is wrong
-    with the ledger itself stays. A service may run. Raises ``StartError``."""
+    """Rewrite wrong data that follows from the ledger: rows of the document index, and the tree of the log. Faults of the ledger
+    itself stay. A service may run. Raises ``StartError``."""
     named = dict.fromkeys(one.where for one in findings if one.kind == "index")
     done, failed = list[str](), list[tuple[str, str]]()
     async with index_tools(settings) as tools:

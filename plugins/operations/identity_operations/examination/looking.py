@@ -1,4 +1,4 @@
-"""An installation that is opened read-only: its plugins, its store, and single databases.
+"""Read-only opening of an installation: its plugins, its store, and single databases.
 
 The functions import ``identity_core.bootstrap``, which is slow to load: `identity doctor --help` does not need it.
 """
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 @contextlib.asynccontextmanager
 async def open_plugins(settings: Settings) -> AsyncIterator[tuple[PluginManager, LookOnly]]:
-    """Open the plugins read-only. What cannot be opened so is made in a temporary directory. Raises ``StartError``, as a start does."""
+    """Open the plugins read-only. Those without a read-only mode are built in a temporary directory. Raises ``StartError``, as a
+    start does."""
     from identity_transparency.read_only import LookOnly, looking_plugins
 
     from identity_core.bootstrap.ports import told_at_start
@@ -51,7 +52,7 @@ async def open_store(settings: Settings, custodian: Custodian) -> AsyncIterator[
 
 
 def read_database(url: str | None, path: Path, job: Job[T]) -> T:
-    """Return what ``job`` reads in the database at ``url``, or in the file ``path`` without one. Raises ``DatabaseError``."""
+    """Return the result of ``job`` on the database at ``url``, or in the file ``path`` without one. Raises ``DatabaseError``."""
     look = look_at(url, path)
     try:
         return look.read_now(job)

@@ -1,6 +1,5 @@
-"""Comparison of the store's rows with what they follow from: of the index with ledger entries, of the places of transactions with the
-tree, and of others with the rows that they name. It only reads.
-"""
+"""Comparison of the store's rows with their sources: of the index with ledger entries, of the places of transactions with the tree,
+and of others with the rows that they name. It only reads."""
 
 from __future__ import annotations
 
@@ -67,8 +66,8 @@ RULES: Final = (
 
 @value_class
 class Finding:
-    """``kind`` is one of ``examiner.REMEDIES``, file, left, or that of a rule about rows; ``where`` is a
-    file, a DID, an entry, a tile, a line or a row. Without a remedy it has that of its kind."""
+    """A fault. ``kind`` is one of ``examiner.REMEDIES``, file, left, or that of a rule about rows; ``where`` is a file, a DID, an
+    entry, a tile, a line or a row. Without a remedy it has that of its kind."""
 
     kind: str
     where: str
@@ -85,7 +84,7 @@ class StoreExamination:
         self._is_keyed = is_keyed
 
     async def index(self, lines: Sequence[LedgerEntry], unread: Collection[str]) -> dict[int, Finding]:
-        """Return what differs about these entries, which follow each other on the ledger, by sequence. ``unread`` are DIDs without rows."""
+        """Return the differences of these consecutive entries of the ledger, by sequence. ``unread`` are DIDs without rows."""
         span = {"after": lines[0].receipt.sequence - 1, "last": lines[-1].receipt.sequence}
         rows = await self._database.read(lambda reading: reading.execute(_IN_SPAN, span).fetchall())
         by_place: Mapping[int, Row] = {row[3]: tuple(row) for row in rows}
@@ -112,22 +111,22 @@ class StoreExamination:
         return None
 
     async def newest(self) -> int:
-        """The last entry that the index has a row for, 0 where it has none."""
+        """Return the last entry with a row in the index, 0 if there is none."""
         return int(await self._database.read(lambda reading: reading.execute(_NEWEST).fetchone()[0]) or 0)
 
     async def behind(self, last: int) -> list[Finding]:
-        """Rows of the index for entries that the ledger does not have."""
+        """Return rows of the index for entries that the ledger lacks."""
         span = {"last": last, "limit": _LIMIT}
         rows = await self._database.read(lambda reading: reading.execute(_BEHIND, span).fetchall())
         return [Finding("index", did, f"version {number} is not on the ledger") for did, number in rows]
 
     async def withheld(self) -> list[Finding]:
-        """The DIDs that the service withholds."""
+        """Return the DIDs that the service withholds."""
         listed: Sequence[Suspicion] = await QuarantinedDids(self._database).list(after="", limit=_LIMIT)
         return [Finding("index", one.did, f"is withheld: {one.reason}") for one in listed]
 
     async def places(self) -> tuple[int, int]:
-        """How many transactions the tree has places for, and the sum over ``place_sum`` of each."""
+        """Return the number of transactions with places in the tree, and the sum of their ``place_sum``."""
         count, total = await self._database.read(lambda reading: reading.execute(_PLACES).fetchone())
         return int(count), int(total)
 

@@ -1,4 +1,4 @@
-"""Databases and API keys compared as a start compares them. Nothing is made or changed, neither file nor row."""
+"""Comparison of databases and API keys, as at a start. It creates and changes nothing, neither file nor row."""
 
 from __future__ import annotations
 
@@ -28,9 +28,13 @@ from identity_operations.examination.looking import open_plugins, open_store
 
 @value_class
 class Compared:
-    """``entries`` of the ledger were held against the store; None where the ledger cannot be looked at. ``remembered`` is how many the
-    note tells of, None where there is none. ``pending`` is what the next start brings up to date; then nothing was compared.
-    ``newest`` is the time of the newest entry."""
+    """The result of a comparison.
+
+    - ``entries``: entries of the ledger that were compared with the store; None if the ledger cannot be read.
+    - ``remembered``: the number of entries in the stored note; None if there is none.
+    - ``pending``: migrations of the next start; if there are any, nothing was compared.
+    - ``newest``: the time of the newest entry.
+    """
 
     entries: int | None
     remembered: int | None
@@ -39,7 +43,7 @@ class Compared:
 
 
 async def compare_storage(settings: Settings) -> Compared:
-    """Compare everything that a start compares. Raises ``StartError``, whose text is that of a start."""
+    """Compare the same data as a start. Raises ``StartError``, whose text is that of a start."""
     async with open_plugins(settings) as (plugins, look):
         ledger = plugins.ledger(settings.ledger.backend)
         custodian = plugins.custodian(settings.custodian.backend)
@@ -79,14 +83,14 @@ async def _compare(
 
 @value_class
 class KeysFound:
-    """The API keys of the stores: whether there is one, and which of them are not as the service left them."""
+    """The API keys of the stores: whether there are any, and those that another program changed."""
 
     any: bool
     faults: Sequence[str] = ()
 
 
 async def look_at_keys(settings: Settings) -> KeysFound:
-    """Return what a start would report about the API keys. Raises ``StartError``."""
+    """Return the findings of a start about the API keys. Raises ``StartError``."""
     async with open_plugins(settings) as (plugins, look):
         stores = plugins.key_stores(settings.key_stores)
         custodian = plugins.custodian(settings.custodian.backend)

@@ -1,1 +1,1 @@
-"""Databases brought to the tables of the installed version by an operator, with a backup at hand."""
+"""Upgrade of databases to the tables of the installed version by an operator with a backup."""

@@ -1,8 +1,8 @@
-"""An installation brought to the tables of this version by an operator who has a backup.
+"""Upgrade of an installation to the tables of this version by an operator with a backup.
 
-It is done to a copy first, which is looked at as a backup is; only then to the installation. On SQLite the copy is made here; on
-PostgreSQL it is the database into which the operator has put a backup, and what it lacks of the audit log says how old it is. A run that
-was killed leaves some databases brought up and others not, and the next run continues. One is at work at a time.
+First a copy is upgraded and examined like a backup, and only then the installation. On SQLite the copy is made here. On PostgreSQL
+it is the database into which the operator restored a backup; its missing lines of the audit log show its age. A killed run leaves
+some databases upgraded, and the next run continues. Only one run is active at a time.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class AuditPlace:
 
 
 def audit_place(transaction: Transaction, sequence: int | None) -> AuditPlace | None:
-    """Return the line ``sequence``, or the last one; None if there is none. Its table is the same in every version that was released."""
+    """Return the line ``sequence``, or the last one; None if there is none. Its table is the same in every released version."""
     where = "ORDER BY sequence DESC LIMIT 1" if sequence is None else "WHERE sequence = :sequence"
     row = transaction.execute(f"{_LINE} {where}", {} if sequence is None else {"sequence": sequence}).fetchone()
     return row and AuditPlace(row[0], bytes(row[2]), parse(orjson.loads(bytes(row[1]))["at"]).astimezone(UTC))
@@ -68,7 +68,7 @@ def audit_place(transaction: Transaction, sequence: int | None) -> AuditPlace | 
 
 @value_class
 class BackupAtHand:
-    """A backup, the key that it is sealed under, and how old it may be."""
+    """A backup, the key under which it is sealed, and its greatest allowed age."""
 
     file: Path
     key: OperatorKey
@@ -77,7 +77,7 @@ class BackupAtHand:
 
 @value_class
 class RestoredCopy:
-    """The URL of a database into which a backup of the server was put back, and how old a change may be that it lacks."""
+    """The URL of a database with a restored backup of the server, and the greatest allowed age of a change that it lacks."""
 
     url: str
     within: timedelta
@@ -86,9 +86,11 @@ class RestoredCopy:
 async def upgrade(
     settings: Settings, backup: BackupAtHand | RestoredCopy | None
 ) -> tuple[tuple[str, ...], datetime | None]:
-    """Makes the steps that are missing. ``backup`` is opened and held against the installation; None where the operator wants none. Returns
-    the steps, and of when the backup is. Raises ``StartError``, also while another is at work, ``OSError``; then the installation is as it
-    was."""
+    """Run the missing migrations. Return them, and the time of the backup.
+
+    ``backup`` is opened and compared with the installation; None if the operator wants none. Raises ``StartError``: also while
+    another upgrade is active. Raises ``OSError``. After an error the installation is unchanged.
+    """
     with _alone(settings):
         # Another may have made them meanwhile.
         steps, of = await pending_steps(settings), None
@@ -106,7 +108,7 @@ async def upgrade(
 
 @contextlib.contextmanager
 def _alone(settings: Settings) -> Iterator[None]:
-    """Raises ``StartError`` where another upgrade of the installation is at work. The lock ends with the process that has it."""
+    """Raise ``StartError`` while another upgrade of the installation is active. The lock ends with its process."""
     with contextlib.ExitStack() as stack:
         if settings.database_url is None:
             lock = stack.enter_context(contextlib.closing(FileLock(settings.data_dir / "upgrade.lock")))
@@ -124,7 +126,7 @@ def _alone(settings: Settings) -> Iterator[None]:
 
 
 async def _rehearsed(settings: Settings) -> End:
-    """How far a copy reaches that was brought up and looked at."""
+    """Return the end of a copy that was upgraded and examined."""
     with staged(settings.data_dir, STAGING) as staging:
         copy_installation(settings.data_dir, staging)
         copy = settings_over(settings, staging)
@@ -149,7 +151,8 @@ async def _examined(settings: Settings, backup: BackupAtHand, end: End) -> Backu
 
 
 async def _tried_on(settings: Settings, copy: RestoredCopy) -> datetime:
-    """Makes the steps on a copy of this installation that lacks nothing old, and looks at it. Returns the time of its newest audit line."""
+    """Run the migrations on a copy of this installation that lacks nothing old, and examine it. Return the time of its newest audit
+    line."""
     over = replace(settings, database_url=copy.url)
     newest = _held_against(settings, over, copy.within)
     try:
@@ -166,8 +169,8 @@ async def _tried_on(settings: Settings, copy: RestoredCopy) -> datetime:
 
 
 def _held_against(settings: Settings, over: Settings, within: timedelta) -> datetime:
-    """The time of the newest line in the audit log of the copy ``over``, which must be a part of the installation's; the first line that it
-    lacks must not be older than ``within``. Neither database is changed. Raises ``StartError``."""
+    """Return the time of the newest line in the audit log of the copy ``over``, which must be a part of the installation's. The
+    first line that it lacks must not be older than ``within``. Neither database is changed. Raises ``StartError``."""
     there, newest, _ = _looked(over, None, _WHERE)
     if newest is None:
         raise StartError("there is no installation in the copy: its audit log is empty", _WHERE, _PUT_BACK)
@@ -191,7 +194,8 @@ def _held_against(settings: Settings, over: Settings, within: timedelta) -> date
 def _looked(
     settings: Settings, sequence: int | None, where: str
 ) -> tuple[tuple[object, ...], AuditPlace | None, AuditPlace | None]:
-    """Which database of which run of a server this is, the line ``sequence`` of its audit log (None: its last), and the line after that."""
+    """Return the identity of the database and of its server's run, the line ``sequence`` of its audit log (None: its last), and the
+    line after it."""
 
     def read(transaction: Transaction) -> tuple[tuple[object, ...], AuditPlace | None, AuditPlace | None]:
         row = transaction.execute(_WHICH).fetchone()

@@ -1,4 +1,4 @@
-"""Make the steps of migrations that an installation has yet to make, without a start."""
+"""Migrations that an installation lacks, run without a start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from identity_core.store import Store
 
 
 async def bring_up(settings: Settings) -> None:
-    """Makes them, each database in one transaction; what was done before a kill is not done again. Raises ``StartError``."""
+    """Run them, each database in one transaction. Steps that were done before a kill are not repeated. Raises ``StartError``."""
     with told_at_start(settings):
         plugins = load_plugins(settings, SystemClock())
         try:

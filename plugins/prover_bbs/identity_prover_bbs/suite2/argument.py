@@ -67,7 +67,7 @@ class VectorArgumentProver(VectorProver):
         return [drawn[index] for index in range(self._layout.elements)]
 
     def first(self) -> tuple[bytes, bytes]:
-        """A and B. Equations (6.1), (6.2)."""
+        """Return A and B. Equations (6.1), (6.2)."""
         vector, generators = self._vector, self._generators
         count = len(self._layout.digits)
         committed = generators.commit_elements(vector.digits[:count], self._free, vector.alpha)
@@ -89,7 +89,7 @@ class VectorArgumentProver(VectorProver):
         return coefficients
 
     def _row(self, row: Row) -> tuple[int, int]:
-        """The coefficients of c³ and c² of a row: a·b~ + a~·b and a~·b~. A value of 0 is as large a number as any other."""
+        """Return the coefficients of c³ and c² of a row: a·b~ + a~·b and a~·b~. A value of 0 is as large a number as any other."""
         a, b = (ORDER + form.evaluate(1, self._values) for form in (row.a, row.b))
         a_mask, b_mask = (form.evaluate(0, self._mask_of) for form in (row.a, row.b))
         return (a * b_mask + a_mask * b) % ORDER, a_mask * b_mask % ORDER
@@ -121,7 +121,7 @@ class VectorArgumentVerifier:
         self._c = c
 
     def first(self) -> tuple[bytes, bytes]:
-        """A and B. Equation (6.5)."""
+        """Return A and B. Equation (6.5)."""
         return self._vector.first(self._c, self._vector.responses)
 
     def second(self, y: int) -> list[bytes]:
@@ -137,7 +137,7 @@ class VectorArgumentVerifier:
 
 
 def replace_last(constant: int, terms: Sequence[tuple[int, Key]], derived: int, values: Mapping[Key, int]) -> int:
-    """The response of an element whose coefficient is -1, from those of all other terms of its gap."""
+    """Return the response of an element whose coefficient is -1, from those of all other terms of its gap."""
     return (constant + sum([factor * values[key] for factor, key in terms if key != derived])) % ORDER
 
 

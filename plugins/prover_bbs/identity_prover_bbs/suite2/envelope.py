@@ -106,7 +106,7 @@ class PresentationEnvelope:
         return found if found is not None and len(found) == G1_OCTETS else None
 
     def encode(self) -> str:
-        """The text. Raises ``PredicateUnsupported`` when it is longer than a verifier reads."""
+        """Return the text. Raises ``PredicateUnsupported`` when it is longer than a verifier reads."""
         return encode_text(self.canonical)
 
     @property

@@ -36,7 +36,7 @@ class Affine(NamedTuple):
     terms: tuple[tuple[int, Key], ...]
 
     def evaluate(self, one: int, values: Mapping[Key, int]) -> int:
-        """Its value modulo r, from 0 to r - 1."""
+        """Return its value modulo r, from 0 to r - 1."""
         return (self.constant * one + sum([factor * values[key] for factor, key in self.terms])) % ORDER
 
 
@@ -92,7 +92,7 @@ class VectorLayout:
 
     @classmethod
     def of(cls, intervals: Sequence[Interval], unequal: Sequence[Unequal]) -> VectorLayout:
-        """The layout that prover and verifier both compute. Raises ``PredicateUnsupported`` where it is too large."""
+        """Return the layout that prover and verifier both compute. Raises ``PredicateUnsupported`` where it is too large."""
         digits: list[Digit] = []
         spans: list[range] = []
         sent: list[int] = []
@@ -125,7 +125,7 @@ class VectorLayout:
 
     @property
     def elements(self) -> int:
-        """How many scalars the vector has."""
+        """Return how many scalars the vector has."""
         return len(self.digits) + len(self.unequal)
 
     @property

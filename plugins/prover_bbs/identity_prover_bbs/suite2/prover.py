@@ -84,7 +84,7 @@ class PresentationProver:
         self._checked: BoundedCache[bytes, None] = BoundedCache(_REMEMBERED)
 
     def prove(self, statement: PresentationStatement, witness: PresentationWitness, bound: PresentationContext) -> str:
-        """The text of the envelope; an agent whose key the context names has to sign it yet (``sign_as_agent``).
+        """Return the text of the envelope; an agent whose key the context names has to sign it yet (``sign_as_agent``).
 
         Raises ``PredicateUnsupported``, ``PredicateNotSatisfied`` (also for a credential that is not valid on the day or is revoked) and
         ``WitnessInvalid``.
@@ -140,7 +140,7 @@ class PresentationProver:
     def _known(
         self, relation: PresentationRelation, witness: PresentationWitness, bound: PresentationContext
     ) -> list[tuple[Message, ...]]:
-        """The messages of each part, holder's slots first; with a consent 1 and ρ stand there. Raises ``WitnessInvalid``."""
+        """Return the messages of each part, holder's slots first; with a consent 1 and ρ stand there. Raises ``WitnessInvalid``."""
         question = relation.statement.question
         count = len(question.credentials)
         if len(witness.credentials) != count or len(witness.gaps) != len(relation.statement.status):
@@ -262,7 +262,7 @@ def consented_base(suite: Ciphersuite, point: G1) -> G1:
 
 
 def _masks(relation: PresentationRelation, hedged: HedgedScalars) -> tuple[dict[Slot, int], list[RandomScalars]]:
-    """One mask for each class of hidden messages, 1 for an equality; and the draft's random scalars of each part."""
+    """Return one mask for each class of hidden messages, 1 for an equality; and the draft's random scalars of each part."""
     masks: dict[Slot, int] = {}
     randoms: list[RandomScalars] = []
     public = {relation.owner.get(slot, slot) for slot in relation.equal}
@@ -279,7 +279,7 @@ def _masks(relation: PresentationRelation, hedged: HedgedScalars) -> tuple[dict[
 def _proof(
     relation: PresentationRelation, number_: int, init: InitResult, part: ProvenPart, random: RandomScalars, c: int
 ) -> bytes:
-    """The draft's proof for the lead; of a further part without c and the responses that an earlier one stands for."""
+    """Return the draft's proof for the lead; of a further part without c and the responses that an earlier one stands for."""
     hidden = [part.messages[slot] for slot in part.signed.hidden]
     proof = core.proof_finalize(init, c, part.signature.e, random, hidden)
     if number_ == 0:

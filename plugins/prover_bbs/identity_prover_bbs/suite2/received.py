@@ -64,7 +64,8 @@ class VerifiedPresentation:
 def own_statement(
     received: ReceivedPresentation,
 ) -> tuple[PresentationStatement, PresentationContext, PresentationEnvelope]:
-    """The verifier's own statement with day and epochs of the envelope, which is of exactly its request. Raises ``ProofInvalid``."""
+    """Return the verifier's own statement with day and epochs of the envelope, which is of exactly its request. Raises
+    ``ProofInvalid``."""
     envelope, question = PresentationEnvelope.decode(received.text), received.question
     context = envelope.bound.context
     for name, found, expected in (
@@ -89,7 +90,7 @@ def own_statement(
 
 
 def check_envelope(relation: PresentationRelation, bound: PresentationContext, envelope: PresentationEnvelope) -> None:
-    """Every part of the envelope is that of the statement, and every length that of its shape. Raises ``ProofInvalid``."""
+    """Check that every part of the envelope is that of the statement, and every length that of its shape. Raises ``ProofInvalid``."""
     statement = relation.statement
     question, count = statement.question, len(statement.question.credentials)
     epochs = tuple(part.epoch for part in statement.status)

@@ -85,7 +85,7 @@ class PresentationRelation:
     @staticmethod
     @lru_cache(maxsize=16)
     def of(statement: PresentationStatement) -> PresentationRelation:
-        """Raises ``PredicateUnsupported``. A statement is public and often proved again, so the last ones are remembered."""
+        """Raise ``PredicateUnsupported``. A statement is public and often proved again, so the last ones are remembered."""
         form = normal_form(statement.question)
         shown = tuple(
             (part, goal.slot, goal.message)
@@ -109,7 +109,7 @@ class PresentationRelation:
         return PresentationRelation(statement, form, parts, shown, owner, equal, layout, sets, data)
 
     def owned(self, part: int) -> list[Slot]:
-        """The slots whose responses a part sends: all that the lead hides, of any other those that no earlier one stands for."""
+        """Return the slots whose responses a part sends: all that the lead hides, of any other those that no earlier one stands for."""
         hidden = [Slot(part, slot) for slot in self.parts[part].hidden]
         return hidden if part == 0 else [slot for slot in hidden if self.owner.get(slot, slot) == slot]
 
@@ -121,7 +121,7 @@ class PresentationRelation:
         pseudonym: Sequence[bytes],
         commitments: Sequence[bytes],
     ) -> bytes:
-        """Everything said before y. Equation (7.1)."""
+        """Return the transcript before y. Equation (7.1)."""
         shown = frame(labels.PSEUDONYM, pseudonym) if pseudonym else b""
         return frame(
             labels.FIRST_MESSAGE,
@@ -129,7 +129,7 @@ class PresentationRelation:
         )
 
     def init_octets(self, part: int, points: bytes, domain: int) -> bytes:
-        """The first message of a part."""
+        """Return the first message of a part."""
         signed = self.parts[part]
         shown = frame(
             labels.DISCLOSED, [number(slot) + scalar(signed.disclosed[slot]) for slot in sorted(signed.disclosed)]
@@ -149,7 +149,7 @@ def presentation_header(statement: bytes, bound: bytes, first: bytes, coefficien
 
 
 def context_octets(bound: PresentationContext) -> bytes:
-    """Every field of the context, and the agent's key."""
+    """Return every field of the context, and the agent's key."""
     return frame(labels.CONTEXT, [*context_fields(bound.context), optional(bound.agent_key)])
 
 

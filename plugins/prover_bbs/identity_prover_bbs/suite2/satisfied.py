@@ -1,4 +1,4 @@
-"""Whether the messages satisfy what a statement says, before anything is proved of them."""
+"""The check that the messages satisfy a statement, before a proof is made."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from identity_prover_bbs.suite2.relation import PresentationRelation
 
 
 def check_satisfied(relation: PresentationRelation, known: Sequence[tuple[Message, ...]]) -> list[int]:
-    """Which alternative of each group holds. Raises ``PredicateNotSatisfied``, which does not say what failed; all is looked at."""
+    """Return the alternative of each group that holds. Raises ``PredicateNotSatisfied``, which does not name the failure;
+    everything is checked."""
     form = relation.form
     scalars = [mixed_messages_to_scalars(messages) for messages in known]
     holds = [goal.admits(known[part][goal.slot]) for part, goal in form.goals]

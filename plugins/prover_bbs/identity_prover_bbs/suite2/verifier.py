@@ -222,7 +222,7 @@ class PresentationVerifier:
         return parts
 
     def _satellite(self, data: bytes) -> Proof:
-        """A further part: its points and first three responses; the messages' come with all others. Raises ``InvalidPoint``."""
+        """Return a further part: its points and first three responses; the messages' come with all others. Raises ``InvalidPoint``."""
         curve = self._suite.curve
         starts = range(0, POINTS_OCTETS, G1_OCTETS)
         a_bar, b_bar, d = (curve.octets_to_g1(data[start : start + G1_OCTETS]) for start in starts)
@@ -255,7 +255,8 @@ class PresentationVerifier:
         return [envelope.pseudonym, curve.g1_to_octets(masked)]
 
     def _check_pairings(self, envelope: PresentationEnvelope, parts: Sequence[_Received], ph: bytes) -> None:
-        """One product, with weights hashed from all that was received; after the check of c, which fixes the keys. Equation (7.4)."""
+        """Check one product, with weights hashed from all that was received; after the check of c, which fixes the keys. Equation
+        (7.4)."""
         fields = [ph, *envelope.credential_proofs, *envelope.gap_proofs, envelope.argument, *envelope.sets]
         fields += [optional(envelope.pseudonym), optional(envelope.consent)]
         seed = sha256(frame(labels.WEIGHTS, fields)).digest()
@@ -269,7 +270,7 @@ def _weight(seed: bytes, number_: int) -> int:
 
 
 def _responses(relation: PresentationRelation, envelope: PresentationEnvelope, lead: Proof) -> dict[Slot, int]:
-    """The response of every hidden slot: of each class one, in the first slot of it. Raises ``ProofInvalid``."""
+    """Return the response of every hidden slot: of each class one, in the first slot of it. Raises ``ProofInvalid``."""
     if len(lead.m_hats) != len(relation.owned(0)):
         raise refusal("the BBS proof hides another number of messages")
     responses = dict(zip(relation.owned(0), lead.m_hats, strict=True))

@@ -1,8 +1,8 @@
 """``identity audit``: check and copy the audit log, of this installation or of a running service.
 
-The chain finds an edited, removed or swapped line. That the whole log was written anew, or its end cut off, is found with the head that
-the log keeps of itself, which only the service's keys can make: so in the data directory that holds them. That the database was put
-back as a whole is found only with a head that was remembered elsewhere: ``--head FILE`` compares with it and then keeps the new one.
+The chain shows an edited, removed or swapped line. The log's own head shows a rewritten log or a removed end. Only the service's
+keys can make it, so that check needs the data directory. A restore of the whole database is found only with a head that was stored
+elsewhere: ``--head FILE`` compares with it, and then stores the new one.
 """
 
 from __future__ import annotations
@@ -130,8 +130,8 @@ def _before(cut: ChainHead, known: ChainHead | None) -> list[str]:
 def _verified_here(
     settings: Settings, known: ChainHead | None
 ) -> tuple[ChainHead, ChainHead, KeyedHead | None, list[str]]:
-    """Behind which line the log is cut, the head that the chain leads to, the one that the log keeps, and what could not be checked.
-    Raises ``ChainBroken``."""
+    """Return the cut of the log, the head at the end of the chain, the stored head, and what could not be checked. Raises
+    ``ChainBroken``."""
     with _opened(settings) as (runner, (log, is_keyed)):
         # First the head: a running service writes on.
         kept = runner.run(log.head()) if is_keyed else None
@@ -161,7 +161,7 @@ def _verified_here(
 
 @contextlib.contextmanager
 def _read(settings: Settings, url: str | None, api_key: str | None, after: int) -> Iterator[Lines]:
-    """The lines of the service at ``url``, else of the installation."""
+    """Yield the lines of the service at ``url``, else of the installation."""
     if url is None:
         with _opened(settings) as (runner, (log, _)):
             yield _stored(runner, log, after)
@@ -173,7 +173,7 @@ def _read(settings: Settings, url: str | None, api_key: str | None, after: int) 
 
 @contextlib.contextmanager
 def _opened(settings: Settings) -> Iterator[tuple[asyncio.Runner, tuple[AuditLines, bool]]]:
-    """The audit log of the installation, and the loop that it was opened in."""
+    """Yield the audit log of the installation, and the loop that it was opened in."""
     from identity_records.local_log import audit_log
 
     refuse_absent(settings, "name the one of the service with --data-dir, or a running service with --url")
@@ -213,7 +213,7 @@ def _line(item: Any) -> ChainedLine:
 
 
 def _remembered(path: Path) -> ChainHead | None:
-    """The head of an earlier check; None where there was none."""
+    """Return the head of an earlier check; None if there was none."""
     try:
         value = json.loads(path.read_text())
         return ChainHead(int(value["sequence"]), bytes.fromhex(value["link"]))

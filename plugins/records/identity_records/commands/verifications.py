@@ -25,7 +25,7 @@ _CHOSEN = (
 
 
 def _why(row: dict[str, Any]) -> str:
-    """Return the reasons of an invalid verification, or what an unbound one was not compared with."""
+    """Return the reasons of an invalid verification, or the missing comparisons of an unbound one."""
     return ", ".join(row["missing"] or [each["code"] for each in row["reasons"]])
 
 

@@ -1,1 +1,1 @@
-"""The steps of the tables that this extension makes itself."""
+"""The migrations of the tables that this extension creates itself."""

@@ -1,12 +1,12 @@
-"""listAuditLines: the whole audit log, for operators who may see everybody's.
+"""listAuditLines: the whole audit log, for operators who may see all records.
 
-The lines come as they were hashed, with their links, so that who reads them can check that none is missing or edited.
+The lines are returned as they were hashed, with their links, so a reader can check that none is missing or edited.
 
-CheckAuditChain: the same check by the service itself, a part at a time, for the operator's page.
+CheckAuditChain: this check by the service itself, a part at a time, for the operator's page.
 
-FollowAuditChain: that check beside the requests, for the metrics.
+FollowAuditChain: this check in the background, for the metrics.
 
-CutAuditLog: lines go when they are past their time.
+CutAuditLog: the removal of expired lines.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ log = logging.getLogger("identity")
 
 @value_class
 class ListAuditLines:
-    """Raises ``Forbidden`` for a caller that is no API key with ``audit:read``, and for a key with an allowlist: a chain with gaps proves
-    nothing, and the whole one is about everybody."""
+    """The operation listAuditLines. Raises ``Forbidden``: for a caller without an API key with ``audit:read``, and for a key with
+    an allowlist. A chain with gaps proves nothing, and the whole chain concerns all DIDs."""
 
     audit: AuditLines
 
@@ -55,8 +55,8 @@ MOST_LINES: Final = 5_000
 
 @value_class
 class CheckedChain:
-    """Lines up to ``verified`` follow each other, from the first that is kept; the log says that it has ``total``, None where its head is
-    not ours. ``broken`` says what is wrong, empty for nothing."""
+    """The result of a check. Lines up to ``verified`` follow each other, from the first stored one. ``total`` is the number of
+    lines that the log states, None if its head is foreign. ``broken`` is the fault, or empty."""
 
     verified: int
     total: int | None
@@ -65,9 +65,9 @@ class CheckedChain:
 
 @dataclass(slots=True)
 class CheckAuditChain:
-    """Follows the chain from the first line that is kept, going on where the last look of this process ended, and holds its end against the
-    head that only the service's keys make. A line that is changed behind ``reached`` is found when a process looks anew: `identity
-    audit verify` does."""
+    """The check of the chain from the first stored line. Each call continues where the last one in this process ended, and compares
+    the end with the service's own head. A change in lines before ``reached`` is found only by a new check, such as `identity audit
+    verify`."""
 
     audit: AuditLines
     reached: ChainHead = field(default_factory=ChainHead)
@@ -103,8 +103,8 @@ ANEW_SECONDS: Final = 3_600.0
 
 @dataclass(slots=True)
 class FollowAuditChain(Repeating):
-    """Follows the whole chain as long as the process lives, ``PAGE`` lines a second, and anew an hour after its end: a line that is changed
-    in the middle is found within that hour and the time of a pass. ``broken`` says what is wrong, empty for nothing."""
+    """The repeated check of the whole chain, ``PAGE`` lines a second, and again one hour after its end. A changed line is found
+    within that hour and the time of a pass. ``broken`` is the fault, or empty."""
 
     complaint = "the audit log cannot be followed"
 
@@ -132,10 +132,9 @@ PAGES: Final = 20
 
 @dataclass(slots=True)
 class CutAuditLog(Repeating):
-    """Cut off what is older than ``kept`` and delete it, a few lines at a time. A cut ends with a day (UTC), so that a quiet log is not
-    cut for each of its lines. What does not follow from the lines before it is never cut: the trace of a change stays.
-    ``monotonic`` is in seconds.
-    """
+    """The removal of lines that are older than ``kept``, a few at a time. A cut ends with a day (UTC), so that a quiet log is not
+    cut for each of its lines. A line that does not follow from those before it is never cut, so the trace of a change stays.
+    ``monotonic`` is in seconds."""
 
     complaint = "lines of the audit log past their time cannot go"
     interval_seconds = 60.0
@@ -162,8 +161,8 @@ class CutAuditLog(Repeating):
         return SOON_SECONDS
 
     async def _past(self, until: datetime) -> ChainHead | None:
-        """The last line in front of which all are older than the day of ``until``; None where there is none. Raises ``StorageMismatch`` for
-        a log that is not whole."""
+        """Return the last line before which all are older than the day of ``until``; None if there is none. Raises
+        ``StorageMismatch``: when the log is incomplete."""
         midnight = until.replace(hour=0, minute=0, second=0, microsecond=0)
         cut = reached = await self.audit.cut()
         for _ in range(PAGES):

@@ -1,4 +1,4 @@
-"""getDashboardTimeline: what happened to the caller's delegations, credentials and proofs."""
+"""getDashboardTimeline: the events of the caller's delegations, credentials and proofs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from identity_records.wire import GetDashboardTimelineQuery
 
 @value_class
 class GetDashboardTimeline:
-    """Newest first. Raises ``Forbidden`` for a key or a token without ``audit:read``."""
+    """The operation getDashboardTimeline, newest first. Raises ``Forbidden``: for a key or a token without ``audit:read``."""
 
     timeline: StoredTimeline
 
     async def __call__(
         self, query: GetDashboardTimelineQuery, caller: Caller, *, before: str | None = None
     ) -> Sequence[TimelineRow]:
-        """One row more than a page has, where there is one; those with ids before ``before``."""
+        """Return a page of rows with ids before ``before``, and one row more if there is one."""
         since, until = optional_time(query.after, "after"), optional_time(query.before, "before")
         dids = Visibility.of(caller).dids
         return await self.timeline.list(TimelineQuery(dids, query.kind, since, until, before, query.limit + 1))

@@ -1,7 +1,7 @@
-"""listVerificationHistory and getVerificationStats: what was verified, for the verifier, the holder and the operator.
+"""listVerificationHistory and getVerificationStats: the verifications, for the verifier, the holder and the operator.
 
-A verifier sees its own rows without the holder's DID: a proof hides it, and the history must not give it away. The anchor is as it is
-now, and tells of a revocation, so it is shown to those alone who may know the status of the proof.
+A verifier sees its own rows without the holder's DID, because a proof hides it and the history must not reveal it. The anchor is
+the current one and reveals a revocation, so it is shown only to callers that may see the status of the proof.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from identity_records.wire import GetVerificationStatsQuery, ListVerificationHis
 
 @value_class
 class ListVerificationHistory:
-    """Newest first. Raises ``InvalidRequest``, ``Forbidden``."""
+    """The operation listVerificationHistory, newest first. Raises ``InvalidRequest``, ``Forbidden``."""
 
     verifications: StoredVerifications
     proofs: Proofs
@@ -33,7 +33,7 @@ class ListVerificationHistory:
     async def __call__(
         self, query: ListVerificationHistoryQuery, caller: Caller, *, before: str | None = None
     ) -> Sequence[VerificationRow]:
-        """One row more than a page has, where there is one; those with ids before ``before``."""
+        """Return a page of rows with ids before ``before``, and one row more if there is one."""
         wanted, visibility = _wanted(query), Visibility.of(caller)
         rows = await self.verifications.list(_seen(replace(wanted, before=before, limit=query.limit + 1), visibility))
         return [
@@ -61,7 +61,7 @@ class ListVerificationHistory:
 
 @value_class
 class GetVerificationStats:
-    """The same rows, counted. Raises ``Forbidden``."""
+    """The operation getVerificationStats, which counts these rows. Raises ``Forbidden``."""
 
     verifications: StoredVerifications
 
@@ -82,7 +82,8 @@ def _wanted(query: ListVerificationHistoryQuery | GetVerificationStatsQuery) -> 
 
 
 def _seen(wish: VerificationQuery, visibility: Visibility) -> VerificationQuery:
-    """The wish within what the caller sees. Asking for a holder whom it may not see finds nothing, so that the filter is no oracle."""
+    """Return the query, limited to the rows that the caller may see. A query for another holder finds nothing, so the filter is not
+    an oracle."""
     if wish.holder is not None and not visibility.shows(wish.holder):
         return replace(wish, caller="", dids=frozenset())
     everything = visibility.dids is None

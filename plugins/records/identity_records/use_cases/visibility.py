@@ -10,20 +10,20 @@ SCOPE = "audit:read"
 
 @value_class
 class Visibility:
-    """``dids`` None is everybody's; ``caller`` is the identity whose own acts are seen as well."""
+    """The rows that a caller may see: those of ``dids`` (None: all), and the own actions of the identity ``caller``."""
 
     caller: str
     dids: frozenset[str] | None
 
     @classmethod
     def of(cls, caller: Caller) -> Visibility:
-        """A DID sees what concerns itself, an API key with ``audit:read`` what concerns the DIDs of its allowlist. Raises ``Forbidden``
-        for a key or a token without that scope."""
+        """Return the rows for a caller: for a DID its own, for an API key with ``audit:read`` those of its allowlist. Raises
+        ``Forbidden``: for a key or token without that scope."""
         caller.require_scope(SCOPE)
         if caller.api_key is not None:
             return cls(caller.identity, caller.api_key.allowed_targets)
         return cls(caller.identity, frozenset({str(caller.did or caller.subject)}))
 
     def shows(self, did: str | None) -> bool:
-        """Whether a DID may be named to the caller."""
+        """Return whether a DID may be named to the caller."""
         return did is not None and (self.dids is None or did in self.dids)

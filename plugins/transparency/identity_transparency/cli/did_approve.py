@@ -1,8 +1,10 @@
-"""``identity did log approve``: a witness of did:webvh 1.0 approves the newest version of a log, in its did-witness.json; and
-``identity did log publish``: the service that publishes the log takes its approvals.
+"""The commands ``identity did log approve`` and ``identity did log publish``.
 
-What the witness has approved last it remembers in ``approved.json`` of its folder, durably before the approval is shown: of two logs that
-went apart it approves one.
+With the first, a witness of did:webvh 1.0 approves the newest version of a log in its did-witness.json. With the second, the
+service that publishes the log adds the approvals.
+
+The witness stores its last approval in ``approved.json`` of its folder, durably before the approval is shown. So it approves only
+one of two logs that diverged.
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ def approve(file: Any, folder: Path, witness_file: Path | None, send: bool, url:
 
 
 def approvals_text(found: dict[str, Any]) -> str:
-    """Return what is published of a log, and which versions wait for whom."""
+    """Return the text about the published part of a log and the versions that wait for approvals."""
     lines = [f"{found['did']}\npublished as far as version {found['publishedVersions']} of {found['versions']}"]
     for one in found["waiting"]:
         lines.append(f"{one['versionId']} waits: {len(one['approvedBy'])} of {one['threshold']} have approved")
@@ -102,7 +104,7 @@ def _approve_newest(file: Any, folder: Path, witness_file: bytes | None) -> tupl
 
 
 def _approved(path: Path) -> dict[str, str]:
-    """The version approved last, by the SCID of its log."""
+    """Return the version approved last, by the SCID of its log."""
     try:
         read = json.loads(path.read_bytes())
     except FileNotFoundError:

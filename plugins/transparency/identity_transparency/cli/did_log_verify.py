@@ -1,5 +1,5 @@
-"""``identity did log verify``: a log of a DID, checked alone; and with the places of its entries in the transparency log, which tell what a
-log cannot: whether a key that the service has retired signed before or after."""
+"""The command ``identity did log verify``: check a log of a DID alone, or with the places of its entries in the transparency log.
+Only these places show whether a retired key signed before or after its retirement."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _require_places(
     key_text: str | None,
     policy: Path | None,
 ) -> None:
-    """Raises ``LogInvalid`` for an entry that a retired key has signed; ends the command for what is not proven."""
+    """Refuse entries of retired keys. Raises ``LogInvalid``: for such an entry. A missing proof ends the command."""
     from identity_tlog.leaf import verify_entry
     from identity_tlog.policy import NONE, WitnessPolicy
     from identity_tlog.proofs import TlogProof

@@ -1,4 +1,4 @@
-"""Options of ``identity keys rotate`` that rotate the keys of the service's own."""
+"""Options of ``identity keys rotate`` that rotate the service's own keys."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""``identity ledger``: the transparency log. Here the history of a DID is proven against a signed checkpoint, online or years later from
-files; what checks a whole log, mends and witnesses stands in the modules beside.
-"""
+"""``identity ledger``: the transparency log. This module proves the history of a DID against a signed checkpoint, online or years
+later from files. Audit, repair and witnesses are in the modules beside it."""
 
 from __future__ import annotations
 
@@ -143,8 +142,8 @@ def _trusted(
     said: Sequence[LogLeaf],
     later: LoggedHistory | None,
 ) -> TrustedLog:
-    """The log to whose keys the longest of the service's logs leads from ``key``: the one in the history, what the service has ``said``
-    since, the one in ``later``."""
+    """Yield the log under the keys to which the longest of the service's logs leads from ``key``. These logs are the one in the
+    history, the one that the service returned (``said``), and the one in ``later``."""
 
     def evidence() -> Iterator[tuple[bytes, Sequence[Recorded]]]:
         yield kept.checkpoint, kept.service
@@ -169,7 +168,7 @@ def _trusted(
 def _retired(
     kept: LoggedHistory, service_did: str | None, later: LoggedHistory | None, signed: SignedCheckpoint, log: TrustedLog
 ) -> Mapping[str, int]:
-    """The keys of logs that the service retired. Raises ``Refuted`` where the history has another service's log, or lacks it."""
+    """Return the keys of logs that the service retired. Raises ``Refuted`` when the history has another service's log, or none."""
     if service_did not in (None, kept.service_did or (later and later.service_did)):
         raise Refuted(f"the history comes without the log of {service_did}, which says which keys are retired")
     retired = {} if kept.service_did is None else dict(retired_keys(kept.service_did, kept.service, signed))
@@ -200,7 +199,8 @@ def _read_history(path: Path, did: str | None) -> LoggedHistory:
 
 
 def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> LoggedHistory:
-    """From the plain formats. All proofs have one checkpoint, as those have that were fetched while nothing was recorded."""
+    """Return the history from the plain formats. All proofs must have one checkpoint, as they do if nothing was recorded between
+    the requests."""
     from identity_commands import verify_log
 
     from identity_core.domain.dids.state import UnknownLogMethod
@@ -239,8 +239,8 @@ def _in_checkpoint(kept: LoggedHistory, log: TrustedLog, path: Path | None) -> L
 def _fetched(
     http: Client, did: str, key: VerifierKey, path: Path | None, service_did: str | None, quorum: dict[str, str]
 ) -> tuple[LoggedHistory, list[LogLeaf]]:
-    """The history of ``did`` and of the service's own DID, with proofs to the checkpoint in ``path``, or to the newest of the
-    service: that of its quorum, or any. And the leaves of the service's own DID, whether or not they are in it."""
+    """Return the history of ``did`` and of the service's own DID, with proofs to the checkpoint in ``path``, or to the newest of
+    the service: that of its quorum, or any. Also return the leaves of the service's own DID, in the checkpoint or not."""
     known = service_did
     service_did = known or http.call("GET", "/ledger/key", signed_in=False).get("serviceDid")
     # The checkpoint comes second, so that it covers whatever the history names.
@@ -263,7 +263,7 @@ def _fetched(
 
 
 def _recorded(http: Client, leaf: LogLeaf, size: int) -> Recorded:
-    """The leaf with its proof to the tree of ``size`` entries."""
+    """Return the leaf with its proof to the tree of ``size`` entries."""
     query = {"transaction": leaf.transaction_hash, "size": size}
     proof = http.call("GET", "/ledger/proof/inclusion", query=query, signed_in=False)
     return Recorded(leaf, tuple(base64url_decode(one) for one in proof["hashes"]))

@@ -1,4 +1,4 @@
-"""``identity ledger audit`` and ``export``: everything that a log holds, checked or kept."""
+"""``identity ledger audit`` and ``export``: check or store everything that a log holds."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def examine(
     advance: Callable[[int], None],
     dids: dict[bytes, list[tuple[int, bytes]]] | None = None,
 ) -> list[LogFault]:
-    """Feeds the auditor. ``dids`` is filled with the entries of each DID."""
+    """Feed the auditor. ``dids`` receives the entries of each DID."""
     auditor = Audit(checkpoint, held)
     for tile, bundle in zip(tiles_of(checkpoint.size, 0), tiles_of(checkpoint.size, None), strict=True):
         try:
@@ -195,7 +195,7 @@ def _collect(dids: dict[bytes, list[tuple[int, bytes]]], entries: Sequence[bytes
 def _retired(
     dids: Mapping[bytes, Sequence[tuple[int, bytes]]], service_did: str | None, later: Mapping[str, int] | None
 ) -> tuple[Mapping[str, int], list[LogFault]]:
-    """Return what the log of the service's own DID retires, beside what a ``later`` one does, and what is wrong with that log."""
+    """Return the keys that the log of the service's own DID retires, with those of a ``later`` one, and the faults of that log."""
     known = dict(later or {})
     lines = [entry for _, entry in dids.get((service_did or "").encode(), ())]
     if service_did is None or (later is not None and not lines):
@@ -208,7 +208,7 @@ def _retired(
 
 
 def _proven(later: LoggedHistory, trusted: TrustedLog) -> dict[str, int]:
-    """Return what the service log in ``later`` retires, as its own checkpoint proves; ends the command where it does not."""
+    """Return the keys that the service log in ``later`` retires, proven in its own checkpoint. A missing proof ends the command."""
     place = "--service-history"
     signed = opened_checkpoint(later.checkpoint, trusted, place)
     with failing((Malformed, Refuted, LogInvalid), place, "do not trust it", what="the service log is not proven"):
@@ -271,7 +271,7 @@ def export(target: Path, **where: Any) -> None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """All of it or nothing, so that a broken export can be gone on with."""
+    """Write a file completely or not at all, so that an interrupted export can continue."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     part.write_bytes(data)

@@ -43,9 +43,9 @@ SOCKET_SECONDS: Final = 10.0
 
 
 def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Any) -> bytes:
-    """The note with the cosignature of the witness at ``url``; ``prove(old)`` makes the consistency proof from that size.
+    """Return the note with the cosignature of the witness at ``url``; ``prove(old)`` makes the consistency proof from that size.
 
-    Raises ``Refuted`` when the witness does not cosign.
+    Raises ``Refuted``: when the witness does not cosign.
     """
     place, old = f"{url.rstrip('/')}/add-checkpoint", 0
     for _ in range(3):
@@ -103,7 +103,7 @@ def checkpoint(
 
 
 def _grown_from(source: LogSource, old: int, new: int) -> list[bytes]:
-    """The consistency proof, made from tiles."""
+    """Return the consistency proof, made from tiles."""
     spans = consistency_spans(old, new)
     tiles = {(level, number): source.tile(tile_at(new, level, number)) for level, number in needed(spans)}
     return [span_hash(span, node_from(tiles)) for span in spans]

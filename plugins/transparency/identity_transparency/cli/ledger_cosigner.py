@@ -1,8 +1,8 @@
 """The keys and the state of a witness in one folder: C2SP tlog-witness v1.0.0 without its HTTP.
 
-``witness.json`` maps the origin of each log to the last checkpoint that was cosigned, as a signed note with the log's signature and the
-cosignatures. It is replaced whole, and on disk before a cosignature is handed out: a witness that forgets could cosign a fork. One process
-has the folder at a time, held by ``witness.lock``.
+``witness.json`` maps the origin of each log to the last checkpoint that was cosigned, as a signed note with the log's signature and
+the cosignatures. It is replaced as a whole, and is on disk before a cosignature is returned, because a witness without its state
+could cosign a fork. One process uses the folder at a time, under ``witness.lock``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CosigningKey:
     pair: Ed25519KeyPair | MlDsaKeyPair
 
     def line(self, checkpoint: Checkpoint, seconds: int) -> str:
-        """The cosignature line of a checkpoint at a POSIX time."""
+        """Return the cosignature line of a checkpoint at a POSIX time."""
         if self.key.kind == WITNESS_ML_DSA:
             message = subtree_message(self.key.name, seconds, checkpoint)
         else:
@@ -59,20 +59,23 @@ class CosigningKey:
 
 
 class LogsUnknown(Exception):
-    """The policy that names the logs cannot be read: no checkpoint is cosigned until it can."""
+    """An unreadable policy. No checkpoint is cosigned until it can be read."""
 
 
 @value_class
 class WatchedLogs:
-    """The keys of the logs that a witness watches: those that were ``given``, and those of the lines ``log`` in a tlog-policy file (C2SP
-    tlog-policy), read anew each time. So a key that takes the place of another counts, or one that was stolen counts no more, as soon as
-    the operator of the witness says so there. No log says it itself: a thief of its key would too."""
+    """The keys of the logs that a witness watches: the ``given`` ones, and those of the lines ``log`` in a tlog-policy file (C2SP
+    tlog-policy), which is read again for each request.
+
+    So the operator of the witness can replace a key or remove a stolen one there, with immediate effect. A log cannot do this
+    itself, because a thief of its key could do it too.
+    """
 
     given: Sequence[VerifierKey]
     policy: Path | None = None
 
     def __call__(self) -> Sequence[VerifierKey]:
-        """Raises ``LogsUnknown``."""
+        """Return the keys of the watched logs. Raises ``LogsUnknown``."""
         if self.policy is None:
             return self.given
         try:
@@ -82,8 +85,8 @@ class WatchedLogs:
 
 
 class Cosigner:
-    """Watches the ``logs`` of the moment and remembers in ``state`` what it cosigned last. Raises ``OSError``, and ``Malformed`` for a
-    state that cannot be read."""
+    """A witness of the current ``logs``, which stores its last cosignatures in ``state``. Raises ``OSError``; ``Malformed``: for an
+    unreadable state."""
 
     def __init__(
         self,
@@ -100,8 +103,8 @@ class Cosigner:
         self._notes: dict[str, bytes] | None = _read(state)
 
     def add_checkpoint(self, data: bytes) -> str:
-        """The cosignature lines for the body of a request. Raises what ``accept`` raises; ``LogsUnknown``; ``OSError`` where the state
-        cannot be kept."""
+        """Return the cosignature lines for the body of a request. Raises what ``accept`` raises; ``LogsUnknown``; ``OSError`` where
+        the state cannot be kept."""
         submission = Submission.parse(data)
         # Compared, signed and written in one turn: no checkpoint can come in between, and times follow the sizes.
         with self._turn:
@@ -118,8 +121,8 @@ class Cosigner:
         return lines
 
     def latest(self, origin_hash: str) -> bytes | None:
-        """The last cosigned checkpoint of the log whose origin has this SHA-256 in lower-case hex; None where there is none. Raises
-        ``OSError`` where the state cannot be read."""
+        """Return the last cosigned checkpoint of the log whose origin has this SHA-256 in lower-case hex; None where there is none.
+        Raises ``OSError`` where the state cannot be read."""
         with self._turn:
             for origin, note in self._stored_notes().items():
                 if hashlib.sha256(origin.encode()).hexdigest() == origin_hash:
@@ -139,7 +142,8 @@ def _checkpoint_of(note: bytes) -> Checkpoint:
 
 
 def _without_strangers(data: bytes, logs: Sequence[VerifierKey]) -> bytes:
-    """The note with the signatures of ``logs`` alone: whatever else a client has put into it is not ours to keep and to show."""
+    """Return the note with the signatures of ``logs`` alone, because the witness must not store or show anything else that a client
+    adds."""
     note = Note.parse(data)
     lines = [log.line(found.signature) for log in logs if (found := note.by(log)) is not None]
     return f"{note.text}\n{''.join(lines)}".encode()
@@ -158,7 +162,7 @@ def _read(path: Path) -> dict[str, bytes]:
 
 
 def write_state(path: Path, notes: Mapping[str, bytes]) -> None:
-    """Replaces the file, on disk when it returns."""
+    """Replace the file, durably on return."""
     texts = {origin: note.decode() for origin, note in notes.items()}
     with durable_draft(path, json.dumps(texts).encode()) as draft:
         draft.replace(path)
@@ -167,8 +171,8 @@ def write_state(path: Path, notes: Mapping[str, bytes]) -> None:
 def open_cosigner(
     folder: Path, name: str, logs: Callable[[], Sequence[VerifierKey]], *, with_ml_dsa: bool
 ) -> tuple[Cosigner, FileLock]:
-    """The witness of ``folder``, whose keys are made at its first start, and the lock that the caller holds as long as it runs. Ends the
-    command where another process has the folder, or the state is gone. Raises ``Malformed``, ``OSError``."""
+    """Return the witness of ``folder``, whose keys are made at its first start, and the lock that the caller holds as long as it
+    runs. Ends the command if another process uses the folder or the state is missing. Raises ``Malformed``, ``OSError``."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = FileLock(folder / "witness.lock")
     if not lock.try_acquire():
@@ -190,7 +194,7 @@ def open_cosigner(
 
 
 def own_seed(path: Path) -> bytes:
-    """32 random bytes of the witness's own, made at the first start."""
+    """Return the witness's own 32 random bytes, which are made at the first start."""
     if not path.exists():
         # A link fails where another process was first; then its key holds.
         with durable_draft(path, secrets.token_bytes(32)) as draft, contextlib.suppress(FileExistsError):

@@ -1,6 +1,6 @@
-"""``identity ledger prove``, and ``identity ledger verify --policy``: that one entry stands in a log, kept in a file (C2SP tlog-proof) and
-checked without any network. ``extra`` is the leaf (`packages/identity_tlog/README.md`), so any reader of the format can check it.
-"""
+"""The commands ``identity ledger prove`` and ``identity ledger verify --policy``: store the proof that one entry is in a log in a
+file (C2SP tlog-proof), and check it without a network. ``extra`` is the leaf (`packages/identity_tlog/README.md`), so any reader of
+the format can check it."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def prove(subject: str, url: str, version_id: int | None, policy: Path | None) -
 def fetched_proof(
     http: Client, subject: str, version_id: int | None, known: WitnessPolicy | None
 ) -> tuple[LogLeaf, bytes, Checkpoint, tuple[bytes, ...]]:
-    """The leaf of a DID's version or of a transaction, the note and the checkpoint of the service, and the hashes that were checked to lead
-    from the one to the other. Raises ``Malformed`` and ``Refuted``; an entry that is not there ends the command."""
+    """Return the leaf of a DID's version or of a transaction, the note and the checkpoint of the service, and the verified hashes
+    between leaf and checkpoint. Raises ``Malformed`` and ``Refuted``; an entry that is not there ends the command."""
     leaf = _leaf_of(http, subject, version_id)
     note = http.octets("/ledger/checkpoint")
     checkpoint = (
@@ -98,7 +98,8 @@ def _require_covered(leaf: LogLeaf, checkpoint: Checkpoint, url: str) -> None:
 
 
 def _own_keys(http: Client) -> Sequence[VerifierKey]:
-    """The keys that the service states it signs with, or has signed with; who reads the proof decides which of them count."""
+    """Return the keys that the service states it signs with, or has signed with. The reader of the proof decides which of them to
+    trust."""
     answer = http.call("GET", "/ledger/key", signed_in=False)
     return [VerifierKey.parse(one["verifierKey"]) for one in (answer, *answer.get("earlierKeys", ()))]
 
@@ -112,9 +113,11 @@ def verify_file(
     service_did: str | None = None,
     needs_service_log: bool = False,
 ) -> None:
-    """Checks the proof in the file ``subject`` and shows what it proves; ends the command where it proves nothing. ``within`` is in
-    seconds. The service log in ``service`` leads from keys that are known to those after them; all of it counts where it is that of
-    ``service_did``."""
+    """Check the proof in the file ``subject`` and show what it proves. An invalid proof ends the command.
+
+    ``within`` is in seconds. The service log in ``service`` leads from known keys to later ones; all of it is trusted if it is that
+    of ``service_did``.
+    """
     if subject is None or not Path(subject).is_file():
         raise click.UsageError("--policy goes with a file that `identity ledger prove` wrote")
     known, logs = read_policy(policy), [verifier_key(key_text)] if key_text else []
@@ -136,8 +139,10 @@ def verify_file(
 def _followed(
     proof: TlogProof, given: Sequence[VerifierKey], service: LoggedHistory, service_did: str | None
 ) -> tuple[list[VerifierKey], Mapping[str, int]]:
-    """The keys that count for the checkpoint of the proof, and the tree sizes from which on keys of logs are retired. Raises ``Refuted``
-    where none of them has signed it, because the one that has was replaced before."""
+    """Return the trusted keys for the checkpoint of the proof, and the tree sizes from which on keys of logs are retired.
+
+    Raises ``Refuted``: when none of these keys signed it, because its key was replaced before.
+    """
     checkpoint, refusal = unverified(proof.checkpoint), Refuted("no log of this name is known")
     for key in (one for one in given if one.name == checkpoint.origin):
         try:
@@ -152,7 +157,7 @@ def _followed(
 
 
 def entry_summary(leaf: LogLeaf) -> dict[str, Any]:
-    """Return the members that say which entry it is."""
+    """Return the members that identify the entry."""
     return {
         "did": leaf.did,
         "versionId": leaf.version,

@@ -1,7 +1,7 @@
 """Audit of the document index against the ledger (``identity ledger audit``), and its repairs.
 
 ``identity ledger repair`` writes the index anew. ``identity ledger accept-rollback`` continues from a backup that was restored on
-purpose, and reports what that loses.
+purpose, and reports the loss.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SETTLED_SECONDS = 1.0
 
 
 def compared(settings: Settings, advance: Callable[[], None]) -> tuple[int, list[LogFault]]:
-    """How many DIDs were compared, and a finding for each that differs."""
+    """Return how many DIDs were compared, and a finding for each that differs."""
     return asyncio.run(_compared(settings, advance))
 
 

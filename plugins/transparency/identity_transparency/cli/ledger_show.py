@@ -48,20 +48,21 @@ def show_tree(subject: str | None, url: str, version_id: int | None) -> None:
 
 
 def _node(depth: int, span: Span, digest: bytes | None, *, given: bool) -> dict[str, Any]:
-    """A node over the entries ``first`` to ``last``, counted from 1."""
+    """Return a node over the entries ``first`` to ``last``, counted from 1."""
     shown = None if digest is None else base64url_encode(digest)
     return {"depth": depth, "first": span[0] + 1, "last": span[1], "hash": shown, "given": given}
 
 
 def _peaks(checkpoint: Checkpoint) -> list[dict[str, Any]]:
-    """The complete subtrees of the log, from left to right; a checkpoint has the root of all, and not theirs."""
+    """Return the complete subtrees of the log, from left to right. A checkpoint contains only the root of all of them."""
     whole = subtrees((0, checkpoint.size)) if checkpoint.size else ()
     spans = [(number << height, (number + 1) << height) for height, number in whole]
     return [_node(1, span, None, given=False) for span in spans]
 
 
 def _path(leaf: LogLeaf, size: int, hashes: Sequence[bytes]) -> list[dict[str, Any]]:
-    """The nodes below the root on the way to the leaf, top down: in each depth one that the proof gives, and one that is computed."""
+    """Return the nodes below the root on the way to the leaf, top down: in each depth one that the proof gives, and one that is
+    computed."""
     span, digest, levels = (leaf.index, leaf.index + 1), leaf_hash(leaf.encode()), []
     for sibling, given in zip(inclusion_spans(leaf.index, size), hashes, strict=True):
         pair = [(span, digest, False), (sibling, given, True)]
@@ -76,7 +77,7 @@ def _path(leaf: LogLeaf, size: int, hashes: Sequence[bytes]) -> list[dict[str, A
 
 
 def drawn(body: dict[str, Any]) -> Iterator[str]:
-    """The lines of the picture. Below each node that is not given and has children, they follow, the left one first."""
+    """Yield the lines of the picture. The children of a computed node follow below it, the left one first."""
     yield f"{body['origin']}, {body['treeSize']} {'entry' if body['treeSize'] == 1 else 'entries'}"
     yield f"root  {body['rootHash']}"
     levels: dict[int, list[dict[str, Any]]] = {}

@@ -1,7 +1,8 @@
-"""``identity ledger witness serve``: a witness over HTTP (C2SP tlog-witness v1.0.0), ``add-checkpoint`` and monitoring under one prefix.
+"""``identity ledger witness serve``: a witness over HTTP (C2SP tlog-witness v1.0.0), ``add-checkpoint`` and monitoring under one
+prefix.
 
-It listens on loopback unless told otherwise. Connections, heads and waits are bounded as those of the service are. Left out: bastions,
-``sign-subtree``.
+It listens on loopback by default. Connections, heads and waits have the limits of the service. Bastions and ``sign-subtree`` are
+not supported.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class WitnessApp:
     async def __call__(
         self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
     ) -> None:
-        """One request, and a line about it on stderr that holds no word of a stranger."""
+        """Answer one request, and write a line about it to stderr that contains no text of the client."""
         reply = await self._reply(scope, receive)
         if reply is None:
             return
@@ -121,7 +122,7 @@ class WitnessApp:
 
 
 async def _body(receive: Callable[[], Awaitable[Message]]) -> bytes | None:
-    """The body, or one byte too much of it; None where the client is gone."""
+    """Return the body, at most one byte above the limit; None if the client disconnected."""
     body, more = b"", True
     while more and len(body) <= MAX_BODY:
         message = await receive()
@@ -132,7 +133,7 @@ async def _body(receive: Callable[[], Awaitable[Message]]) -> bytes | None:
 
 
 class ServingGroup(OpenGroup):
-    """Options without a command are those of ``serve``, as they were before there were others."""
+    """A command group whose options without a command are those of ``serve``, the oldest command."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[0].startswith("-") and args[0] not in ("--help", "-h"):
@@ -197,7 +198,7 @@ def serve(
 
 
 def _run(app: WitnessApp, listening: socket.socket, limits: Server) -> None:
-    """Serves until SIGTERM or Ctrl-C."""
+    """Serve until SIGTERM or Ctrl-C."""
     import uvicorn
 
     from identity_core.cli.connections import BoundedProtocol, Connections

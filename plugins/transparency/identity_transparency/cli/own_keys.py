@@ -1,4 +1,4 @@
-"""``identity keys rotate log``, ``token``, ``checkpoint`` and ``seal``: the keys of the service's own, beside the running service."""
+"""``identity keys rotate log``, ``token``, ``checkpoint`` and ``seal``: rotate the service's own keys beside the running service."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 def rotate_own_key(settings: Settings, key_id: str, *, compromised: bool, **of_log: Any) -> None:
-    """Rotate the key of the service's own that ``key_id`` names. ``of_log`` are the options of the log key."""
+    """Rotate the service's own key that ``key_id`` names. ``of_log`` are the options of the log key."""
     if key_id == LOG:
         _rotate_log_key(settings, compromised=compromised, **of_log)
         return

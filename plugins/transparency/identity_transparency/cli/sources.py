@@ -1,6 +1,7 @@
-"""The sources of a log: a service, a directory that `identity ledger export` wrote, or this installation; and what it is held to.
+"""The sources of a log: a service, a directory that `identity ledger export` wrote, or this installation.
 
-A source gives a checkpoint and tiles, of which every proof is made. The log is held to its key and to earlier checkpoints.
+A source returns a checkpoint and tiles, from which every proof is made. The log must agree with its key and with earlier
+checkpoints.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ folder_option = click.option(
 
 
 class Missing(Exception):
-    """The source does not have a tile that its checkpoint needs."""
+    """A tile that the checkpoint needs and the source lacks."""
 
 
 class UrlSource:
@@ -105,7 +106,7 @@ class UrlSource:
         return leaves_of(self._session, did)
 
     def growth(self, first: int, second: int) -> Sequence[bytes]:
-        """As ``checkpoint_keys.Growth``."""
+        """Return the proof of ``checkpoint_keys.Growth``."""
         return fetched_growth(self._session, first, second)
 
     def service_did(self) -> str | None:
@@ -133,7 +134,7 @@ class FolderSource:
             raise Missing("there is no such file") from error
 
     def leaves_of(self, did: str) -> list[LogLeaf]:
-        """The entries of ``did`` as the bundles have them; whether they are those of the tree is for an audit to say."""
+        """Return the entries of ``did`` from the bundles. An audit verifies them."""
         found: list[LogLeaf] = []
         for bundle in tiles_of(unverified(self.note()).size, None):
             data = self.tile(bundle)
@@ -143,7 +144,8 @@ class FolderSource:
         return found
 
     def growth(self, first: int, second: int) -> Sequence[bytes]:
-        """As ``checkpoint_keys.Growth``, from the service at the URL: the directory can hold an older log than the two."""
+        """Return the proof of ``checkpoint_keys.Growth`` from the service at the URL, because the directory can hold an older log
+        than both."""
         if self._url is None:
             return no_growth(first, second)
         with session(self._url) as http:
@@ -154,7 +156,7 @@ class FolderSource:
 
 
 class LocalSource:
-    """The ledger and the tree of this installation, also while a service runs on it."""
+    """The ledger and the tree of this installation. A service may run on it."""
 
     def __init__(self, runner: asyncio.Runner, log: TransparencyLog) -> None:
         self._run, self._log = runner.run, log
@@ -162,11 +164,12 @@ class LocalSource:
         self.keys = log.signer.keys
 
     def note(self) -> bytes:
-        """See ``LogSource``. Raises ``StorageMismatch`` where the ledger contradicts its log: that is never signed."""
+        """Return the note as ``LogSource`` does. Raises ``StorageMismatch``: when the ledger contradicts its log, which is never
+        signed."""
         return self._run(self._signed())
 
     def bring_up(self) -> None:
-        """Logs what the ledger has beyond its log. Raises ``StorageMismatch`` as ``note`` does."""
+        """Append to the log the entries that only the ledger has. Raises ``StorageMismatch`` as ``note`` does."""
         self._run(self._log.follower.now())
 
     def stored(self) -> Checkpoint:
@@ -219,7 +222,7 @@ source_options = all_of(folder_option, url_option, data_dir_option, database_url
 def open_source(
     *, folder: Path | None, url: str | None, config: Path | None, data_dir: Path | None, database_url: str | None
 ) -> Iterator[LogSource]:
-    """The source that the options name; without any, this installation."""
+    """Yield the source that the options name; without any, this installation."""
     if folder is not None:
         yield FolderSource(folder, url)
     elif url is not None and data_dir is None and database_url is None:
@@ -235,7 +238,7 @@ def open_source(
 
 
 def settings_of(*, config: Path | None, data_dir: Path | None, database_url: str | None, **_: Any) -> Settings:
-    """The settings of this installation, of the options that ``open_source`` takes."""
+    """Return the settings of this installation, of the options that ``open_source`` takes."""
     return configured(config, {"data_dir": data_dir, "database_url": database_url})
 
 
@@ -267,7 +270,7 @@ def leaves_of(http: Client, did: str) -> list[LogLeaf]:
 
 
 def fetched_growth(http: Client | None, first: int, second: int) -> list[bytes]:
-    """As ``checkpoint_keys.Growth``, from a service. Ends the command without one."""
+    """Return the proof of ``checkpoint_keys.Growth`` from a service. Without a service, end the command."""
     if http is None:
         raise click.UsageError(f"--url is missing: a service must prove the growth from {first} to {second} entries")
     try:
@@ -280,5 +283,5 @@ def fetched_growth(http: Client | None, first: int, second: int) -> list[bytes]:
 
 
 def unverified(note: bytes) -> Checkpoint:
-    """Return what a note says, no matter who signed it. Raises ``Malformed``."""
+    """Return the checkpoint of a note without checking its signatures. Raises ``Malformed``."""
     return Checkpoint.parse(note.decode().rpartition("\n\n")[0] + "\n")

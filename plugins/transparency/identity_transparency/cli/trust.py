@@ -1,4 +1,4 @@
-"""Which checkpoints of a log count: those of its keys, and those that agree with stored checkpoints and histories."""
+"""Trust in checkpoints of a log: they must be signed by its keys, and agree with stored checkpoints and histories."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ require_service_log_option = click.option(
 
 
 def unchecked(has_service_log: bool, needs_service_log: bool, where: str) -> list[str]:
-    """Return what could not be checked without the log of a DID that is known as the service's own: any DID's log looks like it. Ends the
-    command where it is needed."""
+    """Return the checks that need a log of a DID known to be the service's own, because the log of any DID has the same form.
+    Without it, end the command if it is required."""
     if needs_service_log and not has_service_log:
         remedy = "name the service's DID with --service-did; without --url, give its log with --service-history too"
         fail("the service's own log is missing, or its DID was not named: retired keys are unchecked", where, remedy)
@@ -44,7 +44,7 @@ def unchecked(has_service_log: bool, needs_service_log: bool, where: str) -> lis
 
 
 def unchecked_text(body: Mapping[str, Any]) -> str:
-    """Return the line about what was not checked; empty where everything was."""
+    """Return the line about what was not checked; empty if everything was checked."""
     return f"\nunchecked: {', '.join(body['unchecked'])}" if body["unchecked"] else ""
 
 
@@ -90,7 +90,7 @@ def _evidence(
 def opened_checkpoint(
     data: bytes, log: TrustedLog | CheckpointKeys, where: str, witnesses: Sequence[str] = (), cosignatures: int = 0
 ) -> SignedCheckpoint:
-    """The verified checkpoint; ends the command for any other."""
+    """Return the verified checkpoint. Any other ends the command."""
     known = [verifier_key(text) for text in witnesses]
     remedy = f"do not trust this log until you know why; {FOLLOW}"
     invalid = failing((Malformed, Refuted), where, remedy, what="the checkpoint is not valid")
@@ -99,7 +99,7 @@ def opened_checkpoint(
 
 
 def kept_history(path: Path | None) -> LoggedHistory | None:
-    """Read the file that --service-history names. End the command when it is no history."""
+    """Read the file that --service-history names. An invalid history ends the command."""
     if path is None:
         return None
     with failing(Malformed, str(path), "give a history that `identity ledger verify --save` wrote"):
@@ -107,7 +107,7 @@ def kept_history(path: Path | None) -> LoggedHistory | None:
 
 
 def kept_checkpoints(held: Sequence[Path], anchored: Sequence[Path], keys: CheckpointKeys) -> list[Checkpoint]:
-    """Read the files of --held and --anchored. End the command for a malformed one. The caller proves that the log grew from them."""
+    """Read the files of --held and --anchored. A malformed one ends the command. The caller proves that the log grew from them."""
     signed = [opened_checkpoint(path.read_bytes(), keys, str(path)).checkpoint for path in held]
     return signed + [_anchored(path, keys.present) for path in anchored]
 

@@ -1,7 +1,7 @@
-"""Auditor of a log: finds and names each fault.
+"""An auditor of a log, which reports each fault.
 
-The auditor is fed bundle by bundle and builds the tree anew from the entries alone. It compares that with the served tiles, with the
-checkpoint, and with checkpoints that were stored earlier. The caller reads the log.
+The caller feeds it bundle by bundle, and it rebuilds the tree from the entries alone. It compares that with the served tiles, with
+the checkpoint, and with checkpoints that were stored earlier. The caller reads the log.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ _sha256 = hashlib.sha256
 
 @value_class
 class LogFault:
-    """One thing that is wrong. ``kind`` is one of: signature, fork, missing-tail, missing, root, entry, moved, order, tile, form,
-    contradiction; and, found by who reads the log: log, contradiction, index."""
+    """One fault of a log.
+
+    ``kind`` is one of: signature, fork, missing-tail, missing, root, entry, moved, order, tile, form, contradiction. The reader of
+    the log adds: log, contradiction, index.
+    """
 
     kind: str
     where: str
@@ -38,7 +41,7 @@ class LogFault:
 
 
 class Audit:
-    """One audit of a log with ``checkpoint``; ``held`` are checkpoints of it that were kept, their signatures verified."""
+    """One audit of a log with ``checkpoint``; ``held`` are stored checkpoints of it with verified signatures."""
 
     def __init__(self, checkpoint: Checkpoint, held: Sequence[Checkpoint]) -> None:
         self.findings: list[LogFault] = []
@@ -53,11 +56,11 @@ class Audit:
 
     @property
     def size(self) -> int:
-        """How many entries were fed."""
+        """Return the number of entries so far."""
         return self._frontier.size
 
     def feed(self, leaves: Sequence[bytes], tile: bytes) -> None:
-        """The next bundle, of 256 entries but for the last, and the tile of level 0 over it as it is served."""
+        """Add the next bundle, which has 256 entries unless it is the last, and the served tile of level 0 over it."""
         start = self.size
         hashes = [_sha256(b"\x00" + leaf).digest() for leaf in leaves]
         data = b"".join(hashes)
@@ -74,7 +77,7 @@ class Audit:
             self._frontier = self._frontier.appended(hashes)
 
     def compare_tile(self, tile: Tile, data: bytes) -> None:
-        """A tile of a higher level as it is served, after all entries were fed."""
+        """Compare a served tile of a higher level, after all entries were fed."""
         level = tile.level or 0
         start = tile.number * TILE_BYTES
         own = bytes(self._levels[level - 1][start : start + tile.width * HASH_BYTES])
@@ -82,11 +85,11 @@ class Audit:
             self._report("tile", f"tile {tile.path}", "it is not what the tiles below it make")
 
     def missing(self, tile: Tile, reason: str) -> None:
-        """A tile or a bundle could not be had."""
+        """Report a tile or bundle that could not be fetched."""
         self._report("missing", f"tile {tile.path}", reason)
 
     def close(self) -> None:
-        """Report what only the whole shows: the root, and what has become of the checkpoints that were kept."""
+        """Report faults that only the whole log shows: of the root, and of the stored checkpoints."""
         signed = self._checkpoint
         sound = self.size == signed.size and self._frontier.root == signed.root
         for sequence, says in self._doubtful:
@@ -109,7 +112,7 @@ class Audit:
             self._report("missing-tail", f"entry {self.size + 1}", says)
 
     def _check_held(self, hashes: Sequence[bytes]) -> None:
-        """Compares the kept checkpoints that end within the bundle."""
+        """Compare the kept checkpoints that end within the bundle."""
         while self._held and self._held[0].size <= self.size + len(hashes):
             held = self._held.pop(0)
             root = self._frontier.appended(hashes[: held.size - self.size]).root
@@ -118,7 +121,7 @@ class Audit:
                 self._report("fork", f"checkpoint of {held.size}", says)
 
     def _keep(self, root: bytes) -> None:
-        """Builds the levels above as far as they are full."""
+        """Build the levels above as far as they are full."""
         for level in range(64):
             if len(self._levels) == level:
                 self._levels.append(bytearray())
@@ -129,7 +132,7 @@ class Audit:
             root = complete_root(bytes(held[-TILE_BYTES:]))
 
     def _read(self, place: int, leaf: bytes) -> None:
-        """The rules that one entry and the one before must keep."""
+        """Check the rules between an entry and the one before."""
         try:
             head = read_head(leaf)
         except Malformed as error:
@@ -149,7 +152,7 @@ class Audit:
             self._read_gap_list(place, head.did, leaf[head.entry_at :])
 
     def _read_gap_list(self, place: int, subject: bytes, entry: bytes) -> None:
-        """Two lists of one edition of an epoch are one for some holders and one for others."""
+        """Report two lists of one edition of an epoch, because different holders could see different ones."""
         try:
             record = GapRecord.parse(entry)
         except StatusListRefused as error:
@@ -187,8 +190,8 @@ class Audit:
 def _moved(
     leaves: Sequence[bytes], hashes: Sequence[bytes], served: Sequence[bytes], wrong: Sequence[int]
 ) -> dict[int, int]:
-    """Return where entries of a bundle were logged that now stand elsewhere in it, also when their places, blocks and times were
-    exchanged to hide it."""
+    """Return the original places of entries in a bundle that was reordered, even if places, blocks and times were exchanged to hide
+    it."""
     places = {served[place]: place for place in wrong}
     moved = {place: places[hashes[place]] for place in wrong if hashes[place] in places}
     try:

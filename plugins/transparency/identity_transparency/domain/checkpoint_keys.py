@@ -1,11 +1,11 @@
-"""The keys of one log's checkpoints, one after the other, and how a stranger follows from one to the next.
+"""The successive keys of one log's checkpoints, and how a reader follows from one to the next.
 
-Each replacement is said in a succession: a signed note (C2SP signed-note) of five lines, `identity-ledger-key-succession/v1`, origin, old
-multikey, new multikey, and how many entries the log had. Both keys sign it; where the old one was compromised, the new one alone. No
-checkpoint has such a text: a verifier key or a multikey is no root.
+Each replacement is stated in a succession: a signed note (C2SP signed-note) of five lines, `identity-ledger-key-succession/v1`,
+origin, old multikey, new multikey, and the number of entries in the log. Both keys sign it, or the new one alone if the old one was
+compromised. No checkpoint can have such a text, because a multikey is not a root.
 
-What the new key signed says that the old one came before it. What the old key signed leads nowhere: a thief of it can sign the same for
-another key. A reader who knows the old key alone needs the service log of a known DID, or the new key.
+The signature of the new key shows that the old one came before it. The signature of the old key alone proves nothing, because a
+thief of it can sign for another key. A reader with only the old key needs the service log of a known DID, or the new key.
 """
 
 from __future__ import annotations
@@ -30,13 +30,17 @@ FIRST_LINE: Final = "identity-ledger-key-succession/v1"
 
 
 class SignedByAnother(Refuted):
-    """A checkpoint of the log that none of the keys known of it has signed, and some other key under its name has."""
+    """A checkpoint of the log that no known key of it signed, but another key under its name did."""
 
 
 @value_class
 class EarlierKey:
-    """A key that was replaced at the time ``replaced_at``; ``number`` is its place in the row of keys, from 1. A checkpoint that it signed
-    alone has at most ``tree_size`` entries. ``succession``: the note about it, None where there is none."""
+    """A key that was replaced at the time ``replaced_at``.
+
+    - ``number``: its place in the series of keys, from 1.
+    - ``tree_size``: the most entries of a checkpoint that it signed alone.
+    - ``succession``: the note about the replacement; None if there is none.
+    """
 
     key: VerifierKey
     number: int
@@ -48,14 +52,14 @@ class EarlierKey:
 
 @value_class
 class CheckpointKeys:
-    """The key that signs the checkpoints of a log, which has this ``number``, and those that it came after, the newest first."""
+    """The key that signs the checkpoints of a log, with its ``number``, and the earlier keys, newest first."""
 
     present: VerifierKey
     earlier: tuple[EarlierKey, ...] = ()
     number: int = 1
 
     def counting(self, size: int) -> tuple[VerifierKey, ...]:
-        """The keys of which one has to have signed a checkpoint of this size, the present first."""
+        """Return the keys of which one must have signed a checkpoint of this size, the current one first."""
         return (self.present, *(one.key for one in self.earlier if size <= one.tree_size))
 
     def is_signer(self, data: bytes) -> bool:
@@ -63,10 +67,11 @@ class CheckpointKeys:
         return Note.parse(data).by(self.present) is not None
 
     def open(self, data: bytes, witnesses: Iterable[VerifierKey] = (), *, cosignatures: int = 0) -> SignedCheckpoint:
-        """As ``note.open_checkpoint``, under the keys that count for the size of the checkpoint. Whichever of them has signed it has to
-        have signed it well. Raises as that, and ``SignedByAnother``.
+        """Open a checkpoint as ``note.open_checkpoint`` does, under the keys that are valid for its size. Each signature of these
+        keys must be valid. Raises as that function, and ``SignedByAnother``.
 
-        A thief of a replaced key can sign any tree up to its size, so a verifier calls ``history.TrustedLog.open`` instead."""
+        A thief of a replaced key can sign any tree up to its size, so a verifier calls ``history.TrustedLog.open`` instead.
+        """
         note, known = Note.parse(data), [*witnesses]
         keys = self.counting(Checkpoint.parse(note.text).size)
         signing = [key for key in keys if note.by(key) is not None] or keys[:1]
@@ -81,18 +86,18 @@ class CheckpointKeys:
             raise SignedByAnother("the checkpoint is not signed by the key of the log, but by an unknown one")
 
     def renamed(self, origin: str) -> CheckpointKeys:
-        """The same keys of a log of this name."""
+        """Return these keys for a log of this name."""
         earlier = tuple(replace(one, key=VerifierKey(origin, one.key.public)) for one in self.earlier)
         return CheckpointKeys(VerifierKey(origin, self.present.public), earlier, self.number)
 
 
 def succession_text(origin: str, old: str, new: str, size: int) -> str:
-    """The text of a succession: ``old`` and ``new`` are multikeys, ``size`` entries the log had."""
+    """Return the text of a succession: ``old`` and ``new`` are multikeys, ``size`` entries the log had."""
     return f"{FIRST_LINE}\n{origin}\n{old}\n{new}\n{size}\n"
 
 
 def says_succession(said: Replacement, by: VerifierKey) -> bool:
-    """Return whether the note of ``said`` is its succession in the log that ``by`` names, and ``by`` has signed it."""
+    """Return whether ``by`` signed the note of ``said``, and the note is its succession in the log that ``by`` names."""
     try:
         note = Note.parse(said.succession or b"")
         found = note.by(by)
@@ -105,13 +110,16 @@ def says_succession(said: Replacement, by: VerifierKey) -> bool:
 
 
 def verifier_key(origin: str, public: str) -> VerifierKey:
-    """The key of the log of this name from a multikey."""
+    """Return the key of the log of this name from a multikey."""
     return VerifierKey(origin, multikey.decode_public(public)[1])
 
 
 def keys_listed(origin: str, replaced: Sequence[Replacement], sizes: Sequence[int] = ()) -> CheckpointKeys | None:
-    """Return what a service log that is believed lists; None where no key of checkpoints was replaced. ``sizes`` has, by entry of that
-    log, how many entries the ledger's log is proven to have before it; without, the size that the keys signed counts."""
+    """Return the keys that a trusted service log lists; None if no key of checkpoints was replaced.
+
+    ``sizes`` has, by entry of that log, the proven number of earlier entries in the ledger's log. Without it, the size that the
+    keys signed counts.
+    """
     mine = of_use(replaced, CHECKPOINT)
     return keys_followed(verifier_key(origin, mine[-1].multikey), replaced, sizes, is_believed=True) if mine else None
 
@@ -119,10 +127,12 @@ def keys_listed(origin: str, replaced: Sequence[Replacement], sizes: Sequence[in
 def keys_followed(
     given: VerifierKey, replaced: Sequence[Replacement], sizes: Sequence[int] = (), *, is_believed: bool = False
 ) -> CheckpointKeys:
-    """The keys that one who knows ``given`` may believe, of those that a service log or a stranger lists: it, and those before it as long
-    as each has signed for the one before. All of them where the list ``is_believed``, because it is the log of a DID that he knows.
-    ``sizes`` as in ``keys_listed``: a size that a stranger states must not be among them. Raises ``Refuted`` where such a list has another
-    key."""
+    """Return the keys that a reader of ``given`` may trust, out of those that a service log lists.
+
+    These are ``given``, and earlier ones as long as each signed for the one before. If the list ``is_believed``, because it is the
+    log of a known DID, all of them are trusted. ``sizes`` as in ``keys_listed``; it must not contain a size that an untrusted party
+    states. Raises ``Refuted``: when such a list has another key.
+    """
     mine = of_use(replaced, CHECKPOINT)
     publics = [verifier_key(given.name, one.replaces) for one in mine[:1]]
     publics += [verifier_key(given.name, one.multikey) for one in mine]
@@ -145,7 +155,8 @@ def _earlier(origin: str, one: Replacement, sizes: Sequence[int]) -> EarlierKey:
 
 
 def read_service_log(did: str | None, leaves: Sequence[LogLeaf]) -> LogKeyHistory:
-    """Return what the ``leaves`` state as the log of the service's own DID. Raises ``Refuted`` for that of another, ``LogInvalid``."""
+    """Return the content of the ``leaves`` as the log of the service's own DID. Raises ``Refuted``: for the log of another DID.
+    Raises ``LogInvalid``."""
     entries = [leaf.entry for leaf in leaves]
     history = service_log.read(entries)
     if history.did != did:
@@ -158,15 +169,15 @@ Growth = Callable[[int, int], Sequence[bytes]]
 
 
 class ReplacedKeyAlone(Refuted):
-    """A checkpoint that a replaced key signed alone, and no proof that it is a part of one of the present key."""
+    """A checkpoint that a replaced key signed alone, without a proof that a checkpoint of the current key includes it."""
 
 
 class KeyReplaced(Refuted):
-    """A key that the service log replaced, where the reader knows neither the DID of that log nor the next key."""
+    """A key that the service log replaced, when the reader knows neither the DID of that log nor the next key."""
 
 
 def no_growth(first: int, second: int) -> Sequence[bytes]:
-    """As ``Growth``, where nothing can be fetched."""
+    """Return no proof, because nothing can be fetched."""
     raise ReplacedKeyAlone(
         f"a replaced key alone signed the checkpoint, and nothing proves that {first} entries grew to the {second}"
     )
@@ -184,7 +195,7 @@ def check_growth(growth: Growth, one: Checkpoint, other: Checkpoint) -> None:
 
 @value_class
 class TrustedLog:
-    """The keys of a log, and the ``newest`` checkpoint at hand that the present one has signed."""
+    """The keys of a log, and its ``newest`` known checkpoint that the current key signed."""
 
     keys: CheckpointKeys
     newest: Checkpoint | None
@@ -201,13 +212,13 @@ class TrustedLog:
         *,
         is_believed: bool = False,
     ) -> TrustedLog:
-        """Return the keys that the log of the service's own ``did``, whose entries are the ``leaves``, names beside the ``given`` one.
-        ``is_believed``: the caller knows that DID; keys after the given one count only then.
+        """Return the keys that the log of the service's own ``did``, whose entries are the ``leaves``, lists beside the ``given``
+        one. ``is_believed``: the caller knows that DID; only then keys after the given one are trusted.
 
-        A replaced key counts up to the size that was signed with its replacement. The first checkpoint of ``evidence`` that the present
-        key signed is the newest; the entries of the service log beside it are proven in it, and only then a replaced key counts up to the
-        place of its replacement. The places that the ``leaves`` state are not used. Raises ``Refuted``, ``LogInvalid``, and ``KeyReplaced``
-        where the log replaces the given key and is not believed.
+        A replaced key counts up to the size that was signed with its replacement. The first checkpoint of ``evidence`` that the
+        present key signed is the newest. If the entries of the service log beside it are proven in it, a replaced key counts up to
+        the place of its replacement. The places that the ``leaves`` state are not used. Raises ``Refuted``, ``LogInvalid``, and
+        ``KeyReplaced``: when the log replaces the given key and is not trusted.
         """
         if did is None or not leaves:
             return cls(CheckpointKeys(given), None, growth)
@@ -226,8 +237,8 @@ class TrustedLog:
         return cls(keys, None, growth)
 
     def open(self, data: bytes, witnesses: Iterable[VerifierKey] = (), *, cosignatures: int = 0) -> SignedCheckpoint:
-        """As ``CheckpointKeys.open``; one that a replaced key signed alone must be a part of the newest. Raises ``ReplacedKeyAlone``
-        without a proof of that."""
+        """Open a checkpoint as ``CheckpointKeys.open`` does. One that a replaced key signed alone must be a part of the newest.
+        Raises ``ReplacedKeyAlone``: without a proof of that."""
         signed = self.keys.open(data, witnesses, cosignatures=cosignatures)
         if not self.keys.is_signer(data):
             if self.newest is None:

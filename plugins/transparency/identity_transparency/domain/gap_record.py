@@ -1,9 +1,10 @@
-"""A published list of signed gaps as an entry of the transparency log, so that an issuer cannot show two holders two lists in silence.
+"""A published list of signed gaps as an entry of the transparency log, so that an issuer cannot show different lists to different
+holders undetected.
 
-Each list has a log of its own among the entries of the ledger, under a subject that no DID method writes. Every edition is one entry, in
-the order in which they were recorded: JCS of ``digest`` (SHA-256 of the manifest's bytes, base64url), ``edition``, ``epoch``, ``format``,
-``issuer``, ``list`` and ``period``. Within an epoch the editions of a list ascend; two entries of one edition are two lists, which an
-audit of the log reports (the extension ``transparency``).
+Each list has a log of its own among the entries of the ledger, under a subject that no DID method writes. Every edition is one
+entry, in the order in which they were recorded: JCS of ``digest`` (SHA-256 of the manifest's bytes, base64url), ``edition``,
+``epoch``, ``format``, ``issuer``, ``list`` and ``period``. Within an epoch the editions of a list ascend; two entries of one
+edition are two lists, which an audit of the log reports (the extension ``transparency``).
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from identity_codec.values import value_class
 
 FORMAT: Final = "identity-status-gaps-record-1"
 SUBJECT: Final = "did:statusgaps:"
-"""The beginning of what stands in the place of a DID. There is no such method; a plugin that had one could not write before the
-service, which alone appends to the ledger."""
+"""The prefix of the subject, which stands instead of a DID. There is no such method. A plugin with such a method could not write
+first, because only the service appends to the ledger."""
 
 _MAX_OCTETS: Final = 2_048
 
@@ -35,7 +36,7 @@ class GapRecord:
 
     @property
     def octets(self) -> bytes:
-        """The entry."""
+        """Return the entry."""
         return jcs.canonicalize(
             {
                 "digest": multibase.base64url_encode(self.digest),
@@ -50,7 +51,7 @@ class GapRecord:
 
     @classmethod
     def parse(cls, data: bytes) -> Self:
-        """From an entry. Raises ``StatusListRefused`` for anything that ``data`` would not write."""
+        """Parse an entry. Raises ``StatusListRefused`` for anything that ``data`` would not write."""
         try:
             if len(data) > _MAX_OCTETS:
                 raise ValueError

@@ -1,7 +1,7 @@
-"""The history of one DID as any reader checks it: its log, and the place of every entry in a signed log.
+"""The verifiable history of one DID: its log, and the place of every entry in a signed log.
 
-A history is kept as one JSON text with one checkpoint for all its entries, so that it can be checked years later with
-nothing but the log's public key. That nothing newer exists is what it cannot show.
+A history is kept as one JSON text with one checkpoint for all its entries, so that it can be checked years later with only the
+log's public key. It cannot show that nothing newer exists.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ IMMUTABLE: Final = "did:key:"
 @value_class
 class LoggedHistory:
     """The entries of a DID, oldest first, with proofs to the root of one signed checkpoint; and those of the service's own DID,
-    which say which keys of logs are retired."""
+    which state the retired keys of logs."""
 
     did: str
     checkpoint: bytes
@@ -40,7 +40,7 @@ class LoggedHistory:
     service: tuple[Recorded, ...] = ()
 
     def encode(self) -> bytes:
-        """As JSON."""
+        """Return the history as JSON."""
         entries = [_written(one) for one in self.entries]
         body: dict[str, Any] = {
             "format": FORMAT,
@@ -53,8 +53,8 @@ class LoggedHistory:
         return orjson.dumps(body, option=orjson.OPT_INDENT_2) + b"\n"
 
     def followed(self, given: VerifierKey, service_did: str | None) -> TrustedLog:
-        """Return the log to whose keys the service log in it leads from ``given``, without a service that proves how it grew. Raises as
-        ``TrustedLog.follow``."""
+        """Return the log to whose keys the service log in it leads from ``given``, without a service that proves its growth. Raises
+        as ``TrustedLog.follow``."""
         if self.service_did is None or service_did not in (None, self.service_did):
             raise Refuted("the history has no log of this service's own")
         leaves = [one.leaf for one in self.service]
@@ -63,7 +63,7 @@ class LoggedHistory:
 
     @classmethod
     def parse(cls, data: bytes) -> LoggedHistory:
-        """Raises ``Malformed``."""
+        """Raise ``Malformed``."""
         try:
             body = strict_json.loads(data)
             if body["format"] != FORMAT:
@@ -91,7 +91,7 @@ class ProvenHistory:
     signed: SignedCheckpoint
 
     def summary(self) -> dict[str, JsonValue]:
-        """The same as JSON."""
+        """Return the result as JSON."""
         checkpoint = self.signed.checkpoint
         return {
             "did": self.did,
@@ -108,7 +108,8 @@ class ProvenHistory:
 
 
 def retired_keys(did: str, entries: Sequence[Recorded], signed: SignedCheckpoint) -> Mapping[str, int]:
-    """Return what the log of the service's own DID retires: tree sizes by multikey. Raises as ``verify_history``."""
+    """Return the tree sizes from which on keys are retired by the log of the service's own DID, by multikey. Raises as
+    ``verify_history``."""
     check_recorded(did, entries, signed)
     history = read_service_log(did, [one.leaf for one in entries])
     for one in entries:
@@ -119,7 +120,7 @@ def retired_keys(did: str, entries: Sequence[Recorded], signed: SignedCheckpoint
 def verify_history(
     did: str, entries: Sequence[Recorded], signed: SignedCheckpoint, retired: Mapping[str, int] = MappingProxyType({})
 ) -> ProvenHistory:
-    """Checks every entry and the log that they make; of keys that are ``retired`` none counts from their tree size on. Raises
+    """Verify every entry and the log that they form. Entries of ``retired`` keys are invalid from their tree size on. Raises
     ``Refuted``, ``Malformed``, ``LogInvalid``."""
     check_recorded(did, entries, signed)
     deactivated = False
@@ -134,10 +135,10 @@ def verify_history(
 
 
 def require_places(did: str, lines: Sequence[bytes], placed: Sequence[LogLeaf], retired: Mapping[str, int]) -> None:
-    """Looks at the places of a log of ``did``: of keys that are ``retired`` none counts from their tree size on.
+    """Check the places of entries in a log of ``did``: entries of ``retired`` keys are invalid from their tree size on.
 
-    ``placed`` are proven leaves of some of its ``lines``; each also places those before it. Raises ``LogInvalid`` for a line of a retired
-    key that nothing places below; ``Refuted`` for leaves that are not of these lines, in their order.
+    ``placed`` are proven leaves of some of its ``lines``; each also places those before it. Raises ``LogInvalid``: for a line of a
+    retired key without a place below that size. Raises ``Refuted``: for leaves that are not of these lines, in their order.
     """
     places: dict[int, int] = {}
     for leaf in placed:
@@ -160,7 +161,7 @@ def require_places(did: str, lines: Sequence[bytes], placed: Sequence[LogLeaf], 
 
 
 def read_transaction(body: Mapping[str, Any]) -> LogLeaf:
-    """A leaf from an answer of getLedgerTransaction, or from an entry of a kept history with its ``did``.
+    """Return a leaf from an answer of getLedgerTransaction, or from an entry of a kept history with its ``did``.
 
     Raises ``KeyError``, ``TypeError``, ``ValueError``.
     """

@@ -1,12 +1,12 @@
 """The public part of a did:webvh 1.0 log that has witnesses: ``did-witness.json``, and the entries that it approves.
 
-An entry counts when enough witnesses have approved it, and the standard wants their approvals published before it ("DID Witnesses"): a
-reader that finds one entry too many refuses the whole log. So a log is published as far as it was approved. Everything that is
-recorded stands in `getDidLog`, where the witnesses find what to approve.
+An entry is valid when enough witnesses approved it, and the standard requires their approvals to be published first ("DID
+Witnesses"). A reader refuses a whole log with one unapproved entry, so a log is published only as far as it was approved.
+`getDidLog` returns all recorded entries, for the witnesses to approve.
 
-getDidApprovals: the versions that wait, and for which witnesses.
+getDidApprovals: the versions that wait for approval, and their witnesses.
 
-approveDidVersion: a witness approves of a version. Its proof is sufficient; the client that sends it need not be trusted.
+approveDidVersion: a witness approves a version. Its proof is sufficient; the client that sends it need not be trusted.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ LOGS_KNOWN: Final = 32
 
 @value_class
 class WitnessedLog:
-    """The versionId, the length in bytes and the required witnesses of each entry of a log. ``said`` has the parameters that ask for
-    it."""
+    """The versionId, the length in bytes and the required witnesses of each entry of a log. ``said`` has the parameters that
+    require them."""
 
     version_ids: tuple[str, ...]
     octets: tuple[int, ...]
@@ -61,7 +61,8 @@ class WitnessedLog:
         return count
 
     def merged(self, kept: WitnessFile | None, offered: bytes) -> WitnessFile:
-        """The did-witness.json with the approvals of ``offered``. Raises ``LogInvalid`` for one that is none, ``InvalidDocument``."""
+        """Return the did-witness.json with the approvals of ``offered``. Raises ``LogInvalid``: for an invalid file. Raises
+        ``InvalidDocument``."""
         if not any(self.required):
             raise InvalidDocument("The DID has no witnesses.")
         old = None if kept is None else kept.octets
@@ -73,8 +74,8 @@ class WitnessedLog:
 
 @value_class
 class ReadWitnessedLog:
-    """The recorded entries of a log, which are not verified again. ``known`` has it from before: of a log only the last entry that was
-    known and those behind it are read. Raises ``DidNotFound``, ``LedgerUnavailable``."""
+    """A reader of the recorded entries of a log, without verifying them again. ``known`` caches them: only its last known entry and
+    later ones are read. Raises ``DidNotFound``, ``LedgerUnavailable``."""
 
     ledger: LedgerBackend
     known: BoundedCache[str, WitnessedLog]
@@ -101,7 +102,7 @@ class ReadWitnessedLog:
         return self.known.put(name, whole)
 
     async def _entries(self, did: str, after: int) -> list[tuple[str, int, object]]:
-        """The versionId, the length and the parameter of each entry behind ``after`` ones."""
+        """Return the versionId, the length and the parameter of each entry behind ``after`` ones."""
         found = list[tuple[str, int, object]]()
         while lines := await self.ledger.entries(did, after=after + len(found), limit=AT_ONCE):
             for line in lines:
@@ -118,7 +119,7 @@ class PublishedApprovals(WitnessApprovals):
     files: StoredWitnessFiles
 
     def require(self) -> None:
-        """Witnesses can be had."""
+        """Accept the request, because this extension supports witnesses."""
 
     async def published(self, log: GetDidLog, did: Did) -> DidLog:
         whole = await log(did)
@@ -141,9 +142,11 @@ class PublishedApprovals(WitnessApprovals):
 
 @value_class
 class PublishApprovals:
-    """Adds the approvals of a did-witness.json to those that are published. Raises ``DidNotFound``, ``LogInvalid`` for a file that is none,
-    ``InvalidDocument`` for a DID without witnesses and for approvals that say nothing new, ``VersionConflict`` where another one was
-    faster."""
+    """The publication of approvals in a did-witness.json.
+
+    Raises ``DidNotFound``; ``LogInvalid``: for an invalid file; ``InvalidDocument``: for a DID without witnesses, and for approvals
+    without news; ``VersionConflict``: when another process was faster.
+    """
 
     recorded: ReadWitnessedLog
     files: StoredWitnessFiles
@@ -160,7 +163,8 @@ class PublishApprovals:
         return published
 
     async def add(self, did: Did, recorded: WitnessedLog, offered: bytes, event: EventRecord | None = None) -> bool:
-        """Return whether there was anything new in ``offered``; ``event`` is then written with it. Raises as the call."""
+        """Add the approvals in ``offered`` that are new, together with ``event``. Return whether there were any. Raises as the call
+        does."""
         kept = await self.files.find(str(did))
         old, after = None if kept is None else kept.octets, recorded.merged(kept, offered)
         if after.octets == (old or witness.NOTHING):
@@ -172,7 +176,7 @@ class PublishApprovals:
 
 @value_class
 class GetDidApprovals:
-    """How far a log is published, and the first ``MOST_WAITING`` versions that wait for approvals. Raises ``DidNotFound``,
+    """The published length of a log, and the first ``MOST_WAITING`` versions that wait for approvals. Raises ``DidNotFound``,
     ``InvalidDocument``: for a DID that never had witnesses."""
 
     recorded: ReadWitnessedLog
@@ -199,7 +203,7 @@ class GetDidApprovals:
 
 
 def waiting_version(version_id: str, witnesses: Witnesses, approved: Iterable[str]) -> WaitingVersion:
-    """Return a version of which too few ``witnesses`` have approved, with the keys of those that have."""
+    """Return a version that lacks approvals of its ``witnesses``, with the keys of those that approved it."""
     return WaitingVersion(
         version_id=version_id,
         threshold=witnesses.threshold,
@@ -210,11 +214,10 @@ def waiting_version(version_id: str, witnesses: Witnesses, approved: Iterable[st
 
 @value_class
 class ApproveDidVersion:
-    """Store an approval. The same proof again, or one that a newer one covers, changes nothing.
+    """The storage of an approval. A repeated proof, or one that a newer one covers, changes nothing.
 
-    Raises ``AuthFailed`` for an invalid proof, ``DidNotFound`` also for a missing version, ``Forbidden`` for a DID that is no witness of
-    the
-    version or one before it, ``InvalidDocument``, ``Overloaded`` where too many are faster.
+    Raises ``AuthFailed``: for an invalid proof; ``DidNotFound``: also for a missing version; ``Forbidden``: for a DID that is not a
+    witness of the version or an earlier one; ``InvalidDocument``; ``Overloaded``: when too many requests compete.
     """
 
     publish: PublishApprovals

@@ -1,7 +1,8 @@
-"""The keys that sign the log's checkpoints: ``checkpoint``, ``checkpoint/2``, … in the custodian. The service log says which is in use.
+"""The keys that sign the log's checkpoints: ``checkpoint``, ``checkpoint/2``, … in the custodian. The service log states which is
+in use.
 
-The one before signs too for thirty days after it was replaced, so that witnesses and auditors have that time to take over the new one; a
-compromised one signs nothing any more, and neither does one that was replaced before it: a thief of the key could have had both.
+A replaced key continues to sign for thirty days, so that witnesses and auditors have time to adopt the new one. A compromised key
+signs nothing any more. Nor do the keys before it, because the thief could have both.
 """
 
 from __future__ import annotations
@@ -35,26 +36,26 @@ OVERLAP: Final = timedelta(days=30)
 
 
 def name_of(number: int) -> str:
-    """The name in the custodian of a key of checkpoints, from 1."""
+    """Return the name in the custodian of a key of checkpoints, from 1."""
     return CHECKPOINT if number == 1 else f"{CHECKPOINT}/{number}"
 
 
 async def first_key(custodian: Custodian, origin: str) -> CheckpointKeys:
-    """The keys of a log whose first was never replaced. Raises ``KeyNotHeld``."""
+    """Return the keys of a log whose first was never replaced. Raises ``KeyNotHeld``."""
     return CheckpointKeys(verifier_key(origin, await custodian.public_key(CHECKPOINT)))
 
 
 def signing_still(earlier: Sequence[EarlierKey], now: datetime) -> list[EarlierKey]:
-    """Which of the earlier keys, the newest first, sign beside the present one: none that was replaced before a compromised one, beside
-    which it lay."""
+    """Return the earlier keys that sign beside the current one, newest first. A key that was replaced before a compromised one is
+    left out, because both lay together."""
     unstolen = itertools.takewhile(lambda one: not one.is_compromised, earlier)
     return [one for one in unstolen if now < one.replaced_at + OVERLAP]
 
 
 @dataclass(slots=True)
 class ReadCheckpointKeys:
-    """Reads the keys of the log ``origin`` from the service log as the ledger has it at the call. Raises ``KeyNotHeld`` where none was
-    made yet, ``StorageMismatch`` where the custodian holds others, and what the ledger raises."""
+    """A reader of the keys of the log ``origin``, from the service log in the ledger at the call. Raises ``KeyNotHeld``: when none
+    was made yet. Raises ``StorageMismatch``: when the custodian holds others. Raises what the ledger raises."""
 
     custodian: Custodian
     ledger: LedgerBackend
@@ -76,7 +77,7 @@ class ReadCheckpointKeys:
         return listed or await first_key(self.custodian, self.origin)
 
     async def with_first_key(self) -> CheckpointKeys:
-        """The same, with the first key made at the first start, and never again once another took its place."""
+        """Return the keys. The first key is made at the first start, and never again after a replacement."""
         if await public_key(self.custodian, CHECKPOINT) is None:
             self._did = await self.service.service_did() or await find_service(self.ledger, self.custodian)
             try:
@@ -86,7 +87,7 @@ class ReadCheckpointKeys:
         return await self()
 
     async def indexed(self, state: DidState | None) -> CheckpointKeys:
-        """The same from the newest version of the service's DID, where the ledger cannot be read."""
+        """Return the keys from the newest version of the service's DID, if the ledger cannot be read."""
         listed = None if state is None else keys_listed(self.origin, read_replacements([state]))
         return listed or await first_key(self.custodian, self.origin)
 
@@ -109,8 +110,8 @@ class ReadCheckpointKeys:
 
 @value_class
 class SignSuccession:
-    """The note that the old and the new key of the log ``origin`` sign about their replacement; the new one alone about a compromised
-    one."""
+    """The note that the old and the new key of the log ``origin`` sign about a replacement. If the old one is compromised, only the
+    new one signs."""
 
     custodian: Custodian
     origin: str

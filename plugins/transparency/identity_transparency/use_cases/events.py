@@ -1,4 +1,4 @@
-"""listEvents: every change by ledger sequence, for anybody who follows the service."""
+"""listEvents: every change by ledger sequence, for any client that follows the service."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from identity_transparency.wire import ListEventsQuery
 class ListEvents:
     """At most ``limit`` recorded versions after the sequence ``after``, without a gap.
 
-    Rows come into the index a moment after their entries and not always in their order: who follows with the last sequence that
-    was told misses none, because what stands behind a gap is told once the gap is filled or the index has passed over it.
+    Rows reach the index a moment after their entries, and not always in order. A client that continues from the last returned
+    sequence misses none, because rows behind a gap are returned only when the gap is filled or the index has passed it.
     """
 
     index: DocumentIndex

@@ -1,10 +1,11 @@
-"""Gives the log's checkpoints to its witnesses, and knows the last one that a quorum has cosigned (C2SP tlog-witness, tlog-policy).
+"""The feed of the log's checkpoints to its witnesses, and the last one that a quorum cosigned (C2SP tlog-witness, tlog-policy).
 
-At most once a second a checkpoint over everything that was recorded goes to all witnesses in parallel. It stays the one that is asked
-for until a quorum has cosigned it, or for ten seconds: witnesses that are slow, each in its own time, then still meet at one. No write
-waits for any of it, and a witness that lies, hangs or is gone costs the others nothing.
+At most once a second, a checkpoint over all recorded entries goes to all witnesses in parallel. It remains the candidate until a
+quorum has cosigned it, or for ten seconds, so slow witnesses also cosign the same one. No write waits for the feed, and a faulty or
+unreachable witness does not delay the others.
 
-Of the processes that share a data directory one feeds; the others read what it keeps. Several machines each feed, which witnesses allow.
+Of the processes that share a data directory, one feeds and the others read what it stores. Each of several machines feeds, which
+witnesses allow.
 """
 
 from __future__ import annotations
@@ -38,23 +39,26 @@ log = logging.getLogger("identity.witnesses")
 
 
 class WitnessFailed(Exception):
-    """The witness does not answer, refuses, or answers what is none of the answers of tlog-witness. The text is one line."""
+    """A witness that did not answer, refused, or returned an invalid answer of tlog-witness. The text is one line."""
 
 
 class CheckpointWitness(Protocol):
-    """One witness, over whatever way leads to it."""
+    """One witness, over any transport."""
 
     async def add_checkpoint(self, body: bytes) -> bytes:
         """Return the answer to a submission: cosignature lines, unverified, in some kilobytes at most.
 
-        Ends within ten seconds or so. Raises ``Stale`` with the size of what it cosigned last, ``WitnessFailed``.
+        It takes about ten seconds at most. Raises ``Stale``, with the size that the witness cosigned last; ``WitnessFailed``.
         """
 
 
 @dataclass(slots=True)
 class CosignedLog:
-    """The checkpoints of the log of ``signer`` that a quorum of ``policy`` has cosigned: verified like those of a stranger, because
-    a writer of the database could put others there. ``last`` is the newest that this process knows."""
+    """The checkpoints of the log of ``signer`` that a quorum of ``policy`` cosigned; ``last`` is the newest that this process
+    knows.
+
+    Stored ones are verified like any other, because a writer of the database could replace them.
+    """
 
     policy: WitnessPolicy
     signer: CheckpointSigner
@@ -63,31 +67,32 @@ class CosignedLog:
     _verified: BoundedCache[bytes, SignedCheckpoint] = field(default_factory=lambda: BoundedCache(256), init=False)
 
     async def refresh(self) -> None:
-        """Reads the newest, which another process may have kept."""
+        """Read the newest stored checkpoint, which another process may have written."""
         note = await self.kept.newest()
         if note is not None and (self.last is None or note != self.last.octets):
             self.last = self._open(note)
 
     async def covering(self, index: int) -> SignedCheckpoint | None:
-        """The earliest that is kept and covers the leaf ``index``."""
+        """Return the earliest stored checkpoint that covers the leaf ``index``."""
         if self.last is None or self.last.checkpoint.size <= index:
             return None
         note = await self.kept.covering(index)
         return None if note is None else self._open(note)
 
     async def place(self, index: int) -> tuple[int, datetime] | None:
-        """How many entries the earliest checkpoint has that is kept and covers the leaf ``index``, and when a quorum had cosigned it."""
+        """Return the size of the earliest stored checkpoint that covers the leaf ``index``, and the time when a quorum had cosigned
+        it."""
         found = await self.covering(index)
         at = None if found is None else self.policy.met_at(found.cosigned)
         return None if found is None or at is None else (found.checkpoint.size, at)
 
     @property
     def size(self) -> int:
-        """How many entries are cosigned, as far as this process knows."""
+        """Return how many entries are cosigned, as far as this process knows."""
         return 0 if self.last is None else self.last.checkpoint.size
 
     def _open(self, note: bytes) -> SignedCheckpoint | None:
-        """None for what another policy or another key of the log has left behind."""
+        """Open a stored checkpoint. Return None if it is of another policy or another key of the log."""
         known = self._verified.get(note)
         if known is None:
             try:
@@ -106,7 +111,7 @@ class CosignedLog:
 
 @dataclass(slots=True)
 class Candidate:
-    """A signed checkpoint, and who has cosigned it when. Times of the process are of its monotonic clock, in seconds."""
+    """A signed checkpoint, with its cosignatures and their times. Times of the process are of its monotonic clock, in seconds."""
 
     checkpoint: Checkpoint
     note: bytes
@@ -120,7 +125,7 @@ class Candidate:
 
 @dataclass(slots=True)
 class FedWitness:
-    """One witness: how large the log was that it cosigned last, and since when it has lagged behind, None while it does not."""
+    """One witness: the size of the log that it cosigned last, and the time since when it lags, None if it does not."""
 
     witness: PolicyWitness
     port: CheckpointWitness
@@ -133,13 +138,13 @@ class FedWitness:
 
     @property
     def name(self) -> str:
-        """Its name as it may be printed."""
+        """Return its name in printable form."""
         return label(self.witness.name)
 
 
 @dataclass(slots=True)
 class WitnessFeeder(Repeating):
-    """``turn`` tells whether this process is the one that feeds."""
+    """The job that feeds the witnesses. ``turn`` returns whether this process does it."""
 
     complaint: ClassVar[str] = "the witnesses get no checkpoints"
 
@@ -164,7 +169,7 @@ class WitnessFeeder(Repeating):
         return BUSY_SECONDS if is_busy else None
 
     async def close(self) -> None:
-        """Stops in the middle of whatever it does; what a witness has cosigned by then it will say again."""
+        """Stop at once. A witness repeats what it has cosigned by then."""
         await Repeating.close(self)
         tasks = [one.task for one in self.fed if one.task is not None]
         for task in tasks:
@@ -172,23 +177,24 @@ class WitnessFeeder(Repeating):
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def lags(self) -> dict[str, float]:
-        """By witness, for how many seconds there has been a checkpoint that it has not cosigned."""
+        """Return, by witness, for how many seconds a checkpoint has waited for its cosignature."""
         return {one.name: self._since(one.behind_since) for one in self.fed}
 
     def quorum_lag(self) -> float:
-        """For how many seconds there has been a checkpoint, and neither it nor a later one was cosigned by a quorum."""
+        """Return for how many seconds a checkpoint has waited for a quorum on it or a later one."""
         return self._since(self.quorum_behind_since)
 
     @property
     def is_late(self) -> bool:
-        """Return whether a person should look at it: the last quorum is older than ten minutes, and there is something new."""
+        """Return whether an operator should check the witnesses: the last quorum is older than ten minutes, and there are new
+        entries."""
         return self.quorum_lag() > LATE_SECONDS
 
     def _since(self, moment: float | None) -> float:
         return 0.0 if moment is None else max(0.0, self.clock.monotonic() - moment)
 
     async def _advance(self, frontier: Frontier) -> None:
-        """Makes the next checkpoint the one that is asked for, where there is something new and the one before has had its time."""
+        """Make the next checkpoint the candidate, if there are new entries and the current one had its time."""
         now, before = self.clock.monotonic(), self._candidate
         if frontier.size <= (0 if before is None else before.checkpoint.size):
             return
@@ -232,7 +238,7 @@ class WitnessFeeder(Repeating):
         one.failures, one.reason = 0, ""
 
     async def _request(self, one: FedWitness, candidate: Candidate) -> bytes:
-        """Return what the witness answers: to the size that it was last known to have, and once more to the one that it then says."""
+        """Return the answer of the witness to its last known size. If it reports another size, repeat once with that."""
         size = candidate.checkpoint.size
         old = min(one.size, size)
         try:
@@ -252,7 +258,7 @@ class WitnessFeeder(Repeating):
         return Submission(old, hashes, candidate.note).encode()
 
     def _count(self, one: FedWitness, candidate: Candidate, answer: bytes) -> None:
-        """Takes the cosignature out of an answer. Raises ``Malformed``, ``Refuted``."""
+        """Take the cosignature out of an answer. Raises ``Malformed``, ``Refuted``."""
         note = Note.parse(candidate.note + answer)
         found, key = note.by(one.witness.key), one.witness.key
         if found is None or note.text != candidate.checkpoint.text:
@@ -265,7 +271,7 @@ class WitnessFeeder(Repeating):
         one.size, one.behind_since = candidate.checkpoint.size, candidate.next_made_at
 
     async def _publish(self, candidate: Candidate) -> None:
-        """Makes it the last cosigned one, unless a later one is. One more cosignature comes to those that are there."""
+        """Store the checkpoint as the last cosigned one, unless a later one is stored. For the same one, add the cosignatures."""
         last, size = self.cosigned.last, candidate.checkpoint.size
         if not candidate.is_quorate:
             candidate.is_quorate = True

@@ -1,7 +1,7 @@
-"""The log of the service's own DID, which every process reads again within seconds, and before it signs.
+"""The log of the service's own DID, which every process reads every few seconds, and before it signs.
 
-The custodian holds a generation ``log``, ``log/2``, ``log/3``, … of the keys that sign the entries of logs. The log states which of them is
-the present one (``identity_did_ids.service_log``). It begins with the first rotation.
+The custodian holds a generation ``log``, ``log/2``, ``log/3``, … of the keys that sign the entries of logs. The log states which of
+them is current (``identity_did_ids.service_log``). It begins with the first rotation.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class ServiceName(Protocol):
     """The DID of the service, whose log lists the generations of the log key."""
 
     async def service_did(self) -> str | None:
-        """The DID; None before the first rotation of the log key."""
+        """Return the DID; None before the first rotation of the log key."""
 
     async def begin_service(self, did: str) -> str:
-        """The same, which is ``did`` from now on where there was none. Durable on return."""
+        """Return the service's DID, which becomes ``did`` if there was none. Durable on return."""
 
 
 FRESH_SECONDS: Final = 1.0
@@ -42,9 +42,13 @@ FRESH_SECONDS: Final = 1.0
 
 @dataclass(slots=True)
 class FollowServiceLog(Repeating):
-    """``Generations`` of the log of the service's own DID. ``retired`` is filled for others to look into: tree sizes by multikey.
-    ``hearers`` are told what a log says that has grown, before anything is signed by it. Its steps read the service log, so that keys which
-    were replaced stop to count where nothing is written, too."""
+    """The ``Generations`` of the log of the service's own DID.
+
+    - ``retired``: tree sizes by multikey, for other parts to read.
+    - ``hearers``: called with a log that has grown, before anything is signed by it.
+
+    Its steps also read the service log, so that replaced keys stop being valid where nothing is written.
+    """
 
     complaint: ClassVar[str] = "keys that were replaced meanwhile are not known"
 
@@ -64,13 +68,13 @@ class FollowServiceLog(Repeating):
         await self.now()
 
     async def tell(self, hearer: Callable[[LogKeyHistory], Awaitable[None]]) -> None:
-        """Tells ``hearer`` what the log says now, where it has begun, and from then on. Raises what ``hearer`` raises."""
+        """Call ``hearer`` with the current log, if it has begun, and with each growth. Raises what ``hearer`` raises."""
         if self.history is not None:
             await hearer(self.history)
         self.hearers.append(hearer)
 
     async def fresh(self) -> None:
-        """As ``Generations.fresh``."""
+        """Do as ``Generations.fresh``."""
         if self._is_stale():
             async with self._turn:
                 # A caller that waited has what the one before has read.
@@ -78,7 +82,7 @@ class FollowServiceLog(Repeating):
                     await self._read()
 
     async def now(self) -> None:
-        """As ``Generations.now``."""
+        """Do as ``Generations.now``."""
         async with self._turn:
             await self._read()
 
@@ -130,8 +134,8 @@ PAGE: Final = 500
 
 
 async def find_service(ledger: LedgerBackend, custodian: Custodian) -> str | None:
-    """The DID whose first entry lists the service's own key and no other; None where the ledger has none, and where the custodian holds
-    no such key. Reads the ledger from its beginning."""
+    """Return the DID whose first entry lists the service's own key and no other; None if the ledger has none or the custodian holds
+    no such key. It reads the ledger from its beginning."""
     own = await public_key(custodian, SERVICE_KEY)
     sequence = 0
     while own is not None and (lines := await ledger.entries_after(sequence, PAGE)):

@@ -1,7 +1,7 @@
-"""Brings the transparency log up to the ledger: at a start, in the background, and before an answer that needs it.
+"""The projection of the ledger to the transparency log: at a start, in the background, and before an answer that needs it.
 
-Writes never wait for it. The tree follows from the ledger alone, so a crash costs nothing but doing it again, and several
-processes may do it at once: the store counts each growth once.
+Writes never wait for it. The tree follows from the ledger alone, so after a crash it is done again. Several processes may do it at
+once, because the store counts each growth once.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class LedgerFollower:
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def now(self) -> Frontier:
-        """Append what the ledger has beyond the tree, up to where the ledger ended at the call. Return the tree.
+        """Append the entries that only the ledger has, up to its end at the call. Return the tree.
 
-        Raises ``StorageMismatch``: when the ledger contradicts the tree. It was rewound or changed, and a checkpoint over both would sign
-        a fork.
+        Raises ``StorageMismatch``: when the ledger contradicts the tree. It was rewound or changed, and a checkpoint over both
+        would sign a fork.
         """
         async with self._turn:
             return await self._project()
@@ -73,7 +73,7 @@ class LedgerFollower:
         return frontier
 
     async def _grow(self, frontier: Frontier) -> Frontier:
-        """One tile's worth. The entry before is read again, to see that the ledger is still the one that was logged."""
+        """Append at most one tile. The entry before it is read again, to check that the ledger is still the logged one."""
         size = frontier.size
         known = min(size, 1)
         lines, hashes = await self._lines_after(size - known, WIDTH - size % WIDTH + known, known=known)
@@ -83,7 +83,7 @@ class LedgerFollower:
     async def _lines_after(
         self, start: int, limit: int, *, known: int = 1
     ) -> tuple[Sequence[LedgerEntry], Sequence[bytes]]:
-        """The entries after ``start`` and their leaf hashes; the first ``known`` of them, at most one, must be in the tree."""
+        """Return the entries after ``start`` and their leaf hashes; the first ``known`` of them, at most one, must be in the tree."""
         lines = await self.ledger.entries_after(start, limit)
         if [line.receipt.sequence for line in lines] != list(range(start + 1, start + len(lines) + 1)):
             raise _contradiction(start + known + 1)
@@ -98,7 +98,7 @@ class LedgerFollower:
         return lines, hashes
 
     async def _last(self, size: int) -> bytes:
-        """The hash of the last leaf of a tree of ``size``."""
+        """Return the hash of the last leaf of a tree of ``size``."""
         number, place = divmod(size - 1, WIDTH)
         tile = (await self.tree.tiles([(0, number)])).get((0, number), b"")
         return tile[place * HASH_BYTES : (place + 1) * HASH_BYTES]
@@ -113,7 +113,7 @@ def _contradiction(sequence: int) -> StorageMismatch:
 
 @dataclass(slots=True)
 class CheckpointSigner:
-    """Signs the tree as it is. ``keys`` are those of the log, which ``read`` gives anew; each tree is signed once in a process."""
+    """The signer of the current tree. ``keys`` are those of the log, which ``read`` returns again. A process signs each tree once."""
 
     custodian: Custodian
     keys: CheckpointKeys
@@ -123,16 +123,16 @@ class CheckpointSigner:
 
     @property
     def key(self) -> VerifierKey:
-        """The key that signs, which names the log."""
+        """Return the signing key, which names the log."""
         return self.keys.present
 
     def renamed(self, origin: str) -> CheckpointSigner:
-        """Return what signs the same log under another name, with the same keys as they are now."""
+        """Return a signer of this log under another name, with the current keys."""
         return CheckpointSigner(self.custodian, self.keys.renamed(origin), self.clock)
 
     async def signed(self, frontier: Frontier) -> bytes:
-        """The signed note over the tree: by the key in use, and by those before it that still sign. Raises what reading the service log
-        raises, and the custodian."""
+        """Return the signed note over the tree: by the key in use, and by those before it that still sign. Raises as the custodian
+        and a read of the service log do."""
         if self._last is not None and self._last[0] == frontier:
             return self._last[1]
         try:
@@ -144,7 +144,7 @@ class CheckpointSigner:
         return note
 
     async def alone(self, frontier: Frontier) -> bytes:
-        """The note by the key in use and no other: the same bytes at any time."""
+        """Return the note signed by the key in use alone. Its bytes are the same at any time."""
         checkpoint = Checkpoint(self.key.name, frontier.size, frontier.root)
         signature = await self.custodian.sign(name_of(self.keys.number), checkpoint.text.encode())
         return sign_checkpoint(checkpoint, self.key, signature)
@@ -161,11 +161,11 @@ class CheckpointSigner:
         return f"{text}\n{''.join(lines)}".encode()
 
     async def hear(self, _: LogKeyHistory) -> None:
-        """The service log has grown: takes over the keys that it lists."""
+        """Take over the keys that the grown service log lists."""
         await self.refresh()
 
     async def refresh(self) -> CheckpointKeys:
-        """The keys as the service log lists them now."""
+        """Return the keys as the service log lists them now."""
         keys = self.keys if self.read is None else await self.read()
         self.keys = keys
         return keys

@@ -1,7 +1,7 @@
 """getLedgerTransaction and getLedgerBlock: what the ledger recorded, by hash and by block.
 
-A ledger finds entries by DID and by sequence. A transaction's sequence stands in the transparency log, a block's is searched for,
-since block numbers never go down: so both work over every ledger, and no ledger pays for an index.
+A ledger finds entries by DID and by sequence. A transaction's sequence is in the transparency log. A block's is searched for,
+because block numbers never decrease. So both work with every ledger, without an index of its own.
 
 getLedgerTile: tiles of hashes and bundles of entries, as C2SP tlog-tiles has them.
 
@@ -40,7 +40,7 @@ from identity_transparency.wire import (
 
 @value_class
 class GetLedgerTransaction:
-    """The entry with this transaction hash (64 hex digits, with ``0x`` before them where tools of EVM chains wrote it). Raises
+    """The entry with this transaction hash (64 hex digits, with ``0x`` before them if a tool of EVM chains wrote it). Raises
     ``TransactionNotFound``."""
 
     log: TransparencyLog
@@ -65,8 +65,8 @@ class GetLedgerTransaction:
 
 @value_class
 class GetLedgerBlock:
-    """A block and its entries after the sequence that the query names. Raises ``BlockNotFound`` for one that is not there or that holds
-    no entry."""
+    """A block and its entries after the sequence that the query names. Raises ``BlockNotFound``: for an unknown block or one
+    without entries."""
 
     ledger: LedgerBackend
 
@@ -112,8 +112,8 @@ def _block_entry(line: LedgerEntry) -> LedgerBlockEntry:
 
 @value_class
 class GetLedgerTile:
-    """The bytes of a tile or of a bundle. A partial tile is there as long as the log has that many entries, also when it is
-    full by now. ``bundles`` False keeps entries back: those of deactivated DIDs would show in them.
+    """The bytes of a tile or of a bundle. A partial tile exists as soon as the log has that many entries, also after it is full.
+    ``bundles`` False withholds entries, because they would show those of deactivated DIDs.
 
     Raises ``TileNotFound``.
     """
@@ -159,9 +159,9 @@ class InclusionProof:
 
 @value_class
 class GetLedgerInclusionProof:
-    """For the entry with a transaction hash, in the tree of the size that the query says or else in the whole.
+    """The inclusion proof of the entry with a transaction hash, in the tree of the requested size, by default the whole.
 
-    Raises ``TransactionNotFound``; ``LogRangeInvalid`` when the log is smaller than that, or was when the entry came.
+    Raises ``TransactionNotFound``; ``LogRangeInvalid``: when the log is smaller than that, or that tree does not have the entry.
     """
 
     log: TransparencyLog
@@ -180,7 +180,7 @@ class GetLedgerInclusionProof:
 
 @value_class
 class GetLedgerConsistencyProof:
-    """Between two sizes; without a second, the whole. Raises ``LogRangeInvalid``."""
+    """The consistency proof between two sizes; the second is by default the whole log. Raises ``LogRangeInvalid``."""
 
     log: TransparencyLog
 
@@ -199,8 +199,8 @@ class GetLedgerConsistencyProof:
 
 @value_class
 class GetLedgerCheckpoint:
-    """The last checkpoint that a quorum has cosigned (``newest``); else, and where any quorum will do, the
-    signed checkpoint over everything that the ledger holds now."""
+    """The last checkpoint that a quorum cosigned (``newest``). If there is none, or the query names a ``quorum``, it is the signed
+    checkpoint over all entries of the ledger."""
 
     log: TransparencyLog
     newest: Callable[[], bytes | None]
@@ -212,8 +212,8 @@ class GetLedgerCheckpoint:
 
 @value_class
 class ProveEntry:
-    """The C2SP tlog-proof of the entry of the ledger with a sequence, under the ``newest`` cosigned checkpoint that covers it. Until
-    witnesses have seen it the log alone signs for it."""
+    """The C2SP tlog-proof of the entry of the ledger with a sequence, under the ``newest`` cosigned checkpoint that covers it.
+    Until witnesses have cosigned it, it has only the log's signature."""
 
     log: TransparencyLog
     newest: Callable[[], bytes | None]

@@ -1,7 +1,7 @@
 """Replacement of the key that signs access tokens, or checkpoints, beside a running service and without a refused request.
 
-First the custodian makes the new key; then the service log lists it, and that one entry is the whole replacement: every process reads
-it within a second and continues. A crash before the entry leaves all as it was, and the next try takes the key that was made.
+First the custodian makes the new key. Then the service log lists it. That one entry is the whole replacement: every process reads
+it within a second and continues. A crash before the entry changes nothing, and the next attempt uses the key that was made.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ MOST_LISTED: Final = 16
 
 @value_class
 class ReplacedKey:
-    """The result of a replacement: ``multikey``, with this ``number``, signs instead of ``replaces``. ``destroyed`` are the numbers of
-    keys of before that left the custodian."""
+    """The result of a replacement: ``multikey``, with this ``number``, signs instead of ``replaces``. ``destroyed`` are the numbers
+    of earlier keys that left the custodian."""
 
     service_did: str
     number: int
@@ -41,9 +41,14 @@ class ReplacedKey:
 
 @value_class
 class ReplaceServiceKey:
-    """``use`` is one of ``service_keys.USES``, ``name_of`` gives the name in the custodian of the key of a number; ``first`` is the least
-    number that the present key has. ``ahead`` keys of the next numbers are made before they are needed. What a key has signed counts for
-    ``keep``; then it leaves the custodian with the next replacement."""
+    """The replacement of a key of the service.
+
+    - ``use``: one of ``service_keys.USES``.
+    - ``name_of``: returns the name in the custodian of the key with a number.
+    - ``first``: the lowest possible number of the current key.
+    - ``ahead``: how many of the next keys are made before they are needed.
+    - ``keep``: how long signatures of a replaced key are valid. The next replacement after that destroys the key.
+    """
 
     log: ServiceLog
     use: str
@@ -57,8 +62,8 @@ class ReplaceServiceKey:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def __call__(self, *, compromised: bool = False) -> ReplacedKey:
-        """Replaces the present key. ``compromised``: what the old key and those before it have signed counts no more, and they are
-        destroyed. Raises what a change of a DID raises, and the custodian."""
+        """Replace the present key. ``compromised``: signatures of the old key and of those before it become invalid, and these keys
+        are destroyed. Raises as a change of a DID and the custodian do."""
         log = self.log
         await log.follow.now()
         did = await log.begun()
@@ -80,7 +85,7 @@ class ReplaceServiceKey:
         return await self.log.writer.signer.custodian.generate(name, multikey.ED25519, did="-", purpose=self.use)
 
     async def _crowded_out(self) -> list[JsonValue]:
-        """The operations that take the oldest entries out of the document where it has no room."""
+        """Return the operations that take the oldest entries out of the document if it is full."""
         standing = await self.log.writer.reader.active(await self.log.begun())
         listed = [one.fragment for one in standing.recorded.state.document.services if one.type == TYPE]
         return [
@@ -89,7 +94,7 @@ class ReplaceServiceKey:
         ]
 
     async def _destroy_past(self) -> tuple[int, ...]:
-        """Takes the keys out of the custodian whose signatures count no more."""
+        """Destroy the keys in the custodian whose signatures are no longer valid."""
         custodian, now = self.log.writer.signer.custodian, self.log.writer.clock.now()
         mine = of_use(self.log.history.replaced, self.use)
         kept = since_theft(mine)

@@ -1,4 +1,4 @@
-"""Going on from databases that are older than they were, because an operator puts a backup in place on purpose; and what that loses."""
+"""The acceptance of older databases that an operator restored on purpose, and the report of the loss."""
 
 from __future__ import annotations
 
@@ -21,17 +21,21 @@ from identity_transparency.use_cases.storage import CheckStorage
 
 
 class AnotherLedger(StorageMismatch):
-    """Ledger and store are of different installations: neither can go on from the other."""
+    """A ledger and a store of different installations, which cannot continue together."""
 
 
 class ForkedLog(StorageMismatch):
-    """Others hold a checkpoint of entries that are lost, and what is signed now under the same name is a fork."""
+    """A fork: others hold a checkpoint of lost entries, so new checkpoints must not have the same name."""
 
 
 @value_class
 class Rollback:
-    """``reason`` is what a start would say, empty where it would say nothing. ``entries`` and ``audit_lines`` are what the databases
-    hold, ``known_entries`` and ``known_audit_lines`` what they held, as far as anything still tells."""
+    """The extent of a rollback.
+
+    - ``reason``: the message of a start, empty if a start would accept the databases.
+    - ``entries``, ``audit_lines``: the content of the databases now.
+    - ``known_entries``, ``known_audit_lines``: their former content, as far as it is known.
+    """
 
     reason: str
     entries: int
@@ -42,8 +46,8 @@ class Rollback:
 
 @value_class
 class AcceptRollback:
-    """The acceptance of a rollback. Rows of lost entries are dropped, the audit log records it, and the present checkpoint is stored.
-    Nothing else may write meanwhile."""
+    """The acceptance of a rollback. Rows of lost entries are dropped, the audit log records it, and the current checkpoint is
+    stored. No other process may write meanwhile."""
 
     check: CheckStorage
     log: TransparencyLog
@@ -54,8 +58,8 @@ class AcceptRollback:
     clock: Clock
 
     async def __call__(self, agreed: Callable[[Rollback], bool], *, new_origin: str | None = None) -> Rollback:
-        """Return what is lost; nothing is changed unless ``agreed`` says yes to it. With ``new_origin`` the log has that name from then
-        on. Raises ``AnotherLedger``, ``ForkedLog``, and what the ports raise."""
+        """Return the loss. Nothing is changed unless ``agreed`` accepts it. With ``new_origin``, the log has that name from then
+        on. Raises ``AnotherLedger``, ``ForkedLog``, and as the ports do."""
         kept = self._load()
         found = await self._compare(kept)
         await self._refuse_another()
@@ -97,7 +101,7 @@ class AcceptRollback:
         return found
 
     async def _refuse_another(self) -> None:
-        """An older ledger holds what the tree knows of it, up to its end. Another one does not."""
+        """Refuse the ledger of another installation. An older ledger of this one agrees with the tree up to its end."""
         end = min((await self.check.ledger.head()).sequence, (await self.check.tree.frontier()).size)
         try:
             await self.check.entry(end)
@@ -108,7 +112,7 @@ class AcceptRollback:
 
 
 def _refuse_fork(kept: Remembered | None, found: Rollback, new_origin: str | None) -> None:
-    """Refuse two histories under one name: a log of which others hold a newer checkpoint continues under another name."""
+    """Refuse two histories under one name: if others hold a newer checkpoint, the log must continue under another name."""
     if kept is None or not kept.is_published or kept.checkpoint.size <= found.entries:
         return
     if new_origin in (None, kept.checkpoint.origin):

@@ -1,10 +1,10 @@
 """Rotation of the log key to its next generation, beside a running service and without a refused write.
 
-First the service log says that the next key is the present one; every process reads that within a second, and signs with it from then on.
-DIDs that did not change for more than a generation are handed on one by one, because they committed to no later key, and no faster than
-is requested; each move is an entry of its own, so an interrupted rotation continues with those that are left. When nothing that
-the old key signed can still be on its way, the key leaves the custodian, and an entry of the service log retires it: from the size that
-the tree has then, no reader takes an entry of it.
+First the service log states the next key as the current one. Every process reads that within a second, and signs with the new key
+from then on. DIDs without a change for more than a generation are handed on one by one, at the requested rate, because they
+committed to no later key. Each move is an entry of its own, so an interrupted rotation continues with the rest. When no entry of
+the old key can still be under way, the key leaves the custodian, and an entry of the service log retires it. From the current tree
+size on, no reader accepts an entry of it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,14 @@ HANDED_ON_PER_SECOND: Final = 100.0
 
 @value_class
 class Rotation:
-    """The result of a rotation. ``generation`` is the present one, from 1; ``handed_on`` DIDs were moved by themselves; ``retired`` are
-    the multikeys that count no more from ``tree_size`` on; ``waiting`` DIDs of before pre-rotation can only go on under a key that was
-    not retired; ``late`` are DIDs of which such a key signed an entry that stands at or past that size, and that are refused for it."""
+    """The result of a rotation.
+
+    - ``generation``: the current generation, from 1.
+    - ``handed_on``: how many DIDs were moved to it without a change.
+    - ``retired``: the multikeys whose entries are invalid from ``tree_size`` on.
+    - ``waiting``: DIDs from before pre-rotation, which need a key that was therefore not retired.
+    - ``late``: DIDs of which such a key signed an entry at or past that size. These are refused.
+    """
 
     service_did: str
     generation: int
@@ -50,7 +55,7 @@ class Rotation:
 
 @value_class
 class RotateServiceKey:
-    """``settle_seconds`` is how long a signed entry may be on its way to the ledger."""
+    """The rotation of the log key. ``settle_seconds``: how long a signed entry may take to reach the ledger."""
 
     log: ServiceLog
     rows: IndexRows
@@ -66,10 +71,16 @@ class RotateServiceKey:
         finish: bool = False,
         per_second: float = HANDED_ON_PER_SECOND,
     ) -> Rotation:
-        """``secret``: the 32 bytes of the next key, where only its hash was known here; ``next_hash``: that of the one after it, which is
-        then not made here. ``finish``: a rotation that was broken off, or that left the old key for DIDs of before, is brought to its
-        end, and none begins. At most ``per_second`` DIDs are handed on in a second. Raises ``InvalidRequest`` for a key to which nothing
-        is committed, and where there is none; ``DidMethodNotSupported`` where DIDs are of a method that cannot hand them on."""
+        """Rotate the log key.
+
+        - ``secret``: the 32 bytes of the next key, if only its hash was known here.
+        - ``next_hash``: the hash of the key after that, which is then not made here.
+        - ``finish``: complete an interrupted rotation, or one that left the old key for older DIDs; do not begin a new one.
+        - ``per_second``: the most DIDs that are handed on per second.
+
+        Raises ``InvalidRequest``: for a key without a commitment, and when there is none. Raises ``DidMethodNotSupported``: when
+        DIDs have a method that cannot hand them on.
+        """
         signer = self.log.writer.signer
         await self._require_methods()
         await self.log.follow.now()
@@ -101,7 +112,8 @@ class RotateServiceKey:
         )
 
     async def _require_methods(self) -> None:
-        """A DID that is not handed on can never go on once its key is retired, so nothing begins without the method of each."""
+        """Require the method of every DID before the rotation begins, because a DID that is not handed on cannot change once its
+        key is retired."""
         missing, last = list[JsonValue](), ""
         # The DIDs of a method stand together, and ";" is what follows ":".
         while names := await self.rows.dids(after=last, limit=1):
@@ -146,8 +158,8 @@ class RotateServiceKey:
         return await self.log.writer.signer.custodian.generate(name, multikey.ED25519, did="-", purpose=LOG_KEY)
 
     async def _hand_on(self, pause: float) -> tuple[int, int]:
-        """Moves the DIDs that slept through a generation, with a ``pause`` of so many seconds after each. How many, and how many
-        need an older key that is not retired all the same."""
+        """Hand on the DIDs that did not change for a generation, with a ``pause`` in seconds after each. Return how many, and how
+        many still need an older key that is not retired."""
         present, handed_on, waiting, last = key_hash(self.log.writer.signer.multikey), 0, 0, ""
         older = {key for key in self._history.generations[:-1] if key not in self._history.retired}
         while names := await self.rows.dids(after=last, limit=PAGE):
@@ -164,7 +176,7 @@ class RotateServiceKey:
         return handed_on, waiting
 
     async def _moved(self, did: Did) -> bool:
-        """Return whether the DID could be handed on: not one that is withheld, or committed to retired keys alone."""
+        """Return whether the DID was handed on. A withheld DID, or one committed to retired keys alone, cannot be."""
         try:
             await self.log.writer.commit(did, RotateLogKey(), RequestContext("rotateLogKey", OPERATOR))
         except (DidQuarantined, InvalidDocument):
@@ -172,7 +184,7 @@ class RotateServiceKey:
         return True
 
     async def _late(self, size: int, retired: tuple[str, ...]) -> tuple[str, ...]:
-        """The DIDs of the entries of retired keys that came after all."""
+        """Return the DIDs with late entries of retired keys."""
         found, ledger = set(), self.log.writer.ledger
         while lines := await ledger.entries_after(size, PAGE):
             found |= {line.did for line in lines if signer_of(line.entry) in retired}

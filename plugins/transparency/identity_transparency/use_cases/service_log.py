@@ -31,7 +31,7 @@ CHALLENGE_SECONDS: Final = 300
 
 @value_class
 class ServiceLog:
-    """``method`` keeps it; ``origin`` is the name of the service in the challenges that its own key signs."""
+    """The log of the service's own DID under ``method``. ``origin``: the name of the service in challenges that its own key signs."""
 
     writer: DidWriter
     follow: FollowServiceLog
@@ -41,13 +41,13 @@ class ServiceLog:
 
     @property
     def history(self) -> LogKeyHistory:
-        """Return what it says. Raises ``StorageMismatch`` where it has not begun."""
+        """Return the content of the log. Raises ``StorageMismatch``: when it has not begun."""
         if self.follow.history is None:
             raise StorageMismatch("The service log is not on the ledger.")
         return self.follow.history
 
     async def begun(self) -> Did:
-        """The service's own DID; its log begins here where it has not."""
+        """Return the service's own DID. Begin its log if it has not begun."""
         if self.follow.history is None:
             custodian = self.writer.signer.custodian
             known = await find_service(self.writer.ledger, custodian)
@@ -65,7 +65,7 @@ class ServiceLog:
         return str(version.state.did)
 
     async def append(self, did: Did, change: Change, name: str, said: LogKeys | None = None) -> None:
-        """An entry about the log's own keys, by the key of this name in the custodian."""
+        """Append an entry about the log's own keys, signed by the custodian's key of this name."""
         standing = await self.writer.reader.active(did)
         state = standing.recorded.state
         public = await self.writer.signer.custodian.public_key(name)
@@ -76,8 +76,8 @@ class ServiceLog:
         await self.follow.now()
 
     async def update(self, did: Did, steps: Sequence[JsonValue], nonce: bytes) -> None:
-        """An entry that changes the document, as updateDid does with the operations ``steps``; the service's own key asks for it, over a
-        challenge with this nonce of 32 bytes."""
+        """Append an entry that changes the document by the operations ``steps``, as updateDid does. The service's own key
+        authorizes it over a challenge with this nonce of 32 bytes."""
         body: dict[str, JsonValue] = {"operations": [*steps]}
         custodian = self.writer.signer.custodian
         text = challenge.build(

@@ -1,8 +1,8 @@
 """The check that ledger, index and tree are those that were written: at a start, while the service runs, and for the doctor.
 
-The ledger is the record, and index and tree follow from it, so neither may know an entry that the ledger does not have. Databases that
-were all put back together agree with each other; what is remembered apart tells. Ahead is fine, behind is not: whatever is
-compared with was durable before it was noted.
+The ledger is the record, and index and tree follow from it, so neither may have an entry that the ledger lacks. Databases that were
+all restored together agree with each other, and only the separately stored checkpoint shows the rollback. A database may be ahead
+of it but not behind, because everything was durable before it was noted.
 """
 
 from __future__ import annotations
@@ -21,21 +21,25 @@ from identity_transparency.use_cases.project import hashes_of, leaf_of
 
 @value_class
 class CheckStorage:
-    """Every method raises ``StorageMismatch``, whose message says what was found; and what the ports raise."""
+    """The checks of the databases. Every method raises ``StorageMismatch``, with the finding as its message, and what the ports
+    raise."""
 
     ledger: LedgerBackend
     index: DocumentIndex
     tree: TransparencyTree
 
     async def projections(self) -> None:
-        """The newest entry that the index knows, and the newest in the tree, are entries of the ledger. Index and tree are read first,
-        so that what is written meanwhile does no harm. Rows that are not ours are withheld by others and say nothing here."""
+        """Check that the newest entry in the index, and the newest in the tree, are entries of the ledger.
+
+        Index and tree are read first, so entries that are written meanwhile do no harm. Foreign rows are ignored here, because
+        other code withholds them.
+        """
         size = (await self.tree.frontier()).size
         await self._projected.index_entries(size)
         await self.entry(size)
 
     async def entry(self, number: int) -> None:
-        """This entry of the ledger, which both have, is the one in the tree."""
+        """Check that this entry of the ledger, which both have, is the one in the tree."""
         if number and leaf_hash(leaf_of(await self._projected.entry(number)).encode()) != await self._root(
             number - 1, number
         ):
@@ -44,17 +48,18 @@ class CheckStorage:
             )
 
     async def caught_up(self) -> None:
-        """Wait for a ledger that reads its entries from elsewhere until it has those that are known here, or gets no further."""
+        """Wait until a ledger that reads its entries from elsewhere has all entries known here, or makes no progress."""
         await self._projected.caught_up((await self.tree.frontier()).size)
 
     async def remembered(self, kept: Remembered, keys: CheckpointKeys) -> None:
-        """The log holds the tree of the checkpoint that is remembered, which is this log's own."""
+        """Check that the log contains the tree of the stored checkpoint, which is this log's own."""
         require_signed(kept, keys)
         checkpoint = kept.checkpoint
         await self.tree_of(checkpoint.size, checkpoint.root)
 
     async def tree_of(self, size: int, root: bytes) -> None:
-        """The log began with the tree of ``size`` with this root. A tree that has yet to grow to it is looked at no further."""
+        """Check that the log began with the tree of ``size`` with this root. If the tree has yet to grow to ``size``, check nothing
+        more."""
         end = (await self.ledger.head()).sequence
         if end < size:
             raise StorageMismatch(
@@ -79,7 +84,7 @@ class CheckStorage:
 
 
 def require_signed(kept: Remembered, keys: CheckpointKeys) -> None:
-    """Raises ``StorageMismatch`` where what is remembered was signed with another key than these."""
+    """Require that the stored checkpoint was signed with one of these keys. Raises ``StorageMismatch``."""
     try:
         keys.renamed(kept.checkpoint.origin).open(kept.note)
     except (Malformed, Refuted) as error:

@@ -1,16 +1,15 @@
-"""Watches the databases while the service runs, and remembers the last checkpoint apart from them.
+"""A check of the databases while the service runs, which also stores the last checkpoint apart from them.
 
-Once a second it looks whether the files are still in place, whether ledger, index and tree agree, and whether they and the audit
-log go on from where the look before saw them. Anything else is a mismatch: whatever would change something is refused
-(``api/security.py``) until a look finds everything as it was.
+Once a second it checks that the files are in place, that ledger, index and tree agree, and that they and the audit log continue
+from the previous check. Anything else is a mismatch: all changes are refused (``api/security.py``) until a check succeeds.
 
-On a server it reads the ends of ledger and audit log, and looks when one of them has moved, or after ``REST_SECONDS``. The jobs that
-follow the two rest as long, and are called when one has moved (``spare``). A job that follows the log alone rests on every database
-(``wake``).
+On a server it reads the ends of ledger and audit log, and checks when one of them has moved or after ``REST_SECONDS``. The jobs
+that follow the two rest as long, and are called when one has moved (``spare``). A job that follows only the log rests on every
+database (``wake``).
 
-What is remembered is written at most every ``every_seconds``, only when there is something new, and at an orderly stop. So after a
-crash a rollback by less than that time goes unseen, and no other. Everything in it is on the disk before it is written: a crash leaves
-databases that are ahead of it, never behind.
+The checkpoint is stored at most every ``every_seconds``, only when there is something new, and at an orderly stop. So after a
+crash, only a rollback by less than that time is not detected. Everything in it is on the disk before it is written, so a crash
+leaves databases ahead of it, never behind.
 """
 
 from __future__ import annotations
@@ -41,8 +40,12 @@ log = logging.getLogger("identity")
 
 @dataclass(slots=True)
 class WatchStorage(Repeating, StorageWatch):
-    """``mismatch`` is what the last look found wrong, or None. ``clock_fault`` returns why the clock lets nothing be changed, or None.
-    ``unremembered`` is why the last checkpoint could not be remembered, empty when it could."""
+    """The periodic check of the databases.
+
+    - ``mismatch``: the finding of the last check, or None.
+    - ``clock_fault``: returns why the clock allows no changes, or None.
+    - ``unremembered``: why the last checkpoint could not be stored; empty if it was.
+    """
 
     complaint: ClassVar[str] = "ALARM: nothing vouches for the databases"
 
@@ -79,7 +82,8 @@ class WatchStorage(Repeating, StorageWatch):
         return None if is_moved else QUIET_SECONDS
 
     async def _look_where_due(self) -> bool:
-        """Return whether the end of the ledger or of the audit log has moved, or may have: a file is looked at each time."""
+        """Check the databases if that is due. Return whether the end of the ledger or of the audit log has moved, or may have:
+        files are checked each time."""
         ends = (await self.check.ledger.head(), await self.audit.last()) if self._resting else object()
         if is_moved := ends != self._ends:
             for one in self._resting:
@@ -90,21 +94,21 @@ class WatchStorage(Repeating, StorageWatch):
         return is_moved
 
     def weakness(self) -> str:
-        """Why a rollback might not be detected."""
+        """Return why a rollback might not be detected."""
         return self.unremembered or self.fault
 
     @property
     def log_size(self) -> int:
-        """Entries of the log at the last look."""
+        """Return the number of entries in the log at the last check."""
         return self._tree.size
 
     def hold_up(self, *others: Repeating | None) -> None:
-        """Keeps the others, who write too, from their steps while there is a mismatch."""
+        """Stop other writing jobs from their steps during a mismatch."""
         for other in filter(None, others):
             other.hindrance = lambda: self.mismatch or self.clock_fault()
 
     def spare(self, *others: Repeating | None) -> None:
-        """Looks at a server only where something has moved, and lets ``others`` rest until then."""
+        """Check a server only after a change, and let ``others`` rest until then."""
         self._resting = [*self._resting, *filter(None, others)]
         for one in self._resting:
             one.rest_seconds = REST_SECONDS
@@ -114,7 +118,7 @@ class WatchStorage(Repeating, StorageWatch):
         self._woken, other.rest_seconds = other, REST_SECONDS
 
     async def look(self) -> None:
-        """Raises ``StorageMismatch``, and what the ports raise."""
+        """Check the databases. Raises ``StorageMismatch``, and what the ports raise."""
         self.audit.require_in_place()
         await self.check.projections()
         tree = await self.log.follower.now()
@@ -126,7 +130,7 @@ class WatchStorage(Repeating, StorageWatch):
         self._tree = tree
 
     async def remember(self) -> None:
-        """Writes down how far ledger and audit log are, if that is news."""
+        """Store the ends of ledger and audit log, if they are new."""
         news = await self.audit.chain(after=self._audit[0], limit=1)
         if (self._tree.size, self._audit[0]) == self._written and not news:
             return
@@ -143,7 +147,7 @@ class WatchStorage(Repeating, StorageWatch):
         self._written = (self._tree.size, self._audit[0])
 
     async def close(self) -> None:
-        """Remembers the end, unless there is something wrong with it."""
+        """Store the last state, unless there is a mismatch."""
         await Repeating.close(self)
         try:
             await self.look()

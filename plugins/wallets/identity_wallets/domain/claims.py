@@ -30,7 +30,7 @@ RESERVED: Final = frozenset(
 
 
 def claim_names(definition: CredentialSchema) -> list[list[str]]:
-    """The paths of all claims that a credential of the schema may have."""
+    """Return the paths of all claims that a credential of the schema may have."""
     found: list[list[str]] = []
     for attribute in definition.schema.attributes:
         found.append([attribute.name])
@@ -39,7 +39,7 @@ def claim_names(definition: CredentialSchema) -> list[list[str]]:
 
 
 def check_names(definition: CredentialSchema) -> None:
-    """Raises ``InvalidCredential`` for a schema whose credentials cannot be told as claims."""
+    """Raise ``InvalidCredential`` for a schema whose credentials cannot be told as claims."""
     names = [attribute.name for attribute in definition.schema.attributes]
     derived = {one.name + EQUAL_OR_OVER for one in definition.schema.attributes if _thresholds(definition, one)}
     if taken := [name for name in names if name in RESERVED or name in derived]:
@@ -51,8 +51,8 @@ def check_names(definition: CredentialSchema) -> None:
 def wallet_claims(
     credential: Credential, definition: CredentialSchema, values: Mapping[str, JsonValue], now: datetime, origin: str
 ) -> dict[str, Any]:
-    """The claims; an attribute without a value is left out. ``origin`` is this service, which has the status. Raises ``InvalidCredential``
-    as ``check_names`` does."""
+    """Return the claims; an attribute without a value is left out. ``origin`` is this service, which has the status. Raises
+    ``InvalidCredential`` as ``check_names`` does."""
     check_names(definition)
     ends = now + LIFE if credential.valid_until is None else min(now + LIFE, credential.valid_until)
     claims: dict[str, Any] = {

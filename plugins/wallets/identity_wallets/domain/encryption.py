@@ -20,13 +20,13 @@ _POINT: Final = frozenset({"kty", "crv", "x", "y"})
 
 
 def metadata(secret: bytes) -> dict[str, JsonValue]:
-    """The members of the verifier's metadata by which a wallet encrypts (§5.1)."""
+    """Return the members of the verifier's metadata by which a wallet encrypts (§5.1)."""
     key: dict[str, JsonValue] = {**jwe.public_members(secret), "use": "enc", "alg": jwe.ALGORITHM, "kid": KEY_ID}
     return {"jwks": {"keys": [key]}, "encrypted_response_enc_values_supported": [*jwe.ENCODINGS]}
 
 
 def decrypt(secret: bytes, text: str) -> Mapping[str, Any]:
-    """The members of a response that is encrypted to this key."""
+    """Return the members of a response that is encrypted to this key."""
     try:
         _check(strict_json.loads(multibase.base64url_decode(text.partition(".")[0])))
         found = strict_json.loads(jwe.decrypt(secret, text))
@@ -40,7 +40,7 @@ def decrypt(secret: bytes, text: str) -> Mapping[str, Any]:
 
 
 def _check(header: JsonValue) -> None:
-    """Nothing but what this takes: no compression, no key from elsewhere, no extension."""
+    """Refuse an unsupported header: compression, a key from elsewhere, an extension."""
     if not isinstance(header, dict) or not _NEEDED <= header.keys() <= _NEEDED | _TEXTS:
         raise ValueError("the header of the response has alg, enc, kid and epk, and may have apu, apv, typ and cty")
     if header["alg"] != jwe.ALGORITHM or header["enc"] not in jwe.ENCODINGS or header["kid"] != KEY_ID:

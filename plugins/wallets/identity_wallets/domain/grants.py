@@ -52,7 +52,7 @@ class WalletGrant:
         return "WalletGrant(…)"
 
     def digest(self, use: str) -> bytes:
-        """By which a ``use`` of it is spent: 32 bytes."""
+        """Return the 32 bytes that mark a ``use`` of it as consumed."""
         return hashlib.sha256(f"identity: wallet grant, v1\n{use}\n{self.id}".encode()).digest()
 
     def has_code(self, text: str) -> bool:
@@ -68,7 +68,7 @@ class WalletGrants:
     random: Callable[[int], bytes]
 
     def offer(self, credential_id: str, now: datetime, *, with_transaction_code: bool) -> WalletGrant:
-        """A new grant."""
+        """Return a new grant."""
         code = None
         if with_transaction_code:
             # 64 random bits leave no bias that a guesser of five tries could use.
@@ -82,7 +82,7 @@ class WalletGrants:
         return replace(grant, expires_at=now.replace(microsecond=0) + TOKEN_LIFE, transaction_code=None)
 
     def seal(self, stage: Stage, grant: WalletGrant) -> str:
-        """The code or the token."""
+        """Return the code or the token."""
         expires = int(grant.expires_at.timestamp())
         plain = orjson.dumps([grant.id, grant.credential_id, expires, grant.transaction_code])
         return multibase.base64url_encode(sealing.seal(self.secret, plain, _bound(stage), random=self.random))
@@ -102,12 +102,12 @@ class WalletGrants:
         return grant
 
     def nonce(self, now: datetime) -> str:
-        """A nonce for a proof of possession."""
+        """Return a nonce for a proof of possession."""
         told = int((now + NONCE_LIFE).timestamp()).to_bytes(8) + self.random(_NONCE_OCTETS)
         return multibase.base64url_encode(told + self._mac(told))
 
     def nonce_end(self, text: str, now: datetime) -> datetime:
-        """When a nonce of ours ends that is still in force."""
+        """Return the end of a nonce of this service that is in force."""
         data = multibase.base64url_decode(text) if len(text) <= MAX_TEXT else b""
         told, mac = data[:-_MAC_OCTETS], data[-_MAC_OCTETS:]
         if len(told) != 8 + _NONCE_OCTETS or not hmac.compare_digest(mac, self._mac(told)):

@@ -31,7 +31,7 @@ class PossessionProof:
 
     @classmethod
     def open(cls, text: str, *, audience: str, now: datetime) -> PossessionProof:
-        """A proof for this issuer and of this time."""
+        """Return a proof for this issuer and of this time."""
         jws = CompactJws.open(text, longest=MAX_LENGTH)
         jws.check_type(TYPE)
         issued = check_claims(jws.claims, now, audience=(audience,), required=("aud", "iat")).issued
@@ -58,7 +58,7 @@ def _key(header: Mapping[str, Any]) -> tuple[JoseKey | None, str | None]:
 
 
 def key_in_document(document: Mapping[str, JsonValue], key_id: str, purposes: Sequence[str]) -> JoseKey:
-    """The key of a DID document that serves one of the purposes. Raises ``ValueError``."""
+    """Return the key of a DID document that serves one of the purposes. Raises ``ValueError``."""
     methods = document.get("verificationMethod")
     listed = [document.get(purpose) for purpose in purposes]
     references = [one for found in listed if isinstance(found, list) for one in found]

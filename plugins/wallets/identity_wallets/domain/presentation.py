@@ -84,7 +84,7 @@ class WantedCredential:
         return [[named[name] for name in one] for one in self.sets]
 
     def check(self, claims: Mapping[str, Any], now: datetime, begins: datetime | None, ends: datetime | None) -> None:
-        """Raises unless the claims are of this credential, and of a time that is now."""
+        """Raise unless the claims are of this credential, and of a time that is now."""
         if claims.get("vct") != self.schema_id:
             raise ValueError("the credential is of another type")
         if self.issuers and claims.get("iss") not in self.issuers:
@@ -97,7 +97,7 @@ class WantedCredential:
             raise ValueError("a claim that was asked for is not disclosed, or has another value")
 
     def check_claims(self) -> None:
-        """Raises unless every set names claims that there are, each of them is named once, and values are of a type that DCQL has."""
+        """Raise unless every set names claims that there are, each of them is named once, and values are of a type that DCQL has."""
         named = [one.id for one in self.claims if one.id]
         if len(set(named)) != len(named):
             raise ValueError("two claims of a credential have one id")
@@ -171,7 +171,7 @@ class PresentationQuery:
         }
 
     def presented(self, token: Any) -> list[tuple[WantedCredential, str]]:
-        """The presentation of each credential that is shown (OpenID4VP 1.0 §8.1), which are enough (§6.4.2)."""
+        """Return the presentation of each credential that is shown (OpenID4VP 1.0 §8.1), which are enough (§6.4.2)."""
         if not isinstance(token, dict) or not self._is_answered_by(token.keys()):
             raise ValueError("vp_token has a member for each credential that was asked for, and no other")
         found: list[tuple[WantedCredential, str]] = []
@@ -193,8 +193,8 @@ class PresentationQuery:
         return has_all and shown == {name for found in whole for one in found for name in one}
 
     def check(self) -> None:
-        """Raises unless a wallet can answer: what ``check_claims`` says of each credential, each has an id of its own, and where there are
-        sets they name every credential, no other, and one of them is required."""
+        """Raise unless a wallet can answer: what ``check_claims`` says of each credential, each has an id of its own, and where
+        there are sets they name every credential, no other, and one of them is required."""
         named = {one.id for one in self.wanted}
         if len(named) != len(self.wanted):
             raise ValueError("two credentials of the request have one id")

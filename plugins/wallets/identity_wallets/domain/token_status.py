@@ -43,7 +43,7 @@ class StatusReference:
 
 
 def reference(credential: Credential, origin: str) -> dict[str, JsonValue]:
-    """The claim ``status`` of a copy (§6.1)."""
+    """Return the claim ``status`` of a copy (§6.1)."""
     number, place = divmod(credential.status_index, ENTRIES)
     return {"status_list": {"idx": place, "uri": origin + PATH + list_id(credential.issuer, number)}}
 

@@ -79,7 +79,7 @@ def _wanted_credentials(
 
 
 def _check_redirect(text: str) -> None:
-    """Raises ``InvalidRequest`` unless a wallet may be led there."""
+    """Raise ``InvalidRequest`` unless a wallet may be led there."""
     try:
         parts = urlsplit(text)
         is_good = parts.scheme == "https" and bool(parts.hostname) and parts.username is None and not parts.fragment
@@ -96,7 +96,7 @@ class GetPresentation:
     kept: KeptRequests
 
     async def __call__(self, request_id: str, caller: Caller) -> tuple[str | None, dict[str, Any] | None]:
-        """When the wallet answered, and what; None where it has not."""
+        """Return the time and the content of the wallet's answer; None if there is none."""
         caller.require_scope(VERIFY_SCOPE)
         query, stored = await self.kept.find(request_id)
         if stored.owner != caller.owner:

@@ -51,7 +51,7 @@ class RedeemCode:
     clock: Clock
 
     async def __call__(self, code: str, transaction_code: str | None) -> tuple[str, WalletGrant]:
-        """The access token, and what it grants."""
+        """Return the access token, and what it grants."""
         now = self.clock.now()
         try:
             grant = self.grants.open(Stage.CODE, code, now)
@@ -146,7 +146,7 @@ class CollectCredential:
 
 
 async def key_of(reader: DidReader, key_id: str, *purposes: str) -> JoseKey:
-    """The key of a DID URL that serves one of the purposes, of a DID that is known here without asking the network. Raises
+    """Return the key of a DID URL that serves one of the purposes, of a DID that is known here without asking the network. Raises
     ``ValueError``."""
     try:
         did: Did = reader.parse(str(controller_of(key_id)))

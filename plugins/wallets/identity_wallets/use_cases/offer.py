@@ -44,14 +44,14 @@ class WalletIssuer:
         return self.format
 
     async def key(self, credential: Credential, now: datetime) -> tuple[str, PublicKey]:
-        """The issuer's key that signs it. Raises ``CredentialRevoked``, ``CredentialExpired``, ``DidDeactivated``, ``InvalidCredential``
-        and what the reader raises."""
+        """Return the issuer's key that signs it. Raises ``CredentialRevoked``, ``CredentialExpired``, ``DidDeactivated``,
+        ``InvalidCredential`` and what the reader raises."""
         credential.check_usable(now)
         return await self.newest_key(credential.issuer)
 
     async def newest_key(self, issuer: Did) -> tuple[str, PublicKey]:
-        """The key that signs for wallets in the issuer's name. Raises ``DidDeactivated``, ``InvalidCredential`` and what the reader
-        raises."""
+        """Return the key that signs for wallets in the issuer's name. Raises ``DidDeactivated``, ``InvalidCredential`` and what the
+        reader raises."""
         document = (await self.reader.active(issuer)).head.state.document
         return await newest_held_key(self.custodian, document, kind=self.securing.key_type)
 

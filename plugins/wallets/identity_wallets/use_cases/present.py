@@ -74,7 +74,7 @@ class SignRequestObject:
     clock: Clock
 
     async def __call__(self, request_id: str, response_uri: str) -> str:
-        """The request object (RFC 9101)."""
+        """Return the request object (RFC 9101)."""
         query = await self.kept.open_for_wallets(request_id)
         try:
             key_id, kind = await self.keys(Did.parse(query.verifier))
@@ -126,7 +126,7 @@ class AcceptPresentation:
         return await self._keep(query, {"state": PRESENTED, "credentials": [*found]}, now)
 
     async def decline(self, request_id: str, state: str | None) -> str | None:
-        """The wallet, or its holder, says no."""
+        """Return the wallet, or its holder, says no."""
         return await self._decline(await self._open(request_id, state))
 
     async def _decline(self, query: PresentationQuery) -> str | None:

@@ -47,7 +47,7 @@ class KeptRequests:
         return p256.generate_secret(self.random(p256.COORDINATE_BYTES))
 
     async def keep(self, query: PresentationQuery, owner: str) -> None:
-        """Raises ``Overloaded``."""
+        """Raise ``Overloaded``."""
         wanted = [
             [
                 one.id,
@@ -67,7 +67,7 @@ class KeptRequests:
         await self.presentations.add(query.id, StoredPresentation(owner, box, query.expires_at), self.clock.now())
 
     async def find(self, request_id: str) -> tuple[PresentationQuery, StoredPresentation]:
-        """The request, whether it has ended or not. Raises ``PresentationNotFound``."""
+        """Return the request, whether it has ended or not. Raises ``PresentationNotFound``."""
         stored = await self.presentations.find(request_id) if len(request_id) <= MAX_ID else None
         if stored is None:
             raise PresentationNotFound
@@ -94,13 +94,13 @@ class KeptRequests:
         return query
 
     async def answer(self, query: PresentationQuery, answer: JsonValue, now: datetime) -> bool:
-        """Keeps what the wallet said; False when there is an answer already, or the request has ended."""
+        """Keep what the wallet said; False when there is an answer already, or the request has ended."""
         return await self.presentations.answer(
             query.id, self._seal(query.id, _ANSWER, orjson.dumps([times.printed(now), answer])), now
         )
 
     def answer_of(self, query: PresentationQuery, stored: StoredPresentation) -> tuple[str, Any] | None:
-        """When the wallet answered (RFC 3339) and what; None where it has not."""
+        """Return the time (RFC 3339) and the content of the wallet's answer; None if there is none."""
         if stored.answer is None:
             return None
         answered_at, answer = orjson.loads(self._open(query.id, _ANSWER, stored.answer))
@@ -125,7 +125,7 @@ def _wanted(
     sets: Sequence[Sequence[str]] = (),
     values: Sequence[Sequence[JsonValue]] = (),
 ) -> WantedCredential:
-    """A credential as it was kept; one of before an upgrade has no ids, sets and values."""
+    """Return a credential as it was kept; one of before an upgrade has no ids, sets and values."""
     claims = tuple(
         WantedClaim(tuple(path), identifier, tuple(taken))
         for path, identifier, taken in zip(paths, ids or [""] * len(paths), values or [()] * len(paths), strict=True)
