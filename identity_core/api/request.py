@@ -26,8 +26,7 @@ NO_STORE: Final = ("Cache-Control", "no-store")
 FORM: Final = "application/x-www-form-urlencoded"
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 USUAL_BYTES: Final = 4_096
-"""A body of at most this many bytes costs no more than an empty one: a proof of a bound or an interval, and the
-request for one."""
+"""A body of at most this many bytes costs no more than an empty one: a proof of a bound or an interval, and the request for one."""
 BYTES_PER_TOKEN: Final = 512
 COUNTED_BELOW: Final = 16
 """If a body costs this many tokens by its bytes, its items are not counted."""

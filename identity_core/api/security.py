@@ -46,8 +46,7 @@ DOCUMENT_SCHEMES: Final = {
 }
 
 REPEATABLE: Final = frozenset({"updateDid", "rotateDidKey", "recoverDid"})
-"""Operations that take an ``Idempotency-Key`` and may end the key that signs them. That key may fetch the answer of
-its request."""
+"""Operations that take an ``Idempotency-Key`` and may end the key that signs them. That key may fetch the answer of its request."""
 
 TOO_MANY: Final = "Too many verifications of this address are unfinished; wait for their answers, or authenticate."
 

@@ -252,8 +252,7 @@ class MigrationPending(MigrationFailed):
 
 
 DATABASES: Final = "identity.databases"
-"""Entry points of ``Database`` classes, made from URL, ``writer_lock`` and number of readers. ``look_at(url)``
-returns a ``Look``."""
+"""Entry points of ``Database`` classes, made from URL, ``writer_lock`` and number of readers. ``look_at(url)`` returns a ``Look``."""
 BUCKETS: Final = "identity.buckets"
 """Entry points of ``TokenBucketStorage`` classes, made from ``async+tokenbucket+`` and the URL."""
 

@@ -59,8 +59,7 @@ class Step:
 
 
 Adopt = Callable[[Transaction], int]
-"""Function that returns the number of steps that another migration tool has run, and removes the records of that
-tool."""
+"""Function that returns the number of steps that another migration tool has run, and removes the records of that tool."""
 
 
 def migrate(database: Database, package: str, prefix: str, *, adopt: Adopt | None = None) -> None:
@@ -75,13 +74,19 @@ def migrate(database: Database, package: str, prefix: str, *, adopt: Adopt | Non
     """
     if _PREFIX.fullmatch(prefix) is None:
         raise ValueError(f"not a table prefix: {prefix!r}")
-    steps = _steps(package, database.dialect)
+    steps, table = _steps(package, database.dialect), f"{prefix}migrations"
     try:
-        _compare(database, prefix, steps)
-    except (DatabaseAbsent, MigrationPending):
+        missing = database.read_now(lambda transaction: _missing(transaction, table, steps))
+    except (DatabaseUnavailable, DatabaseMismatch, DatabaseForbidden, MigrationFailed):
+        raise
+    except DatabaseError as error:
         if database.read_only:
-            raise
-        database.write_now(lambda transaction: _run(transaction, database.dialect, prefix, steps, adopt))
+            raise DatabaseAbsent(f"there are no tables {prefix}*") from error
+        missing = steps
+    if missing and database.read_only:
+        raise MigrationPending(f"{table}: {missing[0].name} has yet to run")
+    if missing:
+        database.write_now(lambda transaction: _run(transaction, database.dialect, table, steps, adopt))
 
 
 def _steps(package: str, dialect: str) -> list[Step]:
@@ -97,18 +102,6 @@ def _steps(package: str, dialect: str) -> list[Step]:
     return steps
 
 
-def _compare(database: Database, prefix: str, steps: list[Step]) -> None:
-    table = f"{prefix}migrations"
-    try:
-        missing = database.read_now(lambda transaction: _missing(transaction, table, steps))
-    except (DatabaseUnavailable, DatabaseMismatch, DatabaseForbidden, MigrationFailed):
-        raise
-    except DatabaseError as error:
-        raise DatabaseAbsent(f"there are no tables {prefix}*") from error
-    if missing:
-        raise MigrationPending(f"{table}: {missing[0].name} has yet to run")
-
-
 def _missing(transaction: Transaction, table: str, steps: list[Step]) -> list[Step]:
     """Return the steps that did not run yet. Raises ``MigrationFailed``: for a database of a newer version, or steps
     that were edited."""
@@ -121,8 +114,7 @@ def _missing(transaction: Transaction, table: str, steps: list[Step]) -> list[St
     return [step for step in steps if step.number not in done]
 
 
-def _run(transaction: Transaction, dialect: str, prefix: str, steps: list[Step], adopt: Adopt | None) -> None:
-    table = f"{prefix}migrations"
+def _run(transaction: Transaction, dialect: str, table: str, steps: list[Step], adopt: Adopt | None) -> None:
     if dialect == "postgresql":
         # CREATE TABLE IF NOT EXISTS has a race with itself on PostgreSQL, so the lock must come first.
         transaction.execute("SELECT pg_advisory_xact_lock(hashtext(:name))", {"name": f"identity {table}"})

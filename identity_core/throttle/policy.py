@@ -31,8 +31,7 @@ from identity_core.throttle.memory import Decision, TokenBucketSupport
 
 Headers = list[tuple[str, str]]
 Network = IPv4Network | IPv6Network | Literal["unix"]
-"""A trusted source of ``X-Forwarded-For``: an IP network, or ``unix`` for the peer on a Unix socket, which has no
-address."""
+"""A trusted source of ``X-Forwarded-For``: an IP network, or ``unix`` for the peer on a Unix socket, which has no address."""
 
 # One bucket for all callers whose address is unknown, as on a Unix socket without a proxy.
 _NO_ADDRESS = "unknown"

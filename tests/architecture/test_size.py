@@ -15,7 +15,7 @@ LIMITS = {
     "api": (3_057, 27),
     "bootstrap": (874, 8),
     "cli": (1_493, 14),
-    "database": (821, 8),
+    "database": (818, 8),
     "domain": (2_816, 32),
     "extension": (367, 5),
     "plugin": (2_000, 19),

@@ -244,9 +244,8 @@ class PresentedProof:
 
 
 NEVER_PROVEN: Final = ("holder", "credentialValidity", "credentialStatus", "revocation")
-"""Facts that a proof of suite 1 never contains: that its holder authorised it, that its credential is in force by its times and is not
-revoked or suspended, and that the proof itself is not revoked. A proof of suite 2 may contain all but the last; else only a record has
-them."""
+"""What no proof of suite 1 says, and one of suite 2 may, but for the last: that its holder stands behind it, that its credential is in
+force by its times and not revoked or suspended, and that the proof itself was not taken back. Else only a record says so, or no one."""
 
 
 def moment_within(context: Context, now: datetime) -> datetime:

@@ -30,8 +30,7 @@ START_SECONDS: Final = 60.0
 """The time until a worker's prover must be built. Large proving keys take a while to load."""
 
 PATIENCE_SECONDS: Final = 5.0
-"""The time for which a start waits for a prover that no setting names. Such a prover is ready sooner than the server
-itself."""
+"""The time for which a start waits for a prover that no setting names. Such a prover is ready sooner than the server itself."""
 
 LEAVE_SECONDS: Final = 1.0
 FIRST_PAUSE_SECONDS: Final = 0.1

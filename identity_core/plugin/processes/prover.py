@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 
 WAITING_PER_WORKER: Final = 256
-"""The maximum of unfinished calls per worker. A proof takes milliseconds, so the last of them waits for about a
-second."""
+"""The maximum of unfinished calls per worker. A proof takes milliseconds, so the last of them waits for about a second."""
 
 LONG_ANSWER_OCTETS: Final = 8_192
 """A longer answer is parsed on a thread: a set of 4,096 takes ten milliseconds, which would block the event loop."""

@@ -34,8 +34,7 @@ from identity_core.plugin.processes.extended import Extended
 from identity_core.ports.prover import CallKind
 
 MOST_TOGETHER: Final = 16
-"""The maximum of proofs that a worker reads, verifies or makes together. More save little, and the first waits for
-the last."""
+"""The maximum of proofs that a worker reads, verifies or makes together. More save little, and the first waits for the last."""
 
 MAKING_SECONDS: Final = 0.05
 """The target duration of a batch of proofs to make, estimated from recent ones. A slow prover makes each proof alone."""

@@ -24,8 +24,7 @@ from identity_core.settings.sources import handed_on
 
 _PIECE: Final = 1 << 16
 _CLOSED_SECONDS: Final = 1.0
-"""The time for which a process that has closed its channel may live. Usually it is ending and soon has an exit
-status."""
+"""The time for which a process that has closed its channel may live. Usually it is ending and soon has an exit status."""
 
 
 @value_class
