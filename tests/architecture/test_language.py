@@ -11,7 +11,7 @@ CEILINGS = {
     "missing_docstrings": 0,
     "bare_names": 161,
     "long_test_names": 0,
-    "refused_words": 803,
+    "refused_words": 799,
     "long_sentences": 0,
     "long_lines": 0,
 }

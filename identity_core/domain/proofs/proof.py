@@ -244,8 +244,8 @@ class PresentedProof:
 
 
 NEVER_PROVEN: Final = ("holder", "credentialValidity", "credentialStatus", "revocation")
-"""What no proof of suite 1 says, and one of suite 2 may, but for the last: that its holder stands behind it, that its credential is in
-force by its times and not revoked or suspended, and that the proof itself was not taken back. Else only a record says so, or no one."""
+"""Properties that no proof of suite 1 states: its holder agreed, its credential is valid and not revoked or suspended, the proof itself is
+not revoked. A proof of suite 2 states the first three. A record at the service may state the others."""
 
 
 def moment_within(context: Context, now: datetime) -> datetime:
