@@ -266,8 +266,7 @@ def compile_operation(
         else:
             request.body_octets = await body.read(request, receive)
         if request.caller is None:
-            # A caller is set only if an endpoint of this service admitted it and calls in process. No request from
-            # outside has one.
+            # Only an endpoint of this service sets a caller and calls in process. A request from outside has none.
             request.caller, request.answer_headers = await admit(operation, request)
         for name, parse in path_parsers:
             parse(request.path[name])
