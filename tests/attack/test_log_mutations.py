@@ -126,7 +126,7 @@ def test_resealing_what_was_written_changes_nothing(place: int) -> None:
      b"\xef\xbb\xbf" + WHOLE, WHOLE.decode().encode("utf-16"), b"\x00", WHOLE + b"\x00", b"x" * 100_000],
     ids=range(13),
 )  # fmt: skip
-def test_what_is_no_log(data: bytes) -> None:
+def test_malformed_log_is_refused(data: bytes) -> None:
     with pytest.raises(LogInvalid):
         verify(data)
 

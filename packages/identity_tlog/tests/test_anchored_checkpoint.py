@@ -63,6 +63,6 @@ def test_what_is_malformed(change: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"null", b"{", b'{"format":1,"format":1}'])
-def test_what_is_none(data: bytes) -> None:
+def test_malformed_anchor_is_refused(data: bytes) -> None:
     with pytest.raises(Malformed, match="not an anchored checkpoint"):
         AnchoredCheckpoint.parse(data)

@@ -77,7 +77,7 @@ def test_every_form_of_a_file(proof, form):
         b'{"proof":"x","publicSignals":[1]}',
     ],
 )
-def test_what_is_no_proof(data):
+def test_malformed_proof_is_refused(data):
     with pytest.raises(ProofInvalid):
         verify_octets(data, prover=TransparentProver(), find_key=key_of_option(KEY), expectation=NOTHING, now=NOW)
 

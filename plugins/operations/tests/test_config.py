@@ -68,7 +68,7 @@ def test_all_that_is_wrong_is_told_at_once(identity: Commands, here: Path) -> No
     assert len(text.splitlines()) == 3 * 7
 
 
-def test_what_follows_from_a_wrong_value_is_not_told_as_well(identity: Commands, here: Path) -> None:
+def test_consequences_of_a_wrong_value_are_not_reported(identity: Commands, here: Path) -> None:
     (here / "identity.toml").write_text('[throttle]\nstore = "redis"\nredis_url = "http://x"\n')
     (only,) = json.loads(identity("config", "check", "--json").stdout)["problems"]
     assert only["at"] == "file identity.toml:3 (throttle.redis_url)"

@@ -47,7 +47,7 @@ def test_list_shows_the_place_of_the_setting(here: Commands, settings_file: Path
     assert f"vcalm: on (file {settings_file}:4)" in here.ok("extensions", "list")
 
 
-def test_what_others_require_is_not_turned_off(here: Commands, settings_file: Path) -> None:
+def test_required_extension_is_not_turned_off(here: Commands, settings_file: Path) -> None:
     before = settings_file.read_text()
     what, _, remedy = here.refused("extensions", "disable", "transparency", status=2)
     assert "The extension anchoring requires the extension transparency." in what
@@ -56,7 +56,7 @@ def test_what_others_require_is_not_turned_off(here: Commands, settings_file: Pa
     assert settings_file.read_text() == before
 
 
-def test_what_requires_another_is_turned_on_after_it(here: Commands, settings_file: Path) -> None:
+def test_dependent_extension_is_turned_on_last(here: Commands, settings_file: Path) -> None:
     settings_file.write_text('[extensions]\ndisabled = ["anchoring", "transparency"]\n')
     assert "Enable transparency first." in here.refused("extensions", "enable", "anchoring", status=2)[2]
     here.json("extensions", "enable", "transparency")

@@ -23,7 +23,7 @@ def signer(*held: str) -> Any:
     return SimpleNamespace(custodian=SimpleNamespace(public_key=public_key))
 
 
-def test_nothing_follows_before_the_first_rotation() -> None:
+def test_log_is_not_followed_before_the_first_rotation() -> None:
     assert asyncio.run(RollbackGuard().follow(signer("log", "log/2"), None, None)) is None
 
 

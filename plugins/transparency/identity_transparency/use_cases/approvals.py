@@ -36,8 +36,8 @@ from identity_transparency.wire import ApproveDidVersionRequest, DidApprovals, W
 AT_ONCE: Final = 64
 MOST_WAITING: Final = 50
 MAX_FILE: Final = 1024 * 1024
-"""Of a did-witness.json, in bytes: some 2,000 approvals, more than the witnesses of one list have on their way (``witness.MOST_PENDING``).
-Each one that comes is put in its place in all of it."""
+"""Maximum size of a did-witness.json, in bytes: about 2,000 approvals, more than ``witness.MOST_PENDING``.
+Each new approval is inserted into the whole file."""
 MAX_RACES: Final = 16
 LOGS_KNOWN: Final = 32
 """So many logs are remembered, with some 200 bytes an entry."""

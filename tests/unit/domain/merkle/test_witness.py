@@ -92,6 +92,6 @@ def test_an_empty_log_has_one_root() -> None:
         b"old 5\n" + (b"A" * 43 + b"=\n") * 64 + b"\nx",
     ],
 )
-def test_what_is_no_submission(data: bytes) -> None:
+def test_malformed_submission_is_refused(data: bytes) -> None:
     with pytest.raises(Malformed):
         Submission.parse(data)
