@@ -141,6 +141,8 @@ async def read(pieces: Sequence[bytes]) -> tuple[list[Message], list[int]]:
     for _ in range(40):
         await asyncio.sleep(0)
     protocol.connection_lost(None)
+    # The wait for the applications has a limit in real time.
+    del loop.time
     if state.tasks:
         await asyncio.wait(state.tasks, timeout=10)
     return found, [
