@@ -13,10 +13,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from identity_kit.tests.specification.plain_client import PlainClient
+from identity_kit.tests.specification.story import connect
 
 from features.definitions import find_quickly
 from features.document import operations
-from features.servers import Servers
+from features.servers import Server, Servers
 from features.world import World
 from openapi.clients import PACKAGE, PYTHON_CLIENT, build_python_client
 from tests.once import once
@@ -25,12 +27,11 @@ ROOT = Path(__file__).parents[1]
 pytest_plugins = [
     "features.steps.anchors",
     "features.steps.answers",
-    "features.steps.api_keys",
     "features.machine",
-    "features.specification.dids",
-    "features.specification.proofs",
-    "features.specification.results",
-    "features.specification.story",
+    "identity_kit.tests.specification.dids",
+    "identity_kit.tests.specification.proofs",
+    "identity_kit.tests.specification.results",
+    "identity_kit.tests.specification.story",
     "features.steps.backups",
     "features.steps.credentials",
     "features.steps.delegated_proofs",
@@ -87,6 +88,24 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     """The servers of the session, each started when a story first asks for it."""
     with Servers(tmp_path_factory) as running:
         yield running
+
+
+@pytest.fixture
+def plain_client(servers: Servers) -> Iterator[PlainClient]:
+    """A client of the specification, and a server with default settings."""
+    yield from connected(servers["default"])
+
+
+@pytest.fixture
+def unanchored_client(servers: Servers) -> Iterator[PlainClient]:
+    """A client of the specification, and a server without anchoring."""
+    yield from connected(servers["unanchored"])
+
+
+def connected(server: Server) -> Iterator[PlainClient]:
+    client = connect(server.url, server.api_key)
+    yield client
+    client.http.close()
 
 
 @pytest.fixture

@@ -32,6 +32,10 @@ PURPOSES = {
     "listLabels": "read",
     "setLabel": "label",
     "deleteLabel": "erase",
+    "createConsentRequest": "prove",
+    "listConsentRequests": "read",
+    "getConsentRequest": "read",
+    "answerConsentRequest": "delegate",
 }
 TOKEN_PURPOSE = "token"
 PATIENCE_SECONDS = 60.0

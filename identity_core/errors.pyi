@@ -212,6 +212,10 @@ class PresentationNotFound(IdentityError):
     """No such request for a presentation exists, it was deleted an hour after its end, or another verifier made it: the
     answer is the same."""
 
+class RequestNotFound(IdentityError):
+    """No such request exists, it was cancelled or deleted a day after its end, or it is between others: the answer is
+    the same."""
+
 class SchemaNotFound(IdentityError):
     """No credential schema has this identifier."""
 

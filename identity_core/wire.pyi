@@ -12,11 +12,9 @@ AlsoKnownAs = tuple[str, ...]
 Alternatives = tuple[int, ...]
 AnchorStatus = Literal["pending", "confirmed", "revoked", "failed", "pre-phase7"]
 AnyDidDocumentMetadata = dict[str, Any]
-ApiKeyName = str
 AskedPredicateType = Literal["gte", "gt", "lte", "lt", "eq", "set_member", "neq"]
 AutonomyLevel = int
 BoundPart = Literal["predicate", "challenge", "domain", "issuerDid"]
-Burst = int | None
 ChangeKind = str
 CredentialSubject = dict[str, Any]
 DelegatedNames = tuple[str, ...] | None
@@ -39,13 +37,11 @@ ProofVerdict = Literal["valid", "unbound", "invalid"]
 PublicKeyJwk = dict[str, Any]
 PublicKeyMultibase = str
 Purposes = tuple[str, ...]
-RequestsPerSecond = float | None
 ResolvedDidDocument = dict[str, Any]
 ResolvedKeys = tuple[Any, ...]
 ResolvedService = dict[str, Any]
 ResolvedVerificationMethod = dict[str, Any]
 SameAttributes = tuple[AttributeReference, ...]
-Scopes = tuple[str, ...]
 ServiceId = str
 ShownHolderProof = dict[str, Any] | None
 SignedRequest = dict[str, Any] | None
@@ -68,35 +64,6 @@ class Anchor(Struct, frozen=True, kw_only=True):
     tx_hash: str | None | UnsetType = UNSET
     block_number: int | None | UnsetType = UNSET
     revoked_block: int | None | UnsetType = UNSET
-
-class AnchorDetails(Struct, frozen=True, kw_only=True):
-    ledger: str
-    root: str
-    index: int
-    size: int
-    path: tuple[str, ...]
-    sealed_at: str
-    salt: str
-    commitment: str
-
-class ApiKeyList(Struct, frozen=True, kw_only=True):
-    items: tuple[ApiKeyRecord, ...]
-    next_cursor: str | None
-
-class ApiKeyRecord(Struct, frozen=True, kw_only=True):
-    id: str
-    name: str
-    fingerprint: str
-    admin: bool
-    scopes: tuple[str, ...] | None
-    allowed_targets: tuple[str, ...] | None
-    requests_per_second: float | None
-    burst: int | None
-    created_at: str
-    expires_at: str | None
-    revoked_at: str | None
-    lineage: str | None
-    source: str
 
 class AskedCredential(Struct, frozen=True, kw_only=True):
     credential_id: str
@@ -121,23 +88,10 @@ class Challenge(Struct, frozen=True, kw_only=True):
     did: str
     expires_at: str
 
-class CheckedDelegation(Struct, frozen=True, kw_only=True):
-    id: str
-    status: str
-    uses_left: int | None
-    expires_at: str
-
-class CreateApiKeyRequest(Struct, frozen=True, kw_only=True):
-    name: str
-    admin: bool | UnsetType = UNSET
-    scopes: tuple[str, ...] | UnsetType = UNSET
-    allowed_targets: tuple[str, ...] | None | UnsetType = UNSET
-    requests_per_second: float | None | UnsetType = UNSET
-    burst: int | None | UnsetType = UNSET
-    expires_at: str | None | UnsetType = UNSET
-
 class CreateCredentialSchemaRequest(Struct, frozen=True, kw_only=True):
     id: str | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+    titles: dict[str, str] | UnsetType = UNSET
     attributes: tuple[CredentialAttribute, ...]
 
 class CreateDelegationRequest(Struct, frozen=True, kw_only=True):
@@ -176,9 +130,6 @@ class CreateDidRequest(Struct, frozen=True, kw_only=True):
     key_type: str | UnsetType = UNSET
     options: CreateDidOptions | UnsetType = UNSET
 
-class CreateVerifierChallengeRequest(Struct, frozen=True, kw_only=True):
-    domain: str
-
 class CreatedDid(Struct, frozen=True, kw_only=True):
     did: str
     did_document: dict[str, Any]
@@ -193,14 +144,10 @@ class CredentialAttribute(Struct, frozen=True, kw_only=True):
     minimum: str | list[Any] | dict[str, Any] | int | float | bool | None | UnsetType = UNSET
     maximum: str | list[Any] | dict[str, Any] | int | float | bool | None | UnsetType = UNSET
     unit: str | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+    titles: dict[str, str] | UnsetType = UNSET
     allowed_thresholds: tuple[str | list[Any] | dict[str, Any] | int | float | bool | None, ...] | UnsetType = UNSET
     proof_types: tuple[str, ...] | UnsetType = UNSET
-
-class CredentialCheck(Struct, frozen=True, kw_only=True):
-    check: str
-    ok: bool | None
-    code: str | None
-    reason: str | None
 
 class CredentialList(Struct, frozen=True, kw_only=True):
     items: tuple[CredentialRecord, ...]
@@ -240,6 +187,8 @@ class CredentialRecord(Struct, frozen=True, kw_only=True):
 
 class CredentialSchema(Struct, frozen=True, kw_only=True):
     id: str
+    title: str | UnsetType = UNSET
+    titles: dict[str, str] | UnsetType = UNSET
     attributes: tuple[CredentialAttribute, ...]
     header: str
     messages: tuple[CredentialMessage, ...]
@@ -260,10 +209,6 @@ class CredentialStatusEntry(Struct, frozen=True, kw_only=True):
     status_purpose: str
     status_list_index: str
     status_list_credential: str
-
-class CredentialVerdict(Struct, frozen=True, kw_only=True):
-    verified: bool
-    checks: tuple[CredentialCheck, ...]
 
 class DeactivateDidRequest(Struct, frozen=True, kw_only=True):
     confirm: bool
@@ -296,33 +241,6 @@ class DelegatedPresentationRequest(Struct, frozen=True, kw_only=True):
     sync_wait_ms: int | UnsetType = UNSET
     challenge: str | UnsetType = UNSET
     domain: str | UnsetType = UNSET
-
-class DelegatedProofCheck(Struct, frozen=True, kw_only=True):
-    usable: bool
-    reasons: tuple[DelegatedProofRefusal, ...]
-    delegation: CheckedDelegation | UnsetType = UNSET
-
-class DelegatedProofCheckRequest(Struct, frozen=True, kw_only=True):
-    holder_did: str
-    agent_did: str
-    credential_id: str | UnsetType = UNSET
-    predicate: ZKPredicate | UnsetType = UNSET
-    predicates: tuple[AskedPredicate, ...] | UnsetType = UNSET
-    credentials: tuple[AskedCredential, ...] | UnsetType = UNSET
-    same: tuple[tuple[AttributeReference, ...], ...] | UnsetType = UNSET
-    either: tuple[tuple[int, ...], ...] | UnsetType = UNSET
-    pseudonym: str | UnsetType = UNSET
-    ibct: IBCT
-    holder_consent: HolderConsent | UnsetType = UNSET
-    anchor: bool | UnsetType = UNSET
-    sync_wait_ms: int | UnsetType = UNSET
-    challenge: str | UnsetType = UNSET
-    domain: str | UnsetType = UNSET
-
-class DelegatedProofRefusal(Struct, frozen=True, kw_only=True):
-    code: str
-    message: str
-    details: dict[str, Any]
 
 class DelegatedProofRequest(Struct, frozen=True, kw_only=True):
     holder_did: str
@@ -429,11 +347,6 @@ class DidVersion(Struct, frozen=True, kw_only=True):
     changes: tuple[str, ...]
     did_document: dict[str, Any] | UnsetType = UNSET
 
-class DisclosuresReset(Struct, frozen=True, kw_only=True):
-    credential_id: str
-    holder_did: str
-    reset_at: str
-
 class ErrorBody(Struct, frozen=True, kw_only=True):
     code: str | UnsetType = UNSET
     message: str | UnsetType = UNSET
@@ -441,16 +354,6 @@ class ErrorBody(Struct, frozen=True, kw_only=True):
 
 class ErrorResponse(Struct, frozen=True, kw_only=True):
     error: ErrorBody
-
-class ExpectedCredential(Struct, frozen=True, kw_only=True):
-    issuer_did: str
-    schema_id: str
-    predicates: tuple[ExpectedPredicate, ...] | UnsetType = UNSET
-
-class ExpectedPredicate(Struct, frozen=True, kw_only=True):
-    attribute_name: str
-    type: str
-    value: str | list[Any] | dict[str, Any] | int | float | bool | None
 
 class GetDidAuthChallengeQuery(Struct, frozen=True, kw_only=True):
     did: str
@@ -520,10 +423,6 @@ class IssueCredentialRequest(Struct, frozen=True, kw_only=True):
     suite: int | UnsetType = UNSET
     new_holder_secret: bool | UnsetType = UNSET
 
-class IssuedApiKey(Struct, frozen=True, kw_only=True):
-    api_key: str
-    record: ApiKeyRecord
-
 class IssuedKey(Struct, frozen=True, kw_only=True):
     key_id: str
     public_key: str
@@ -540,10 +439,6 @@ class LedgerPosition(Struct, frozen=True, kw_only=True):
     index: int
     tree_size: int
     cosigned_at: str | UnsetType = UNSET
-
-class ListApiKeysQuery(Struct, frozen=True, kw_only=True):
-    limit: int = 50
-    cursor: str | None = None
 
 class ListCredentialSchemasQuery(Struct, frozen=True, kw_only=True):
     limit: int = 50
@@ -578,11 +473,6 @@ class NewServiceEndpoint(Struct, frozen=True, kw_only=True):
     type: str
     service_endpoint: str
 
-class OnlyPredicate(Struct, frozen=True, kw_only=True):
-    attribute_name: str
-    type: str
-    value: Any
-
 class OwnPublicKey(Struct, frozen=True, kw_only=True):
     type: str
     public_key_multibase: str
@@ -601,35 +491,6 @@ class PluginProcesses(Struct, frozen=True, kw_only=True):
     wanted: int
     ready: int
     restarts: int
-
-class ProofCheck(Struct, frozen=True, kw_only=True):
-    check: str
-    ok: bool | None
-    code: str | None
-    expected: str | None
-    found: str | None
-
-class ProofRecord(Struct, frozen=True, kw_only=True):
-    proof_id: str
-    delegation_id: str
-    holder_did: str
-    agent_did: str
-    credential_id: str
-    issuer_did: str
-    schema_id: str
-    predicate: OnlyPredicate | None
-    predicates: tuple[ShownPredicate, ...]
-    question: ShownQuestion | None
-    proof: ZKProof
-    challenge: str | None
-    domain: str | None
-    created_at: str
-    expires_at: str
-    revoked_at: str | None
-    revoked_by: str | None
-    revocation_reason: str | None
-    anchor: Anchor | None
-    anchor_details: AnchorDetails | None
 
 class Readiness(Struct, frozen=True, kw_only=True):
     status: Literal["ready", "unavailable"]
@@ -651,9 +512,6 @@ class RecoveredDid(Struct, frozen=True, kw_only=True):
     transaction_hash: str
     block_number: int
 
-class ResetDisclosuresRequest(Struct, frozen=True, kw_only=True):
-    credential_id: str
-
 class ResolveDidQuery(Struct, frozen=True, kw_only=True):
     version_id: int | None = None
     version_time: str | None = None
@@ -667,10 +525,6 @@ class RevokeIbctRequest(Struct, frozen=True, kw_only=True):
     nonce: str | UnsetType = UNSET
     expires_at: str | UnsetType = UNSET
 
-class RevokeProofRequest(Struct, frozen=True, kw_only=True):
-    reason: str | UnsetType = UNSET
-    sync_wait_ms: int | UnsetType = UNSET
-
 class RevokedIbct(Struct, frozen=True, kw_only=True):
     invoker: str
     id: str | UnsetType = UNSET
@@ -683,9 +537,6 @@ class Revoker(Struct, frozen=True, kw_only=True):
     did: str | UnsetType = UNSET
     fingerprint: str | UnsetType = UNSET
 
-class RotateApiKeyRequest(Struct, frozen=True, kw_only=True):
-    grace_seconds: int | UnsetType = UNSET
-
 class RotateDidKeyRequest(Struct, frozen=True, kw_only=True):
     old_key_id: str
     new_key_type: str
@@ -695,11 +546,6 @@ class RotateDidKeyRequest(Struct, frozen=True, kw_only=True):
     proof_of_possession: str | UnsetType = UNSET
     store_secrets: bool | UnsetType = UNSET
     return_secrets: bool | UnsetType = UNSET
-
-class RotatedApiKey(Struct, frozen=True, kw_only=True):
-    api_key: str
-    record: ApiKeyRecord
-    predecessor: ApiKeyRecord
 
 class RotatedDidKey(Struct, frozen=True, kw_only=True):
     new_key: IssuedKey
@@ -722,24 +568,6 @@ class SetCredentialStatusRequest(Struct, frozen=True, kw_only=True):
     purpose: str
     value: bool
     reason: str | UnsetType = UNSET
-
-class ShownCredential(Struct, frozen=True, kw_only=True):
-    credential_id: str | UnsetType = UNSET
-    issuer_did: str
-    schema_id: str
-    predicates: tuple[ShownPredicate, ...]
-
-class ShownPredicate(Struct, frozen=True, kw_only=True):
-    attribute_name: str
-    type: str
-    value: Any
-
-class ShownQuestion(Struct, frozen=True, kw_only=True):
-    credentials: tuple[ShownCredential, ...]
-    same: tuple[tuple[AttributeReference, ...], ...]
-    either: tuple[tuple[int, ...], ...]
-    pseudonym: str | None
-    pseudonym_value: str | None | UnsetType = UNSET
 
 class StatusList(Struct, frozen=True, kw_only=True):
     id: str
@@ -764,15 +592,6 @@ class StatusListProof(Struct, frozen=True, kw_only=True):
     created: str
     proof_purpose: str
     proof_value: str
-
-class UpdateApiKeyRequest(Struct, frozen=True, kw_only=True):
-    name: str | UnsetType = UNSET
-    admin: bool | UnsetType = UNSET
-    scopes: tuple[str, ...] | UnsetType = UNSET
-    allowed_targets: tuple[str, ...] | None | UnsetType = UNSET
-    requests_per_second: float | None | UnsetType = UNSET
-    burst: int | None | UnsetType = UNSET
-    expires_at: str | None | UnsetType = UNSET
 
 class UpdateDidRequest(Struct, frozen=True, kw_only=True):
     operation: str | UnsetType = UNSET
@@ -828,68 +647,6 @@ class VerificationMethodInput(Struct, frozen=True, kw_only=True):
     type: str
     public_key_multibase: str
     proof_of_possession: str | UnsetType = UNSET
-
-class VerificationResult(Struct, frozen=True, kw_only=True):
-    verified: bool
-    verdict: Literal["valid", "unbound", "invalid"]
-    missing: tuple[Literal["predicate", "challenge", "domain", "issuerDid"], ...]
-    checks: tuple[ProofCheck, ...]
-    errors: tuple[str, ...]
-    warnings: tuple[str, ...]
-    unchecked: tuple[str, ...]
-    proof_id: str | None
-    predicate: OnlyPredicate | None
-    predicates: tuple[ShownPredicate, ...]
-    question: ShownQuestion | None
-    issuer_did: str | None
-    schema_id: str | None
-    anchor: Anchor | None
-
-class VerifierChallenge(Struct, frozen=True, kw_only=True):
-    challenge: str
-    domain: str
-    expires_at: str
-
-class VerifyCredentialRequest(Struct, frozen=True, kw_only=True):
-    credential: dict[str, str | list[Any] | dict[str, Any] | int | float | bool | None]
-
-class VerifyProofRequest(Struct, frozen=True, kw_only=True):
-    proof: str
-    public_signals: tuple[str, ...] | UnsetType = UNSET
-    predicate_type: str | UnsetType = UNSET
-    proof_id: str | UnsetType = UNSET
-    predicate: ExpectedPredicate | UnsetType = UNSET
-    credentials: tuple[ExpectedCredential, ...] | UnsetType = UNSET
-    same: tuple[tuple[AttributeReference, ...], ...] | UnsetType = UNSET
-    either: tuple[tuple[int, ...], ...] | UnsetType = UNSET
-    pseudonym: str | UnsetType = UNSET
-    predicates: tuple[ExpectedPredicate, ...] | UnsetType = UNSET
-    challenge: str | UnsetType = UNSET
-    domain: str | UnsetType = UNSET
-    issuer_did: str | UnsetType = UNSET
-    schema_id: str | UnsetType = UNSET
-    max_age: int | UnsetType = UNSET
-    status_max_age: int | UnsetType = UNSET
-    requires: tuple[Literal["holder", "credentialValidity", "credentialStatus"], ...] | UnsetType = UNSET
-    agent_key: str | UnsetType = UNSET
-    consent_cover: int | UnsetType = UNSET
-
-class VerifyStoredProofRequest(Struct, frozen=True, kw_only=True):
-    predicate: ExpectedPredicate | UnsetType = UNSET
-    predicates: tuple[ExpectedPredicate, ...] | UnsetType = UNSET
-    credentials: tuple[ExpectedCredential, ...] | UnsetType = UNSET
-    same: tuple[tuple[AttributeReference, ...], ...] | UnsetType = UNSET
-    either: tuple[tuple[int, ...], ...] | UnsetType = UNSET
-    pseudonym: str | UnsetType = UNSET
-    challenge: str | UnsetType = UNSET
-    domain: str | UnsetType = UNSET
-    issuer_did: str | UnsetType = UNSET
-    schema_id: str | UnsetType = UNSET
-    max_age: int | UnsetType = UNSET
-    status_max_age: int | UnsetType = UNSET
-    requires: tuple[Literal["holder", "credentialValidity", "credentialStatus"], ...] | UnsetType = UNSET
-    agent_key: str | UnsetType = UNSET
-    consent_cover: int | UnsetType = UNSET
 
 class W3cDidDocumentMetadata(Struct, frozen=True, kw_only=True):
     created: str

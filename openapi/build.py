@@ -17,12 +17,12 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from msgspec import structs
 
 from identity_codec.structs import Types
 from identity_core.extension.compose import CompositionError, compose
@@ -33,10 +33,7 @@ from openapi.served_operations import operations_of
 from openapi.wire_stub import write_stub
 
 # The parts of the document in its order. One that is not listed is written but not yet served.
-PARTS: Final = (
-    *("dids", "auth", "api_keys", "service", "delegations", "credentials"),
-    *("proofs", "proof_checks", "verifications", "dashboard"),
-)
+PARTS: Final = ("dids", "auth", "service", "delegations", "credentials", "proofs")
 
 HERE: Final = Path(__file__).resolve().parent
 BUNDLE: Final = HERE.parent / "identity_core" / "api" / "identity.json"
@@ -102,7 +99,7 @@ def bundle(*added: Path) -> Json:
     sources |= {one.name: (one / "openapi" / "paths.yaml", one / "openapi" / "examples.yaml") for one in added}
     for name, (paths, _) in sources.items():
         part = read(paths)
-        document["tags"] += part.get("tags", [])
+        document["tags"] += [tag for tag in part.get("tags", []) if tag not in document["tags"]]
         _join(document["paths"], part["paths"], name)
         for kind, members in part.get("components", {}).items():
             _join(document["components"].setdefault(kind, {}), members, name)
@@ -324,7 +321,7 @@ def outputs() -> dict[Path, bytes]:
         text = write_stub(f"{package.name}.wire", own, head="\nDOCUMENT: bytes\n")
         found[package / "wire.pyi"] = _with_imports(text, before).encode()
     reference = compose(kernel, parts)
-    table = {name: asdict(each) for name, each in operations_of(reference).items()}
+    table = {name: structs.asdict(each) for name, each in operations_of(reference).items()}
     return found | {REFERENCE: encode(reference), OPERATIONS: encode(table)}
 
 

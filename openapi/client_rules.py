@@ -18,6 +18,7 @@ _DID: Final = "did:ids:QmPdn589kkBJKooQMPRUHHsRXAUDJAqunTWzvoEFGy5t6P"
 PATH_EXAMPLES: Final[dict[str, str]] = {
     "namedDid": "did:ids:QmSQdE7kRbgMzsSxPyKgUq7tgwJKmocZUDn5UyUHVFAY94",
     "did": _DID,
+    "consentId": "5f0c1b8e6f1a4c529a0e3d3a1d7c9b215f0c1b8e6f1a4c529a0e3d3a1d7c9b21",
     "identifier": _DID,
     "keyId": "key_3q2-7wAAAAAAAAAA",
     "delegationId": "7c9e6679-7425-40de-944b-e07fc1f90ae7",

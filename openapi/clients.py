@@ -13,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import structs
 
 from openapi import go_types
 from openapi.served_operations import operations_of
@@ -100,7 +101,7 @@ def run_go(folder: Path, *arguments: str) -> str:
 
 def _operations_table(document: Mapping[str, Any]) -> str:
     """What a client has to know of each operation when it runs, as JSON; what there is not is left out."""
-    known = {name: asdict(one) for name, one in operations_of(document).items()}
+    known = {name: structs.asdict(one) for name, one in operations_of(document).items()}
     return json.dumps(
         {name: {member: value for member, value in one.items() if value is not None} for name, one in known.items()},
         indent=2,

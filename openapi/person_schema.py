@@ -7,6 +7,8 @@ from typing import Final
 from identity_codec.strict_json import JsonValue
 from openapi.story import Json
 
+TITLES: Final[Json] = {"title": "Person", "titles": {"de": "Person", "ja": "人物"}}
+AGE_TITLES: Final[Json] = {"title": "Age", "titles": {"de": "Alter"}}
 ATTRIBUTES: Final[list[Json]] = [
     {"name": "name", "type": "string", "proofTypes": ["eq"]},
     {"name": "birthDate", "type": "date", "minimum": "1900-01-01", "maximum": "2100-12-31"},
@@ -16,6 +18,7 @@ ATTRIBUTES: Final[list[Json]] = [
         "minimum": 0,
         "maximum": 150,
         "unit": "years",
+        **AGE_TITLES,
         "allowedThresholds": [16, 18, 21, 65],
     },
     {"name": "income", "type": "decimal", "scale": 2, "unit": "EUR"},

@@ -1,6 +1,6 @@
 """Writes the examples of credentials: Ivo registers a schema, issues to Hana, suspends, revokes.
 
-    python -m openapi.write_credential_examples            writes examples/credentials.yaml
+    python -m openapi.write_credential_examples            writes examples/credentials.yaml and some of verification
 
 The service's own rules and renderers made them, from a fixed random source and a fixed clock: the signatures verify, and so does the
 status list. Run it when the form of an answer changes, and review the difference.
@@ -8,7 +8,6 @@ status list. Run it when the form of an answer changes, and review the differenc
 
 from __future__ import annotations
 
-import dataclasses
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -24,6 +23,7 @@ from identity_bound_credentials.domain.bound_credential import (
 from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS
 from identity_bound_credentials.use_cases.issue import GAP_PERIOD
 from identity_did_ids import entry
+from identity_verification.wire import CredentialCheck, CredentialVerdict
 
 from identity_bbs import interface
 from identity_bbs.blind import IssueRequest, blind_sign, commit
@@ -35,6 +35,7 @@ from identity_client import data_integrity
 from identity_codec import ed25519, multibase, times
 from identity_codec.multibase import base58btc_encode
 from identity_codec.structs import plain
+from identity_codec.values import replace
 from identity_core.api.credentials import credentials, record, schema, schemas, shown
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials import credential_schema as schema_json
@@ -54,13 +55,14 @@ from identity_core.domain.proofs.proof import Witness
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.status import SignedStatusList
-from identity_core.wire import CredentialCheck, CredentialVerdict
 from openapi.did_examples import Telling
 from openapi.gap_examples import gap_examples
-from openapi.person_schema import ATTRIBUTES, VALUES
+from openapi.person_schema import AGE_TITLES, ATTRIBUTES, TITLES, VALUES
 from openapi.story import ORIGIN, START, Json, Story, dice
-from openapi.write_examples import write
+from openapi.write_examples import write, write_into
 
+VERIFICATION: Final = "verifyCredential"
+"""The operation whose examples are those of an extension."""
 BASE_URL: Final = f"{ORIGIN}/api/v1"
 
 
@@ -84,7 +86,7 @@ class CredentialTelling:
         self.holder = hana.story.did
         self.method = f"{self.story.did}#{self.key.public}"
         definition = schema_json.read("https://schemas.example/person/1", ATTRIBUTES)
-        self.schema = RegisteredSchema(definition, START, self.story.did)
+        self.schema = RegisteredSchema(definition, START, self.story.did, {"": TITLES, "age": AGE_TITLES})
 
     def tell_gaps(self) -> Json:
         """operationId → examples of the lists of signed gaps."""
@@ -93,9 +95,7 @@ class CredentialTelling:
     def tell(self) -> Json:
         """operationId → examples of the kernel."""
         issued = self.issued()
-        suspended = dataclasses.replace(
-            issued.credential, status=CredentialStatus.SUSPENDED, status_reason="lost card", version=2
-        )
+        suspended = replace(issued.credential, status=CredentialStatus.SUSPENDED, status_reason="lost card", version=2)
         claims: Json = {
             "issuerDid": self.story.did,
             "holderDid": self.holder,
@@ -105,15 +105,15 @@ class CredentialTelling:
         validity = {"validFrom": times.printed(START), "validUntil": times.printed(START + timedelta(days=365))}
         signed = {"verificationMethod": self.method, "signature": multibase.base64url_encode(_secret(issued).signature)}
         whole = plain(shown(issued, BASE_URL, BOUND_CREDENTIALS, ADMIN))
-        unsigned = plain(shown(dataclasses.replace(issued, to_holder=False), BASE_URL, BOUND_CREDENTIALS, ADMIN))
+        unsigned = plain(shown(replace(issued, to_holder=False), BASE_URL, BOUND_CREDENTIALS, ADMIN))
         hidden = plain(shown(ShownCredential(issued.credential, None, False), BASE_URL, BOUND_CREDENTIALS, ADMIN))
         bound = self.bound()
-        bound_unsigned = plain(shown(dataclasses.replace(bound, to_holder=False), BASE_URL, BOUND_CREDENTIALS, ADMIN))
+        bound_unsigned = plain(shown(replace(bound, to_holder=False), BASE_URL, BOUND_CREDENTIALS, ADMIN))
         page = plain(credentials([suspended], 50, ADMIN))
         registered = plain(schema(self.schema, ADMIN))
         return {
             "createCredentialSchema": {
-                "request": {"person": {"id": registered["id"], "attributes": ATTRIBUTES}},
+                "request": {"person": {"id": registered["id"], **TITLES, "attributes": ATTRIBUTES}},
                 "201": {"person": registered},
             },
             "listCredentialSchemas": {"200": {"onePage": plain(schemas(SchemaPage([self.schema], is_last=True)))}},
@@ -148,7 +148,7 @@ class CredentialTelling:
                 },
                 "200": {"suspended": plain(record(suspended, None, ADMIN))},
             },
-            "verifyCredential": {"request": {"shown": {"credential": whole["credential"]}}, "200": _verdicts()},
+            VERIFICATION: {"request": {"shown": {"credential": whole["credential"]}}, "200": _verdicts()},
             "getStatusList": {
                 f"200 {media}": {"revocation": self.status_list(issued.credential)}
                 for media in ("application/json", "application/vc")
@@ -229,7 +229,7 @@ class CredentialTelling:
         secret = HolderSecret.derived(suite, random(48))
         commitment, blind = commit(suite, secret, request, random if handle == HANDLE else dice(credential_id))
         binding = Binding(header.octets, commitment[:48], handle, self.holder)
-        credential = dataclasses.replace(
+        credential = replace(
             issued.credential,
             id=credential_id,
             valid_from=_days(0),
@@ -290,8 +290,10 @@ def _verdicts() -> Json:
 
 
 def main() -> None:
-    """Writes the file."""
-    write("credentials", CredentialTelling().tell(), "openapi.write_credential_examples")
+    """Writes the files."""
+    told = CredentialTelling().tell()
+    write_into("verification", {VERIFICATION: told.pop(VERIFICATION)})
+    write("credentials", told, "openapi.write_credential_examples")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ Run it when the form of an answer changes, and review the difference.
 
 from __future__ import annotations
 
+import re
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
@@ -57,6 +58,17 @@ def text_of(name: str, examples: Json, command: str) -> str:
 def write(name: str, examples: Json, command: str) -> None:
     """Write the file of ``name``."""
     path_of(name).write_text(text_of(name, examples, command), "utf-8")
+
+
+def write_into(name: str, examples: Json) -> None:
+    """Replace ``examples`` in the file of ``name``, whose other examples are written by hand."""
+    path = path_of(name)
+    text = path.read_text("utf-8")
+    for operation, shown in examples.items():
+        part = yaml.dump({operation: shown}, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
+        own = re.compile(rf"^{operation}:\n(?:[ -].*\n)*", re.MULTILINE)
+        text = own.sub(part.replace("\\", r"\\"), text)
+    path.write_text(text, "utf-8")
 
 
 def _in_order(value: Any, before: Any) -> Any:

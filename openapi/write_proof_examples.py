@@ -1,6 +1,6 @@
 """Writes the examples of delegated proofs: Aki has it proved that Hana is of age, with a token of hers.
 
-    python -m openapi.write_proof_examples            writes examples/proofs.yaml
+    python -m openapi.write_proof_examples            writes examples/proofs.yaml and some of verification
 
 Hana's credential is that of ``write_credential_examples``; her token is signed and the proof is one of identity-prover-bbs, both from
 a fixed random source, so that they verify. Run it when the form of an answer changes, and review the difference.
@@ -12,27 +12,29 @@ from datetime import timedelta
 from typing import Any, Final
 
 from identity_prover_bbs import BbsProver
+from identity_verification.handlers import checked
+from identity_verification.use_cases.dry_run import DryRun, UsableDelegation
 
 from identity_bbs.bls12381 import select
 from identity_client import Signer, ibct
 from identity_client.capability import Capability
 from identity_codec import ed25519
 from identity_codec.structs import plain
-from identity_core.api.proofs import checked, result
+from identity_core.api.proofs import result
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.dids.changes import Create
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import Context, IssuerKey, Statement, Witness, ZkProof, capability_digest
-from identity_core.domain.proofs.stored import DelegatedProof
-from identity_core.domain.proofs.verification import Anchor, AnchorStatus
+from identity_core.domain.proofs.stored import Anchor, AnchorStatus, DelegatedProof
 from identity_core.errors import ScopeMismatch
-from identity_core.use_cases.proofs.dry_run import DryRun, UsableDelegation
 from openapi.joint_proof_examples import AT_HOME, QUESTION, JointTelling
 from openapi.joint_proof_examples import CHALLENGE as JOINT_CHALLENGE
 from openapi.story import START, Json, Story, dice
 from openapi.write_credential_examples import CredentialTelling
-from openapi.write_examples import write
+from openapi.write_examples import write, write_into
 
+VERIFICATION: Final = "checkDelegatedProof"
+"""The operation whose examples are those of an extension."""
 DELEGATION: Final = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 PROOF: Final = "4f0c1b8e-6f1a-4c52-9a0e-3d3a1d7c9b21"
 AGE: Final = {"attributeName": "age", "type": "gte", "value": 18}
@@ -107,7 +109,7 @@ class ProofTelling:
                 },
                 "201": {"ofTwoCredentials": plain(result(DelegatedProof(DELEGATION, shown, None)))},
             },
-            "checkDelegatedProof": {
+            VERIFICATION: {
                 "request": {
                     "overEighteen": self.request(token),
                     "severalPredicates": several,
@@ -158,8 +160,10 @@ class ProofTelling:
 
 
 def main() -> None:
-    """Writes the file."""
-    write("proofs", ProofTelling().tell(), "openapi.write_proof_examples")
+    """Writes the files."""
+    told = ProofTelling().tell()
+    write_into("verification", {VERIFICATION: told.pop(VERIFICATION)})
+    write("proofs", told, "openapi.write_proof_examples")
 
 
 if __name__ == "__main__":

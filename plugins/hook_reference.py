@@ -5,7 +5,6 @@ What stands between the two markers is generated; a test compares it, so that th
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import re
 from collections.abc import Iterator
@@ -28,8 +27,8 @@ def reference() -> str:
     blocks.append(
         "\n".join([*_hook(EXTEND_HOOK), "", *_described(Extension), *_described(Contribution), *_described(Kernel)])
     )
-    blocks.append("\n".join(_dataclass(Provider)))
-    blocks.append("\n".join(_dataclass(BuildContext)))
+    blocks.append("\n".join(_record(Provider)))
+    blocks.append("\n".join(_record(BuildContext)))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -76,18 +75,17 @@ def _member(name: str, member: Any) -> str:
     return f"{head}: {text}" if text else head
 
 
-def _dataclass(kind: type[Any]) -> Iterator[str]:
+def _record(kind: type[Any]) -> Iterator[str]:
     yield f"### `{kind.__name__}`"
     yield ""
     yield _flat(inspect.getdoc(kind) or "")
     yield ""
-    for field in dataclasses.fields(kind):
-        default = (
-            ""
-            if field.default is dataclasses.MISSING
-            else f" = {getattr(field.default, '__name__', repr(field.default))}"
-        )
-        yield f"- `{field.name}: {field.type}{default}`"
+    names, defaults = kind.__struct_fields__, kind.__struct_defaults__
+    for name, default in zip(
+        names, [inspect.Parameter.empty] * (len(names) - len(defaults)) + [*defaults], strict=True
+    ):
+        shown = "" if default is inspect.Parameter.empty else f" = {getattr(default, '__name__', repr(default))}"
+        yield f"- `{name}: {kind.__annotations__[name]}{shown}`"
 
 
 def _first_words(thing: Any) -> str:

@@ -7,7 +7,7 @@ import hashlib
 import os
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,17 +22,18 @@ from identity_anchoring.worker import AnchorWorker, SealBatch
 from identity_ledger_memory import MemoryLedger
 from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline
+from identity_verification.store import StoredProofs
+from identity_verification.use_cases.stored import REVOKED
 
+from identity_codec.values import replace
 from identity_core.domain.activity import OPERATOR, EventRecord, RequestContext, StatusChanged
 from identity_core.domain.proofs.proof import ZkProof
-from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
-from identity_core.domain.proofs.verification import Anchor, AnchorStatus
+from identity_core.domain.proofs.stored import Anchor, AnchorStatus, ProofRevocation, StoredProof
 from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchorTransaction
 from identity_core.store import Store
 from identity_core.store.events import OpenSink
 from identity_core.store.proofs import add_proof
-from identity_core.use_cases.proofs.stored import REVOKED
 from identity_core.use_cases.record import Record
 from tests.events import open_store
 from tests.rooms import MovableClock
@@ -173,7 +174,7 @@ async def revoke_proof(store: Store, proof: StoredProof, at: datetime) -> None:
     """Revoke a proof as the operation does."""
     event = StatusChanged(REVOKED, proof.holder, replace(proof.parties, issuer=None))
     record = EventRecord(event, RequestContext("revokeProof", OPERATOR), at)
-    await store.proofs.revoke(proof.id, ProofRevocation(at, "test", None), record)
+    await StoredProofs.of(store).revoke(proof.id, ProofRevocation(at, "test", None), record)
 
 
 AT_ONCE = AnchoringPolicy(100, timedelta(seconds=0), 3, 0.0)
@@ -225,7 +226,7 @@ class Anchorage:
         await add_proofs(self.store, proofs)
 
     async def anchor(self, proof: StoredProof) -> Anchor:
-        stored = await self.store.proofs.get(proof.id)
+        stored = await StoredProofs.of(self.store).get(proof.id)
         assert stored is not None
         assert stored.anchor is not None
         return stored.anchor

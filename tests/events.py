@@ -12,18 +12,17 @@ import orjson
 from identity_records.audit import GENESIS, AuditLines, audit_of, next_link, to_line
 from identity_records.extension import record_sinks
 from identity_records.store import ActivityRows, TimelineEntry, Verification
+from msgspec import Struct
 
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import parse
-from identity_codec.values import value_class
 from identity_core.database import Transaction
 from identity_core.domain.activity import SERVICE, Event, EventRecord, RequestContext
 from identity_core.store import Store
 from identity_core.store.events import OpenSink
 
 
-@value_class
-class AuditRow:
+class AuditRow(Struct, frozen=True):
     """A line of the audit log; ``caller`` is an identity such as ``key:ab12…``."""
 
     at: datetime

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from identity_ledger_evm.deployment import deploy
 from identity_ledger_evm.ledger import EvmLedger
 from identity_ledger_evm.settings import EvmSettings
 
+from identity_codec.values import replace
 from identity_core.plugin import BuildContext
 from identity_core.ports.ledger import AnchorTransaction
 from tests.anvil_server import AnvilServer

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime
 
+from identity_verification.store import StoredProofs
+
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.ports.proofs import Invocation
 from identity_core.store import Store
@@ -14,7 +16,7 @@ async def kept_proofs(store: Store) -> list[StoredProof]:
     """Every proof, the newest first."""
     sql = "SELECT id FROM proofs ORDER BY created_at DESC, id DESC"
     rows = await store.database.read(lambda transaction: transaction.execute(sql).fetchall())
-    found = [await store.proofs.get(row[0]) for row in rows]
+    found = [await StoredProofs.of(store).get(row[0]) for row in rows]
     return [proof for proof in found if proof is not None]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from identity_bound_credentials.domain.bound_credential import (
@@ -34,6 +34,7 @@ from identity_bbs.holders import HolderConsent
 from identity_bbs.octets import mixed_messages_to_scalars, octets_to_public_key, signature_to_octets
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
+from identity_codec.values import replace
 from identity_core.domain.proofs.asked import parse_asked
 from identity_core.domain.proofs.proof import Context
 from identity_core.errors import ProofInvalid

@@ -22,7 +22,9 @@ from identity_bound_credentials.use_cases.presenting import PresentBound
 from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
 from identity_bound_credentials.use_cases.suite import BoundSuite
 from identity_bound_credentials.worker_calls import Present
+from identity_isolation.calls import Extended, decode_call, encode_call
 from identity_kit.conformance.prover_cases import BbsIssuer
+from identity_verification.use_cases.check import IssuerKeys
 
 from identity_client import Signer, ibct
 from identity_client.action import Grant
@@ -38,17 +40,13 @@ from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.delegations.delegation import AutonomyTable, Delegation
 from identity_core.domain.dids.did import Did
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
-from identity_core.domain.proofs.stored import DelegatedProof
-from identity_core.domain.proofs.verification import Anchor
+from identity_core.domain.proofs.stored import Anchor, DelegatedProof
 from identity_core.errors import PredicateNotSatisfied
-from identity_core.plugin.processes.channel import decode_call, encode_call
-from identity_core.plugin.processes.extended import Extended
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.proofs import Anchoring, RefusedInvocation
 from identity_core.ports.prover import Prover
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.create import Created
-from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.proofs.generate import Answered, GenerateDelegatedProof
 from identity_core.use_cases.proofs.prepare import ProofRequest
 from identity_core.use_cases.proofs.steps import ProofPolicy

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -21,6 +21,7 @@ from identity_kit.conformance.prover_cases import HANA, SCHEMA
 
 from identity_bbs.bls12381 import ORDER
 from identity_codec import ed25519
+from identity_codec.values import replace
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported
 from plugins.prover_bbs.tests.presentation_vectors import SMALL
 from tests.presenting import DAY, NOW, Holder, Issuer, Scene, about, ask, context

@@ -151,7 +151,7 @@ def _fork_a_prover() -> None:
     if pid == 0:
         _be_a_prover(theirs)
     theirs.close()
-    worker = importlib.import_module("identity_core.plugin.processes.worker")
+    worker = importlib.import_module("identity_isolation.worker")
     start = inspect.unwrap(worker._started)
 
     @functools.wraps(start)
@@ -186,7 +186,7 @@ def _be_a_prover(channel: socket.socket) -> None:
             os.environ.clear()
             os.environ.update(told["environment"])
             sys.path[:] = told["path"]
-            importlib.import_module("identity_core.plugin.processes.child").main(*descriptors)
+            importlib.import_module("identity_isolation.child").main(*descriptors)
     except BaseException:
         traceback.print_exc()
     finally:
@@ -202,8 +202,8 @@ PACKAGES = (
     "identity_codec",
     "identity_client",
     "identity_core.database",
-    "identity_core.plugin.processes",
-    "identity_core.store.tables",
+    "identity_isolation",
+    "identity_operations.kernel_tables",
 )
 
 
@@ -224,7 +224,7 @@ def _import_the_service() -> None:
         plugin.load()
     _prepare_the_start()
     # A server waits for its prover when it starts. At its low priority that is long where other tests have the processors.
-    importlib.import_module("identity_core.plugin.processes.prover").NICE = 0
+    importlib.import_module("identity_isolation.provers").NICE = 0
 
 
 def _prepare_the_start() -> None:

@@ -10,7 +10,7 @@ import contextlib
 import json
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,6 +23,7 @@ from identity_transparency.domain.checkpoint_keys import succession_text
 from identity_transparency.domain.history import LoggedHistory
 
 from identity_codec import multibase, multikey, times
+from identity_codec.values import replace
 from identity_core.domain.dids.changes import AddService, Deactivate, NewService
 from identity_tlog.leaf import LogLeaf, Recorded
 from identity_tlog.note import Checkpoint, Note

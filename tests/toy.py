@@ -6,7 +6,6 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import fields
 from typing import Any
 from urllib.parse import unquote
 
@@ -237,7 +236,7 @@ def build_toy(
         "pages": {},
     }
     settings |= options
-    wiring = Wiring(**{each.name: settings.pop(each.name) for each in fields(Wiring) if each.name in settings})
+    wiring = Wiring(**{each: settings.pop(each) for each in Wiring.__struct_fields__ if each in settings})
     return build_app(loaded, [handlers or ToyHandlers()], wiring, **settings)
 
 

@@ -11,6 +11,14 @@ from typing import Any
 from identity_kit.conformance.prover_cases import BbsIssuer
 from identity_records.store import StoredVerifications
 from identity_records.use_cases.verifications import ListVerificationHistory
+from identity_verification.domain.verification import ProofVerification
+from identity_verification.store import StoredProofs, StoredVerifierChallenges
+from identity_verification.suites import SuiteOneChecks
+from identity_verification.use_cases.challenges import CreateVerifierChallenge
+from identity_verification.use_cases.check import CheckProof, IssuerKeys
+from identity_verification.use_cases.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
+from identity_verification.use_cases.verify import ProofStatus, VerifyProof, VerifyStoredProof
+from identity_verification.wire import ExpectedPredicate, VerifyProofRequest, VerifyStoredProofRequest
 
 from identity_bbs.bls12381 import keys as bls
 from identity_client import possession
@@ -25,15 +33,9 @@ from identity_core.domain.dids.changes import AddVerificationMethod
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.proofs.stored import StoredProof
-from identity_core.domain.proofs.verification import ProofVerification
 from identity_core.ports.proofs import Anchoring
 from identity_core.use_cases.dids.create import Created
-from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
-from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
-from identity_core.use_cases.proofs.verify import ProofStatus, VerifyProof, VerifyStoredProof
 from identity_core.use_cases.record import Record
-from identity_core.use_cases.verifications import CreateVerifierChallenge
-from identity_core.wire import ExpectedPredicate, VerifyProofRequest, VerifyStoredProofRequest
 from tests.proving import Proving, Workers
 from tests.rooms import operator, own_key, update_of
 
@@ -78,21 +80,23 @@ class Verifying(Proving):
     def __init__(self, folder: Path, **wish: Any) -> None:
         super().__init__(folder, **wish)
         store, self.issuer_keys = self.store, keys.generate("Ed25519", os.urandom)
-        check = CheckProof(self.workers, self.suites, IssuerKeys(self.reader), store.credential_schemas)
-        freshness = ChallengeUse(store.verifier_challenges)
-        record = Record(store.activity)
-        access = ProofAccess(store.proofs, store.verifier_challenges)
-        status = ProofStatus(access, store.proofs)
-        self.challenges = CreateVerifierChallenge(
-            store.verifier_challenges, self.clock, os.urandom, timedelta(minutes=5)
+        check = CheckProof(
+            self.workers, (SuiteOneChecks(), self.suites[2]), IssuerKeys(self.reader), store.credential_schemas
         )
-        self.received = VerifyProof(check, check, freshness, store.proofs, status, record, self.clock)
+        freshness = ChallengeUse(StoredVerifierChallenges(store.database))
+        record = Record(store.activity)
+        access = ProofAccess(StoredProofs.of(store), StoredVerifierChallenges(store.database))
+        status = ProofStatus(access, StoredProofs.of(store))
+        self.challenges = CreateVerifierChallenge(
+            StoredVerifierChallenges(store.database), self.clock, os.urandom, timedelta(minutes=5)
+        )
+        self.received = VerifyProof(check, check, freshness, StoredProofs.of(store), status, record, self.clock)
         self.stored = VerifyStoredProof(self.received)
         self.verified_before = ListVerificationHistory(
-            StoredVerifications(store.database), store.proofs, access, self.clock
+            StoredVerifications(store.database), StoredProofs.of(store), access, self.clock
         )
         self.get = GetProof(access, record, self.clock)
-        self.revoke = RevokeProof(access, store.proofs, Anchoring(), self.clock)
+        self.revoke = RevokeProof(access, StoredProofs.of(store), Anchoring(), self.clock)
 
     async def begin(self, **wish: Any) -> None:
         self.vera, self.mallory = await self.new_did(), await self.new_did()
@@ -121,7 +125,7 @@ class Verifying(Proving):
     async def made(self, **change: Any) -> StoredProof:
         """A proof of Hana's, as it is kept."""
         made = await self.proven(self.body(**change))
-        stored = await self.store.proofs.get(made.proof.proof_id)
+        stored = await StoredProofs.of(self.store).get(made.proof.proof_id)
         assert stored is not None
         return stored
 

@@ -2,7 +2,7 @@
 
     python -m tools.write_migration what_it_does
 
-Alembic (extra ``checks``) compares the tables of ``store.tables`` and of extensions with those that the steps make. Rows that must be
+Alembic (extra ``checks``) compares the tables that ``identity.tables`` declare with those that the steps make. Rows that must be
 moved are added by hand. First add, later remove, so that the version before still works.
 """
 

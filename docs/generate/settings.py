@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin
 
+from identity_commands.options import installed_plugins
+
 from docs.generate.document import page, table
-from identity_core.cli.options import installed_plugins
 from identity_core.settings import Settings
 from identity_core.settings.fields import as_toml, is_table, public_fields, variable
 

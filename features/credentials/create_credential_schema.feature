@@ -11,6 +11,12 @@ Feature: Register a credential schema
     When Ivo registers a schema
     Then the answer is 201
 
+  @createCredentialSchema
+  Scenario: A schema and its attributes have titles for people
+    Given Ivo has a DID
+    When Ivo registers a titled schema
+    Then everybody reads the titles
+
   @createCredentialSchema @422:INVALID_SCHEMA
   Scenario Outline: What is no schema
     Given Ivo has a DID
@@ -18,12 +24,14 @@ Feature: Register a credential schema
     Then the answer is 422 INVALID_SCHEMA
 
     Examples:
-      | what                           |
-      | two attributes of one name     |
-      | an attribute called id         |
-      | an unknown type                |
-      | a threshold outside the domain |
-      | an id that is no URI           |
+      | what                               |
+      | two attributes of one name         |
+      | an attribute called id             |
+      | an unknown type                    |
+      | a threshold outside the domain     |
+      | an id that is no URI               |
+      | a title that turns the text around |
+      | titles of too many characters      |
 
   @createCredentialSchema
   Scenario Outline: A DID names a schema by what is its own

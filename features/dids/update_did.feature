@@ -35,6 +35,18 @@ Feature: Change a DID document
     Then the answer is 200
     And both answers are the same
 
+  Scenario: Empty lists of members that the operation does not take, as some generated clients send
+    Given Hana has a DID with a service
+    When Hana asks to add a service and sends empty lists
+    Then the answer is 200
+    And the document has 2 services
+
+  @400:INVALID_REQUEST
+  Scenario: An entry that shows the signed body has no empty lists
+    Given Hana has a DID with strict evidence
+    When Hana asks to add a service and sends empty lists
+    Then the answer is 400 INVALID_REQUEST
+
   @401:AUTH_FAILED
   Scenario Outline: With strictEvidence, a signature that is bound to less than this change
     Given Hana has a DID with strict evidence

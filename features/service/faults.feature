@@ -205,3 +205,7 @@ Feature: What no client can cause is answered in the same shape
       | getStatusGapsProof        |
       | getLedgerInclusionProof   |
       | getLedgerConsistencyProof |
+      | createConsentRequest      |
+      | answerConsentRequest      |
+      | createVerifierRequest     |
+      | cancelVerifierRequest     |

@@ -40,6 +40,10 @@ Feature: Quota of writes
       | setLabel                |
       | deleteLabel             |
       | rotateHolderSecret      |
+      | createConsentRequest    |
+      | answerConsentRequest    |
+      | createVerifierRequest   |
+      | cancelVerifierRequest   |
 
   @revokeIbct
   Scenario: Who has written as much as he may can still call back what he gave

@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from identity_codec.values import replace
 from identity_core.api import contract
 from identity_core.api.connexion_parts import ConnexionMiddleware, LifespanMiddleware
 from identity_core.api.contract import OpenApiDocument, bind

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from identity_client.challenge import DID_AUTH, RECOVERY_KEY
 from identity_codec.times import printed
-from identity_codec.values import value_class
 from identity_core import wire
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.errors import AuthAmbiguous, AuthFailed
@@ -61,8 +62,7 @@ def _malformed(reason: str) -> AuthFailed:
     return AuthFailed(f"The credential cannot be read: {reason}.", details={"reason": reason})
 
 
-@value_class
-class AuthHandlers:
+class AuthHandlers(Struct, frozen=True):
     """Handler of getDidAuthChallenge."""
 
     challenge: GetDidAuthChallenge

@@ -7,15 +7,15 @@ import hashlib
 import re
 from array import array
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, Literal
 
+from msgspec import Struct, field
+
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import UNSET, UnsetType, encode, plain, raw
 from identity_codec.times import printed, printed_or_none
-from identity_codec.values import value_class
 from identity_core.api.errors import error_answer, negotiate
 from identity_core.api.request import Answer, Headers, Request
 from identity_core.cache import BoundedCache
@@ -61,8 +61,7 @@ NEWEST: Final = f"public, max-age={HEAD_SECONDS}"
 _ETAG_VERSION: Final = re.compile(r'(?:W/)?"([1-9][0-9]{0,15})(?:\.[a-z+-]+)?(?:-gzip)?"', re.ASCII)
 
 
-@value_class
-class CachedAnswer:
+class CachedAnswer(Struct, frozen=True):
     """An encoded resolution of the version in force, its 304 twin, and the time when it becomes stale."""
 
     version_id: int
@@ -72,8 +71,7 @@ class CachedAnswer:
     awaits: int | None = None
 
 
-@dataclass(slots=True)
-class AnswerCache:
+class AnswerCache(Struct):
     """Cache of the newest answers by (DID, media type), which evicts the oldest first. An entry is valid while two
     conditions hold: the index has no newer version, a cheap check; and fewer entries of the log are cosigned than the
     entry awaits."""
@@ -81,8 +79,8 @@ class AnswerCache:
     index: DocumentIndex
     clock: Clock
     cosigned_size: Callable[[], int] = lambda: 0
-    hits: int = field(default=0, init=False)
-    asked: int = field(default=0, init=False)
+    hits: int = 0
+    asked: int = 0
     _answers: BoundedCache[tuple[str, str], CachedAnswer] = field(default_factory=lambda: BoundedCache(CACHED_ANSWERS))
     # The hashes of DIDs that were read lately, each at the index that follows from it.
     _read: array[int] = field(default_factory=lambda: array("q", bytes(8 * READ_LATELY)))

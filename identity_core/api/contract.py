@@ -9,15 +9,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any, Generic, TypeVar
 from urllib.parse import unquote_to_bytes
 
 import orjson
+from msgspec import Struct, field
 
 from identity_codec.structs import python_name
-from identity_codec.values import value_class
 from identity_core.api.request import NOTHING, Handler
 from identity_core.api.transport import READ
 from identity_core.errors import InvalidDid, InvalidRequest, NotFound
@@ -30,8 +29,7 @@ class ContractError(StartError):
     """Document and code do not fit. The message is one line."""
 
 
-@value_class
-class OpenApiDocument:
+class OpenApiDocument(Struct, frozen=True):
     """The OpenAPI document. ``value``: as JSON. ``data``: the bytes of the file."""
 
     value: Mapping[str, Any]
@@ -143,8 +141,7 @@ def percent_decode(data: bytes) -> str:
     return text
 
 
-@dataclass(slots=True, eq=False)
-class _Node(Generic[T]):
+class _Node(Struct, Generic[T], eq=False):
     literals: dict[bytes, _Node[T]] = field(default_factory=dict)
     parameter: str | None = None
     following: _Node[T] | None = None

@@ -7,12 +7,13 @@ from functools import partial
 from typing import Final
 from urllib.parse import quote
 
+from msgspec import Struct
+
 from identity_codec.multibase import base64url_encode
 from identity_codec.structs import UNSET, convert
 from identity_codec.times import printed, printed_or_none
-from identity_codec.values import value_class
 from identity_core import wire
-from identity_core.api.api_keys import author
+from identity_core.api.authors import author
 from identity_core.api.caching import unless_known
 from identity_core.api.decode import URI, cursor, page_of, position, row_position
 from identity_core.api.errors import negotiate
@@ -43,7 +44,6 @@ from identity_core.use_cases.credentials.schemas import (
 )
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
-from identity_core.use_cases.credentials.verify import VerifyCredential
 
 _PREFIX: Final = "/api/v1"
 _JSON: Final = "application/json"
@@ -55,10 +55,9 @@ _FOR_GOOD: Final = ("Cache-Control", "public, max-age=86400, immutable")
 _FOR_A_WHILE: Final = ("Cache-Control", "public, max-age=5")
 
 
-@value_class
-class CredentialHandlers:
+class CredentialHandlers(Struct, frozen=True):
     """Handlers of createCredentialSchema, listCredentialSchemas, getCredentialSchema, issueCredential,
-    importCredential, listCredentials, getCredential, setCredentialStatus, verifyCredential, getStatusList."""
+    importCredential, listCredentials, getCredential, setCredentialStatus, getStatusList."""
 
     create_schema: CreateCredentialSchema
     list_schemas: ListCredentialSchemas
@@ -68,7 +67,6 @@ class CredentialHandlers:
     list: ListCredentials
     get: GetCredential
     set_status: SetCredentialStatus
-    verify: VerifyCredential
     status_list: GetStatusList
     base_url: str
     bound_format: BoundFormat | None
@@ -112,9 +110,6 @@ class CredentialHandlers:
 
         return show(await self.set_status(request.path["credentialId"], request.body, request.showing(show)))
 
-    async def verify_credential(self, request: Request) -> Answer:
-        return Answer(200, await self.verify(request.body, is_known=request.caller is not None), headers=[NO_STORE])
-
     async def get_status_list(self, request: Request) -> Answer:
         made = await self.status_list(request.path["statusListId"])
         media = _list_media(request.header("accept"))
@@ -141,9 +136,14 @@ def schema(registered: RegisteredSchema, reader: Caller | None) -> wire.Credenti
     """Return a registered schema for ``reader`` (None for any client)."""
     signed = registered.definition.schema
     # Schemas have one JSON form, here and in the store.
-    attributes = convert(schema_json.attributes_json(registered.definition), tuple[wire.CredentialAttribute, ...])
+    titles = registered.titles or {}
+    own = titles.get("", {})
+    titled = [one | {**titles.get(str(one["name"]), {})} for one in schema_json.attributes_json(registered.definition)]
+    attributes = convert(titled, tuple[wire.CredentialAttribute, ...])
     return wire.CredentialSchema(
         id=signed.id,
+        title=own.get("title", UNSET),
+        titles=own.get("titles", UNSET),
         attributes=attributes,
         header=base64url_encode(signed.header),
         messages=_messages(signed),

@@ -34,7 +34,8 @@ MAX_SAFE_INTEGER: Final = 2**53 - 1
 MAX_CONTENT_TYPE: Final = 256
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,15}", re.ASCII)
-_BOOLEANS: Final = {"true": True, "false": False}
+# The spellings of generated clients: Python writes ``True``, PHP ``1``.
+_BOOLEANS: Final = {"true": True, "false": False, "True": True, "False": False, "1": True, "0": False}
 _CONSTRAINTS: Final = ("minLength", "maxLength", "pattern", "enum", "minimum", "maximum", "multipleOf")
 _EXPECTED: Final = {"integer": "an integer in canonical form, within 2^53", "boolean": "true or false"}
 _PARAMETER = re.compile(r'\s*([!#$%&\'*+.^_`|~0-9A-Za-z-]+)\s*=\s*(?:([!#$%&\'*+.^_`|~0-9A-Za-z-]+)|"([^"\\]*)")\s*')

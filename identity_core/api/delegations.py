@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed, printed_or_none
-from identity_codec.values import value_class
 from identity_core import wire
-from identity_core.api.api_keys import author, revoker
+from identity_core.api.authors import author, revoker
 from identity_core.api.decode import cursor, row_position
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.callers import Caller
@@ -28,8 +29,7 @@ from identity_core.use_cases.delegations.read import GetDelegation, ListDelegati
 _ID: Final = "[0-9a-f-]{36}"
 
 
-@value_class
-class DelegationHandlers:
+class DelegationHandlers(Struct, frozen=True):
     """Handlers of createDelegation, listDelegations, getDelegation, deleteDelegation, revokeDelegation,
     suspendDelegation, resumeDelegation, revokeIbct."""
 

@@ -6,9 +6,10 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from identity_codec.structs import UNSET, raw
 from identity_codec.times import printed
-from identity_codec.values import value_class
 from identity_core import wire
 from identity_core.api import caching
 from identity_core.api.caching import AnswerCache, if_match
@@ -34,8 +35,7 @@ _NAMED: Final = {
 }
 
 
-@value_class
-class DidHandlers:
+class DidHandlers(Struct, frozen=True):
     """Handlers of createDid, listDids, resolveDid, updateDid, deactivateDid, rotateDidKey, recoverDid,
     listDidHistory, getDidLog."""
 

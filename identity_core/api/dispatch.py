@@ -9,11 +9,11 @@ handler.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct, field
 
 from identity_codec.structs import pascal_name
 from identity_core.api import contract
@@ -48,8 +48,7 @@ class HandlerResolver(Resolver):  # type: ignore[misc]
         return Resolution(self._handlers[operation.operation_id], operation.operation_id)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Wiring:
+class Wiring(Struct, frozen=True, kw_only=True):
     """The dependencies of the dispatch.
 
     ``schemes``: security scheme of the document → scheme of the ``Authorization`` header.

@@ -28,14 +28,15 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct
 
 from identity_codec import jcs, sealing
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import encode
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.api.request import Answer, Request
 from identity_core.domain.callers import Caller
 from identity_core.errors import (
@@ -59,8 +60,7 @@ Signer = tuple[str, str]
 """The scheme and the multikey of a signature."""
 
 
-@value_class
-class _Slot:
+class _Slot(Struct, frozen=True):
     """One use of a key: the hash under which it is stored, the fingerprint of the request, and the key that seals its answer."""
 
     key_hash: str
@@ -68,8 +68,7 @@ class _Slot:
     sealing_key: bytes
 
 
-@value_class
-class Idempotency:
+class Idempotency(Hidden, Struct, frozen=True):
     """Wrapper of a handler that stores its answer for the ``Idempotency-Key``.
 
     ``secret``: at least 16 bytes that all processes share and no other party knows; a new one makes every stored answer unreachable.
@@ -78,7 +77,7 @@ class Idempotency:
 
     keys: IdempotencyKeys
     clock: Clock
-    secret: bytes = field(repr=False)
+    secret: bytes
     random: Callable[[int], bytes]
 
     def __post_init__(self) -> None:

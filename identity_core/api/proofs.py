@@ -2,71 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from msgspec import Struct
 
-import orjson
-
-from identity_codec.multibase import base64url_encode
-from identity_codec.strict_json import JsonValue
-from identity_codec.structs import UNSET, UnsetType
-from identity_codec.times import printed
-from identity_codec.values import value_class
 from identity_core import wire
 from identity_core.api.idempotency import REPLAYED
 from identity_core.api.request import NO_STORE, Answer, Request
-from identity_core.domain.proofs.asked import Asked
-from identity_core.domain.proofs.expected import AnyPresented, KeptQuestion
-from identity_core.domain.proofs.proof import PresentedProof, ZkProof
-from identity_core.domain.proofs.stored import DelegatedProof, StoredProof
-from identity_core.domain.proofs.verification import Anchor, ProofVerification, issuer_of, proof_commitment
-from identity_core.errors import IdentityError
+from identity_core.domain.proofs.proof import ZkProof
+from identity_core.domain.proofs.stored import Anchor, DelegatedProof
 from identity_core.ports.proofs import RefusedInvocation
-from identity_core.use_cases.proofs.dry_run import CheckDelegatedProof, DryRun
 from identity_core.use_cases.proofs.generate import Answered, CreateDelegatedPresentation, GenerateDelegatedProof
-from identity_core.use_cases.proofs.stored import VERIFY_SCOPE, GetProof, RevokeProof
-from identity_core.use_cases.proofs.verify import VerifyProof, VerifyStoredProof
 
 
-@value_class
-class ProofHandlers:
-    """Handlers of generateDelegatedProof, createDelegatedPresentation, checkDelegatedProof, verifyProof,
-    verifyStoredProof, getProof, revokeProof."""
+class ProofHandlers(Struct, frozen=True):
+    """Handlers of generateDelegatedProof, createDelegatedPresentation."""
 
     generate: GenerateDelegatedProof
     present: CreateDelegatedPresentation
-    check: CheckDelegatedProof
-    received: VerifyProof
-    stored: VerifyStoredProof
-    get: GetProof
-    revoke: RevokeProof
 
     async def generate_delegated_proof(self, request: Request) -> Answer:
         return _made(request, await self.generate(request.body, request.context))
 
     async def create_delegated_presentation(self, request: Request) -> Answer:
         return _made(request, await self.present(request.body, request.context))
-
-    async def check_delegated_proof(self, request: Request) -> Answer:
-        return Answer(200, checked(await self.check(request.body, request.authenticated)), headers=[NO_STORE])
-
-    async def verify_proof(self, request: Request) -> Answer:
-        if request.caller is not None:
-            request.caller.require_scope(VERIFY_SCOPE)
-        verdict = await self.received(request.body, None if request.caller is None else request.context)
-        return Answer(200, verification(verdict, None), headers=[NO_STORE])
-
-    async def verify_stored_proof(self, request: Request) -> Answer:
-        request.authenticated.require_scope(VERIFY_SCOPE)
-        verdict = await self.stored(request.path["proofId"], request.body, request.context)
-        return Answer(200, verification(verdict, anchor(verdict.anchor)), headers=[NO_STORE])
-
-    async def get_proof(self, request: Request) -> Answer:
-        stored = await self.get(request.path["proofId"], request.context)
-        return Answer(200, record(stored), headers=[NO_STORE])
-
-    async def revoke_proof(self, request: Request) -> Answer:
-        stored = await self.revoke(request.path["proofId"], request.body, request.context)
-        return Answer(200, record(stored), headers=[NO_STORE])
 
 
 def _made(request: Request, answered: Answered) -> Answer:
@@ -88,22 +45,6 @@ def result(made: DelegatedProof) -> wire.DelegatedProofResult:
     )
 
 
-def checked(check: DryRun) -> wire.DelegatedProofCheck:
-    """Return the answer of a check. Its reason for a refusal has the members of an error."""
-    refused, found = check.refused, check.delegation
-    reasons = () if refused is None else (_refusal(refused),)
-    delegation: wire.CheckedDelegation | UnsetType = UNSET
-    if found is not None:
-        delegation = wire.CheckedDelegation(
-            id=found.id, status=found.status, uses_left=found.uses_left, expires_at=printed(found.expires_at)
-        )
-    return wire.DelegatedProofCheck(usable=refused is None, reasons=reasons, delegation=delegation)
-
-
-def _refusal(error: IdentityError) -> wire.DelegatedProofRefusal:
-    return wire.DelegatedProofRefusal(code=error.code, message=str(error), details=error.answer_details())
-
-
 def zk_proof(proof: ZkProof) -> wire.ZKProof:
     """Return a proof in the form that is passed on."""
     return wire.ZKProof(
@@ -111,103 +52,6 @@ def zk_proof(proof: ZkProof) -> wire.ZKProof:
         public_signals=proof.public_signals,
         predicate_type=proof.predicate_type,
         proof_id=proof.proof_id,
-    )
-
-
-def verification(verdict: ProofVerification, anchor: wire.Anchor | None) -> wire.VerificationResult:
-    """Return the result of a verification, check by check, and the content of the proof."""
-    presented = verdict.presented
-    predicates = () if presented is None else presented.predicates
-    shown = _shown(predicates)
-    return wire.VerificationResult(
-        verified=verdict.verified,
-        verdict=verdict.verdict,
-        missing=verdict.missing,
-        checks=tuple(
-            wire.ProofCheck(check=one.name, ok=one.ok, code=one.code, expected=one.expected, found=one.found)
-            for one in verdict.checks
-        ),
-        errors=verdict.errors,
-        warnings=verdict.warnings,
-        unchecked=verdict.unchecked,
-        proof_id=None if presented is None else presented.context.proof_id,
-        predicate=_only(shown[0]) if len(shown) == 1 else None,
-        predicates=shown,
-        question=shown_question(presented),
-        issuer_did=None if presented is None else issuer_of(presented),
-        schema_id=None if presented is None else presented.schema.id,
-        anchor=anchor,
-    )
-
-
-def _only(shown: wire.ShownPredicate) -> wire.OnlyPredicate:
-    return wire.OnlyPredicate(attribute_name=shown.attribute_name, type=shown.type, value=shown.value)
-
-
-def shown_question(presented: AnyPresented | None) -> wire.ShownQuestion | None:
-    """Return the statement of a proof about several credentials, alternatives, equal attributes or a pseudonym; None
-    for any other."""
-    if presented is None or isinstance(presented, PresentedProof) or presented.joint is None:
-        return None
-    value = None if presented.pseudonym is None else base64url_encode(presented.pseudonym)
-    return _question(presented.joint, pseudonym_value=value)
-
-
-def _question(question: KeptQuestion, *, pseudonym_value: str | UnsetType | None) -> wire.ShownQuestion:
-    credentials = tuple(
-        wire.ShownCredential(
-            credential_id=one.credential_id or UNSET,
-            issuer_did=one.issuer,
-            schema_id=one.schema_id,
-            predicates=tuple(map(_predicate, one.predicates)),
-        )
-        for one in question.credentials
-    )
-    same = tuple(
-        tuple(wire.AttributeReference(credential=part, attribute_name=name) for part, name in together)
-        for together in question.same
-    )
-    return wire.ShownQuestion(
-        credentials=credentials,
-        same=same,
-        either=question.either,
-        pseudonym=question.pseudonym,
-        pseudonym_value=pseudonym_value,
-    )
-
-
-def _shown(predicates: Iterable[Asked]) -> tuple[wire.ShownPredicate, ...]:
-    return tuple(_predicate(one.json) for one in predicates)
-
-
-def _predicate(said: Mapping[str, JsonValue]) -> wire.ShownPredicate:
-    return wire.ShownPredicate(attribute_name=str(said["attributeName"]), type=str(said["type"]), value=said["value"])
-
-
-def record(stored: StoredProof) -> wire.ProofRecord:
-    """Return a stored proof."""
-    revocation = stored.revocation
-    return wire.ProofRecord(
-        proof_id=stored.id,
-        delegation_id=stored.delegation_id,
-        holder_did=stored.holder,
-        agent_did=stored.agent,
-        credential_id=stored.credential_id,
-        issuer_did=stored.issuer,
-        schema_id=stored.schema_id,
-        predicate=None if stored.question is not None else _only(_predicate(stored.predicate)),
-        predicates=tuple(map(_predicate, stored.predicates)),
-        question=None if stored.question is None else _question(stored.question, pseudonym_value=UNSET),
-        proof=zk_proof(stored.proof),
-        challenge=stored.challenge,
-        domain=stored.domain,
-        created_at=printed(stored.created_at),
-        expires_at=printed(stored.expires_at),
-        revoked_at=None if revocation is None else printed(revocation.at),
-        revoked_by=None if revocation is None else revocation.by,
-        revocation_reason=None if revocation is None else revocation.reason,
-        anchor=anchor(stored.anchor),
-        anchor_details=anchor_details(stored),
     )
 
 
@@ -220,21 +64,4 @@ def anchor(receipt: Anchor | None) -> wire.Anchor | None:
         tx_hash=receipt.tx_hash,
         block_number=receipt.block_number,
         revoked_block=receipt.revoked_block,
-    )
-
-
-def anchor_details(stored: StoredProof) -> wire.AnchorDetails | None:
-    """Return the path from the proof to the root that the ledger has; None while the proof is in no batch."""
-    if stored.anchor_details is None:
-        return None
-    path = orjson.loads(stored.anchor_details)
-    return wire.AnchorDetails(
-        ledger=path["ledger"],
-        root=path["root"],
-        index=path["index"],
-        size=path["size"],
-        path=tuple(path["path"]),
-        sealed_at=path["sealedAt"],
-        salt=base64url_encode(stored.salt),
-        commitment=base64url_encode(proof_commitment(stored.proof, stored.salt)),
     )

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_codec import strict_json
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.changes import Authorization
@@ -32,8 +33,7 @@ COUNTED_BELOW: Final = 16
 """If a body costs this many tokens by its bytes, its items are not counted."""
 
 
-@value_class
-class Cost:
+class Cost(Struct, frozen=True):
     """The weight of an operation, in tokens of its caller's bucket, from ``x-cost`` of the document.
 
     One token pays for about the work of proving or verifying one bound: some milliseconds of a prover. A statement about a large
@@ -72,8 +72,7 @@ class Cost:
         return max(tokens, len(value)) if isinstance(value, list) else tokens
 
 
-@value_class
-class Operation:
+class Operation(Struct, frozen=True):
     """The facts of one operation of the document.
 
     ``schemes``: schemes of which one is enough, as in the ``Authorization`` header; empty for a public operation.
@@ -106,8 +105,7 @@ class Operation:
     scope: str = ""
 
 
-@value_class
-class Parts:
+class Parts(Struct, frozen=True):
     """A body of ``data`` that is sent as fast as its client reads it. The parts are made one at a time and hold
     nothing open."""
 
@@ -115,8 +113,7 @@ class Parts:
     parts: AsyncIterator[bytes]
 
 
-@dataclass(slots=True, eq=False)
-class Answer:
+class Answer(Hidden, Struct, eq=False):
     """A response. ``body``: finished bytes, ``Parts``, or a JSON value for the edge to encode; None for no body.
     ``media_type``: empty without content.
 
@@ -128,8 +125,8 @@ class Answer:
     body: Any = None
     media_type: str = "application/json"
     headers: Headers = ()
-    _encoded: list[tuple[bytes, bytes]] | None = field(default=None, init=False, repr=False)
-    _not_modified: Answer | None = field(default=None, init=False, repr=False)
+    _encoded: list[tuple[bytes, bytes]] | None = None
+    _not_modified: Answer | None = None
 
     def encoded_headers(self) -> list[tuple[bytes, bytes]]:
         """Return the headers in the form of ASGI: lower-case names, latin-1."""
@@ -278,8 +275,7 @@ class Request:
 Handler = Callable[[Request], Awaitable[Answer]]
 
 
-@value_class
-class PageForm:
+class PageForm(Struct, frozen=True):
     """A target of POST outside the document: a page's form, or a request without a body. The size of the body is
     charged to the address.
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import field
 from functools import partial
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
+from msgspec import Struct, field
+
 from identity_client.challenge import DID_AUTH, RECOVERY_KEY, canonical_target, hash_body
-from identity_codec.values import value_class
 from identity_core.api.auth import API_KEY, BEARER, HeaderCredential, credential_of
 from identity_core.api.idempotency import Idempotency
 from identity_core.api.request import Answer, Handler, Headers, Operation, Request
@@ -63,8 +63,7 @@ class ClaimedCaller(NamedTuple):
     signed: SignedHeader | None = None
 
 
-@value_class
-class Gate:
+class Gate(Struct, frozen=True):
     """Admission of requests. ``mismatch`` returns the reason why the databases are not those that this service wrote,
     or why its clock is ahead. In that state nothing is changed, not even by a signature check, which consumes the
     signature; reads continue.

@@ -6,7 +6,8 @@ import asyncio
 import logging
 from typing import Final
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.use_cases.service import GetHealth, GetReadiness, GetVersion, Probe
 
@@ -15,8 +16,7 @@ PROBE_SECONDS: Final = 2.0
 log = logging.getLogger("identity.api")
 
 
-@value_class
-class ServiceHandlers:
+class ServiceHandlers(Struct, frozen=True):
     """Handlers of getHealth, getReadiness, getVersion."""
 
     health: GetHealth

@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
+from msgspec import Struct
+
 from identity_codec.structs import encode
 from identity_codec.times import moment, printed
-from identity_codec.values import value_class
 from identity_core.api.caching import (
     HEAD_SECONDS,
     IMMUTABLE,
@@ -52,8 +53,7 @@ _ITEM: Final = (
 )
 
 
-@value_class
-class StoredReads:
+class StoredReads(Struct, frozen=True):
     """Answers from stored bytes, or None if the use case of the operation must answer. Raises ``PluginUnavailable``."""
 
     parse: Callable[[str], Did]

@@ -12,8 +12,9 @@ import re
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_codec.structs import encode
-from identity_codec.values import value_class
 from identity_core.api.request import Answer, Headers, Parts, Request
 from identity_core.errors import HeadersTooLarge, InvalidRequest, PayloadTooLarge
 
@@ -247,8 +248,7 @@ _EVERYBODY: Final = (("Access-Control-Allow-Origin", ANY), _EXPOSED)
 _BY_ORIGIN: Final = ("Vary", "Origin")
 
 
-@value_class
-class Origins:
+class Origins(Struct, frozen=True):
     """The origins whose pages may read public answers in a browser (Fetch, "CORS protocol"); ``*`` means all.
 
     Public are GET of operations that need no credential, and the pages outside the document. Credentials are never

@@ -17,7 +17,8 @@ from datetime import timedelta
 from math import ceil
 from typing import Final
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.api.request import Answer, Handler, Operation, Request
 from identity_core.domain.activity import REFUSED, Refused, RequestContext
 from identity_core.errors import IdentityError, QuotaExceeded
@@ -32,8 +33,7 @@ RECORD_OCTETS: Final = 1024
 _DAY: Final = timedelta(days=1)
 
 
-@value_class
-class QuotaLimits:
+class QuotaLimits(Struct, frozen=True):
     """Limits of one DID in total, and of one DID and one address per day (UTC); None for no limit."""
 
     did_records: int | None
@@ -42,8 +42,7 @@ class QuotaLimits:
     day_octets: int | None
 
 
-@value_class
-class Quotas:
+class Quotas(Struct, frozen=True):
     """Counters of the writes of DIDs. ``trusted_proxies``: the proxies whose header may name the address of a
     request."""
 
@@ -138,8 +137,7 @@ def _times(limit: int | None, more: int) -> int | None:
 TELL_THEMSELVES: Final = frozenset({"generateDelegatedProof", "createDelegatedPresentation"})
 
 
-@value_class
-class AuditRefusals:
+class AuditRefusals(Struct, frozen=True):
     """Wrapper of the handlers of changing operations, which logs refusals. ``quotas`` count their daily and permanent
     writes.
 

@@ -1,13 +1,10 @@
 """The composition root, the only package that imports every other one: settings → plugins → store → use cases → app.
 
 ``installation`` opens an installation and defines the order. ``app`` builds the application, with the ``handlers`` of
-every tag. ``ports`` and ``beside`` open a part for the command line, without a server. The HTTP modules (``app``,
+every tag. ``ports`` opens a part for the command line, without a server. The HTTP modules (``app``,
 ``handlers``) are imported where a server starts and not here: the import takes longer than most commands.
 """
 
-from identity_core.bootstrap.beside import ApiKeyAdministration as ApiKeyAdministration
-from identity_core.bootstrap.beside import has_api_keys as has_api_keys
-from identity_core.bootstrap.beside import open_keys as open_keys
 from identity_core.bootstrap.installation import Application as Application
 from identity_core.bootstrap.installation import Asgi as Asgi
 from identity_core.bootstrap.installation import Installation as Installation

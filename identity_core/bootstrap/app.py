@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from identity_core.api.access_log import RequestLog, observe_with
-from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.app import build_app
 from identity_core.api.auth import AuthHandlers
 from identity_core.api.contract import load_document
@@ -21,7 +20,7 @@ from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.service import bounded
 from identity_core.api.transport import Origins, Run
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
-from identity_core.bootstrap.handlers import page_tags, verification_handlers
+from identity_core.bootstrap.handlers import page_tags
 from identity_core.bootstrap.ports import autonomy_of, consents_secret, did_hashes, open_sealed_credentials, origin_of
 from identity_core.bootstrap.probes import installation_state, own_parts, service_handlers
 from identity_core.bootstrap.runtime import Runtime, unserved_resources
@@ -33,7 +32,7 @@ from identity_core.extension.opening import OpenKernel, joined, open_extensions
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.proofs import Anchoring
-from identity_core.ports.prover import ProofWorkers
+from identity_core.ports.prover import AnonymousProvers, ProofWorkers
 from identity_core.ports.retention import RecordErasure, RetentionRule
 from identity_core.ports.suites import HolderKeeper, ProofSuite
 from identity_core.settings import Settings, SettingsError
@@ -118,13 +117,11 @@ async def _services(opened: Runtime, early: Mapping[type[Any], Any]) -> dict[typ
     refusals = AuditRefusals(Record(opened.store.activity), opened.clock, quotas_of(opened))
     dependencies = Dependencies({})
     gate = gate_of(opened, challenges, lambda: early.get(OwnTokens))
-    keys, challenge = opened.keys, GetDidAuthChallenge(opened.reader, challenges, opened.clock)
-    of_keys = (keys.create, keys.list, keys.get, keys.update, keys.rotate, keys.revoke)
+    challenge = GetDidAuthChallenge(opened.reader, challenges, opened.clock)
     shared = (
-        *(opened.store, tags.dids, tags.delegations, tags.credentials, tags.proofs, tags.dashboard),
-        *(challenges, sealed_credentials, tags, dependencies, tags.credentials.verify),
-        *(ApiKeyHandlers(*of_keys, opened.fingerprint), AuthHandlers(challenge, gate.trusted_proxies)),
-        *(verification_handlers(opened), service_handlers(opened, dependencies), refusals, gate),
+        *(opened.store, tags.dids, tags.delegations, tags.credentials, tags.proofs),
+        *(challenges, sealed_credentials, tags, dependencies),
+        *(AuthHandlers(challenge, gate.trusted_proxies), refusals, gate, service_handlers(opened, dependencies)),
         *(tags.credentials.get.access, opened.plugins, opened.jobs.suspicions, opened.key_watch),
         *(TokenGrants(), TokenResources(opened.resources)),
         installation_state(opened, early[LogPlaces], early[Anchoring], early[ProofSuite]),
@@ -140,7 +137,7 @@ def _ports(opened: Runtime) -> dict[type[Any], Any]:
     services that do nothing."""
     store, jobs = opened.store, opened.jobs
     ports = (jobs.watch, Record(store.activity), store.documents, store.activity)
-    idle = (LogPlaces(), WitnessApprovals(), Anchoring())
+    idle = (LogPlaces(), WitnessApprovals(), Anchoring(), AnonymousProvers(opened.anonymous_verifier))
     own: dict[type[Any], Any] = {Custodian: opened.custodian, Database: store.database, CopyStatus: UnknownCopyStatus()}
     own |= {ProofSuite: NoSuite(), ProofWorkers: opened.provers, HolderKeeper: HolderKeeper(opened.keeper)}
     return {type(each): each for each in (*ports, *idle)} | own

@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.api.caching import AnswerCache
 from identity_core.api.credentials import CredentialHandlers
-from identity_core.api.dashboard import DashboardHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.proofs import ProofHandlers
 from identity_core.api.stored_answers import StoredReads
-from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.ports import origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
@@ -29,9 +28,8 @@ from identity_core.use_cases.credentials.schemas import (
     ListCredentialSchemas,
 )
 from identity_core.use_cases.credentials.sealed import SealedCredentials
+from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
-from identity_core.use_cases.credentials.verify import SignatureChecks, VerifyCredential
-from identity_core.use_cases.dashboard import ResetDisclosures
 from identity_core.use_cases.delegations.change import (
     DeleteDelegation,
     ResumeDelegation,
@@ -46,16 +44,11 @@ from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import CreateDid
 from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ListDids, ResolveDid
 from identity_core.use_cases.dids.stored import ListStoredHistory, ResolveStored, StoredHeads
-from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
-from identity_core.use_cases.proofs.dry_run import CheckDelegatedProof
 from identity_core.use_cases.proofs.generate import CreateDelegatedPresentation, GenerateDelegatedProof
 from identity_core.use_cases.proofs.steps import ProofPolicy
-from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
 from identity_core.use_cases.proofs.suite_1 import SuiteOne
-from identity_core.use_cases.proofs.verify import ProofStatus, VerifyProof, VerifyStoredProof
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.transparency import LogPlaces, WitnessApprovals
-from identity_core.use_cases.verifications import LIFETIME, CreateVerifierChallenge
 
 
 def _generate(
@@ -87,35 +80,6 @@ def _generate(
         clock=opened.clock,
         random=secrets.token_bytes,
         policy=policy,
-    )
-
-
-def proof_handlers(
-    opened: Runtime,
-    suites: ProofSuites,
-    sealed_credentials: SealedCredentials,
-    autonomy: AutonomyTable,
-    anchoring: Anchoring,
-) -> ProofHandlers:
-    """Return the handlers of the tag ``proofs``."""
-    store, clock = opened.store, opened.clock
-    proofs, record = store.proofs, Record(store.activity)
-    issuers = IssuerKeys(opened.reader)
-    check = CheckProof(opened.provers, suites, issuers, store.credential_schemas)
-    check_anonymously = CheckProof(opened.anonymous_verifier, suites, issuers, store.credential_schemas)
-    freshness = ChallengeUse(store.verifier_challenges)
-    access = ProofAccess(proofs, store.verifier_challenges)
-    status = ProofStatus(access, proofs)
-    verify = VerifyProof(check, check_anonymously, freshness, proofs, status, record, clock)
-    making = _generate(opened, suites, sealed_credentials, autonomy, anchoring)
-    return ProofHandlers(
-        generate=making,
-        present=CreateDelegatedPresentation(making),
-        check=CheckDelegatedProof(making),
-        received=verify,
-        stored=VerifyStoredProof(verify),
-        get=GetProof(access, record, clock),
-        revoke=RevokeProof(access, proofs, anchoring, clock),
     )
 
 
@@ -175,9 +139,8 @@ def credential_handlers(
     base_url = f"{origin_of(opened.settings)}/api/v1"
     record = Record(store.activity)
     access = CredentialAccess(credentials, store.delegations, autonomy, clock)
-    anonymous, known = SignatureChecks.for_strangers(), SignatureChecks()
     seal, bound_format = sealed_credentials.seal, suites[2].format
-    intake = CredentialIntake(reader, schemas, credentials, seal, known, suites, record, clock, random)
+    intake = CredentialIntake(reader, schemas, credentials, seal, SignatureChecks(), suites, record, clock, random)
     return CredentialHandlers(
         create_schema=CreateCredentialSchema(schemas, record, clock, random, f"{base_url}/dids/"),
         list_schemas=ListCredentialSchemas(schemas),
@@ -187,43 +150,30 @@ def credential_handlers(
         list=ListCredentials(reader, credentials, record, clock),
         get=GetCredential(access, sealed_credentials, record, clock),
         set_status=SetCredentialStatus(access, credentials, record, clock),
-        verify=VerifyCredential(
-            schemas, credentials, IssuerKeys(reader), anonymous, known, clock, base_url, bound_format
-        ),
         status_list=GetStatusList(credentials, opened.signer, base_url),
         base_url=base_url,
         bound_format=bound_format,
     )
 
 
-def verification_handlers(opened: Runtime) -> VerificationHandlers:
-    """Return the handlers of the tag ``verifications``."""
-    challenges = opened.store.verifier_challenges
-    return VerificationHandlers(CreateVerifierChallenge(challenges, opened.clock, secrets.token_bytes, LIFETIME))
-
-
-@value_class
-class PageTags:
+class PageTags(Struct, frozen=True):
     """The handlers of the tags that share credentials, delegations and proofs."""
 
     dids: DidHandlers
     delegations: DelegationHandlers
     credentials: CredentialHandlers
     proofs: ProofHandlers
-    dashboard: DashboardHandlers
 
 
 def page_tags(
     opened: Runtime, early: Mapping[type[Any], Any], sealed_credentials: SealedCredentials, autonomy: AutonomyTable
 ) -> PageTags:
     """Return the handlers for this installation. ``early``: the services of the parts that were opened before."""
-    record, credentials = Record(opened.store.activity), sealed_credentials.credentials
-    access = CredentialAccess(credentials, opened.store.delegations, autonomy, opened.clock)
     suites: ProofSuites = {1: SuiteOne(opened.provers, opened.custodian), 2: early[ProofSuite]}
+    making = _generate(opened, suites, sealed_credentials, autonomy, early[Anchoring])
     return PageTags(
         dids=did_handlers(opened, early[LogPlaces], early[WitnessApprovals]),
         delegations=delegation_handlers(opened, autonomy),
         credentials=credential_handlers(opened, suites, sealed_credentials, autonomy),
-        proofs=proof_handlers(opened, suites, sealed_credentials, autonomy, early[Anchoring]),
-        dashboard=DashboardHandlers(ResetDisclosures(access, credentials, record, opened.clock)),
+        proofs=ProofHandlers(making, CreateDelegatedPresentation(making)),
     )

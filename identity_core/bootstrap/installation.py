@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, MutableMapping
 from contextlib import AsyncExitStack
 from typing import Any, Final
 
-from identity_codec.values import value_class
-from identity_core.bootstrap.beside import ApiKeyAdministration, has_api_keys, tagged_keys, with_tagged
+from msgspec import Struct
+
 from identity_core.bootstrap.ports import (
     SystemClock,
     answers_secret,
@@ -29,51 +30,56 @@ from identity_core.bootstrap.ports import (
 from identity_core.bootstrap.runtime import Runtime, begin_jobs
 from identity_core.database import DatabaseUnavailable, look_at
 from identity_core.domain.activity import SERVICE, RequestContext
+from identity_core.domain.callers import ApiKey, digest_of, mint_key
 from identity_core.extension.choice import in_order
-from identity_core.extension.declaration import Extension
 from identity_core.plugin.border import Tracing
 from identity_core.plugin.choose import ANONYMOUS_VERIFIER
+from identity_core.plugin.isolation import leave_no_core
 from identity_core.plugin.manager import PluginManager
-from identity_core.plugin.processes.confine import copies_end_at_once, leave_no_core
 from identity_core.ports.key_store import KeyStore
 from identity_core.ports.prover import ProofWorkers
-from identity_core.settings import Settings, SettingsError, StartError, shown_hosts
-from identity_core.throttle.fallback import FallbackStorage, open_buckets
-from identity_core.throttle.memory import TokenBucketStorage
-from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
+from identity_core.settings import Settings, SettingsError, StartError, buckets_of, shown_hosts
+from identity_core.throttle.memory import TokenBucketMemoryStorage, TokenBucketStorage
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
+from identity_core.use_cases.auth.tagged import (
+    KeyStoreWatch,
+    RecordKeyChange,
+    TaggedKeys,
+    has_api_keys,
+    with_tagged,
+    writable_of,
+)
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.suite_1 import NoProver
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.transparency import RollbackGuard
-from identity_core.wire import CreateApiKeyRequest
 
-# The thresholds of the garbage collector during a start, and in a serving process. A request makes hundreds of
-# objects and hardly a cycle. With Python's own 700 the collector runs every few requests, which takes a twentieth of
-# a creation.
+# The thresholds of the garbage collector during a start, and in a serving process. A request makes hardly a cycle. With
+# Python's own 700 the collector runs every few requests, which takes a twentieth of a creation.
 OBJECTS_OF_A_START = 300_000
 OBJECTS_BETWEEN_COLLECTIONS = 10_000
 
 Asgi = Callable[[MutableMapping[str, Any], Callable[..., Any], Callable[..., Any]], Awaitable[None]]
 
 
-@value_class
-class Installation:
-    """An open installation: the application, the administration of API keys, and the stores of API keys."""
+class Installation(Struct, frozen=True):
+    """An open installation: the application, the stores of API keys, and the one in which the first key is made."""
 
     app: Any
-    keys: ApiKeyAdministration
     stores: tuple[KeyStore, ...]
+    keys: TaggedKeys
+    record: RecordKeyChange
 
     async def first_key(self) -> str | None:
         """Return the text of a first API key, made when no store has any; None when a store has one."""
         if await has_api_keys(self.stores):
             return None
-        minted = await self.keys.create(
-            CreateApiKeyRequest(name="first", admin=True), RequestContext("createApiKey", SERVICE)
-        )
-        return minted.text
+        key_id, text = mint_key(secrets.token_bytes)
+        key = ApiKey(key_id, "first", digest_of(text), None, None, None, None, self.keys.clock.now())
+        await self.keys.create(key)
+        await self.record(RequestContext("createApiKey", SERVICE), key)
+        return text
 
 
 @contextlib.asynccontextmanager
@@ -94,7 +100,8 @@ async def open_installation(settings: Settings) -> AsyncIterator[Installation]:
                 opened = await _open(settings, stack)
             guarded = await open_app(opened, stack)
             app = guarded if opened.plugins.tracing is None else opened.plugins.tracing.application(guarded)
-        yield Installation(app, opened.keys, opened.key_stores)
+        record = RecordKeyChange(Record(opened.store.activity), opened.fingerprint, opened.clock)
+        yield Installation(app, opened.key_stores, opened.key_watch.keys, record)
 
 
 @contextlib.contextmanager
@@ -124,7 +131,9 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     provers, strangers = _start_provers(plugins, settings, stack)
     methods, key_stores = plugins.did_methods(), plugins.key_stores(settings.key_stores)
     custodian, *apart = map(plugins.custodian, settings.custodian.names)
-    await (guard := _guard(plugins)).require_key(custodian)
+    watched = _declared(plugins, "guard")
+    guard = watched(settings) if watched else RollbackGuard()
+    await guard.require_key(custodian)
     signer = await make_own_keys(custodian)
     store = await open_store(plugins, custodian, processes=settings.server.workers)
     stack.push_async_callback(store.close)
@@ -133,7 +142,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
     reader = DidReader(methods, store.documents, clock, check, settings.did.registered_callers)
     jobs = await begin_jobs(settings, guard, signer, reader, store, stack)
-    known_keys, keys = ApiKeyCache(clock), tagged_keys(key_stores, store, clock)
+    known_keys, keys = ApiKeyCache(clock), TaggedKeys(writable_of(key_stores), store.api_key_tags, clock)
     fingerprint = await fingerprints(custodian)
     return Runtime(
         settings=settings,
@@ -149,23 +158,19 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
         challenge_secret=await challenge_secret(custodian),
         fingerprint=fingerprint,
         jobs=jobs,
-        buckets=await _open_buckets(settings, clock, stack),
+        buckets=await _open_buckets(plugins, clock, stack),
         key_stores=with_tagged(key_stores, keys),
         known_keys=known_keys,
-        keys=ApiKeyAdministration.over(keys, known_keys, Record(store.activity), fingerprint),
         key_watch=await _watch_keys(keys, stack),
     )
 
 
-def _guard(plugins: PluginManager) -> RollbackGuard:
-    """Return the guard that compares the databases with what was written. Its extension is on by default."""
-    return next((one.guard(plugins.settings) for one in _on_by_default(plugins) if one.guard), RollbackGuard())
-
-
-def _on_by_default(plugins: PluginManager) -> list[Extension]:
-    """Return the extensions that the settings do not turn off. Only the store knows which others are on."""
+def _declared(plugins: PluginManager, member: str) -> Any:
+    """Return the function ``member`` of the first extension that declares one and that the settings do not turn off;
+    None without one. Only the store knows which others are on."""
     off = plugins.settings.extensions.disabled
-    return [one.declared for one in in_order(plugins.collection.extensions) if one.declared.name not in off]
+    known = [one.declared for one in in_order(plugins.collection.extensions) if one.declared.name not in off]
+    return next((getattr(one, member) for one in known if getattr(one, member)), None)
 
 
 def _traces(plugins: PluginManager, stack: AsyncExitStack) -> Tracing | None:
@@ -176,14 +181,14 @@ def _traces(plugins: PluginManager, stack: AsyncExitStack) -> Tracing | None:
     settings = plugins.settings
     if settings.tracing.endpoint is None:
         return None
-    makers = [one.tracing for one in _on_by_default(plugins) if one.tracing]
-    if not makers:
+    trace = _declared(plugins, "tracing")
+    if trace is None:
         what = "tracing.endpoint is set, and no extension that is installed makes traces."
         where = f"{settings.origin('tracing.endpoint')} (tracing.endpoint)"
         raise SettingsError(
             what, where, "Install or enable one (plugins/README.md lists them), or unset tracing.endpoint."
         )
-    tracing = makers[0](settings)
+    tracing: Tracing = trace(settings)
     stack.push_async_callback(asyncio.to_thread, tracing.close)
     return tracing
 
@@ -193,10 +198,16 @@ def _start_provers(
 ) -> tuple[ProofWorkers, ProofWorkers]:
     """Return the workers of authenticated callers, and the worker of unauthenticated ones. They are first, because
     processes start while the rest is built."""
-    stack.enter_context(copies_end_at_once())
+    if isolate := _declared(plugins, "isolation"):
+        plugins.isolation = stack.enter_context(isolate())
     prover = settings.prover
     known = plugins.proof_workers(prover.backend, workers=prover.workers, deadline_seconds=prover.deadline_seconds)
     strangers = plugins.proof_workers(prover.backend, use=ANONYMOUS_VERIFIER, deadline_seconds=prover.deadline_seconds)
+    if known and not isolate:
+        log.warning("proofs are not isolated: no extension that is open runs the prover in processes")
+        log.warning(
+            "  do: install or enable one (plugins/README.md lists them); until then a crash of the prover ends the server"
+        )
     return known or NoProver(), strangers or NoProver()
 
 
@@ -207,17 +218,21 @@ async def _watch_keys(keys: TaggedKeys, stack: AsyncExitStack) -> KeyStoreWatch:
     return await stack.enter_async_context(watch)
 
 
-async def _open_buckets(settings: Settings, clock: SystemClock, stack: AsyncExitStack) -> TokenBucketStorage:
-    buckets = open_buckets(
-        settings.throttle,
-        settings.data_dir,
-        settings.database_url,
-        settings.server.workers,
-        monotonic=clock.monotonic,
-        logger=log,
-    )
+async def _open_buckets(plugins: PluginManager, clock: SystemClock, stack: AsyncExitStack) -> TokenBucketStorage:
+    """Return the buckets of this process, or those that processes share. Raises ``SettingsError``: when the settings
+    require shared ones and no extension has them."""
+    settings, share = plugins.settings, _declared(plugins, "buckets")
+    kind = buckets_of(settings.throttle, settings.server.workers, settings.database_url)
+    if share is None and kind != "memory":
+        key = "throttle.redis_url" if kind == "redis" else "throttle.store"
+        what = f"{key} or several processes require rate limits in {kind}, and no extension that is open shares them."
+        fix = "Install or enable one (plugins/README.md lists them), or set throttle.store to memory."
+        if settings.origin(key).kind != "default":
+            raise SettingsError(what, f"{settings.origin(key)} ({key})", fix)
+        log.warning("each process has rate limits of its own: %s %s", what, fix)
+    memory = TokenBucketMemoryStorage(monotonic=clock.monotonic)
+    buckets: TokenBucketStorage = memory if share is None else await share(settings, clock.monotonic)
     stack.push_async_callback(buckets.close)
-    await tell_limits(settings, buckets)
     return buckets
 
 
@@ -237,19 +252,6 @@ def require_database(settings: Settings) -> None:
         fix = "Start it, or put database_url right; what is stored there is untouched."
         raise StartError(what, f"{settings.origin('database_url')} (database_url)", fix) from error
     look.end()
-
-
-async def tell_limits(settings: Settings, buckets: TokenBucketStorage) -> None:
-    """Log three lines if the shared store of rate limits is unavailable. The service starts all the same."""
-    if not isinstance(buckets, FallbackStorage) or await buckets.begin():
-        return
-    url = settings.throttle.redis_url
-    key = "throttle.store" if url is None else "throttle.redis_url"
-    log.warning(
-        "the shared store of rate limits%s does not answer", "" if url is None else f", Redis at {_hosts(url)},"
-    )
-    log.warning("  at: %s (%s)", settings.origin(key), key)
-    log.warning("  do: start it; until then each process limits for itself, and callers get as many times their limit")
 
 
 def _hosts(url: str) -> str:

@@ -11,26 +11,28 @@ import os
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
+from msgspec import Struct
+
 from identity_codec import multikey
-from identity_codec.values import value_class
 from identity_core.database import (
+    Database,
     DatabaseDamaged,
     DatabaseError,
     DatabaseForbidden,
     MigrationFailed,
     MigrationPending,
     faults_of,
-    refuse_upgrades,
+    migrate,
 )
 from identity_core.domain import callers as key_text
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.extension.choice import extensions_on
+from identity_core.extension.declaration import Extension
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import MOST_AHEAD_SECONDS, NOT_RECORDED, ClockAhead, LedgerBackend
@@ -47,8 +49,7 @@ _COUNTER: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 _BEGAN: Final = datetime.now(UTC) - timedelta(seconds=time.clock_gettime(_COUNTER))
 
 
-@value_class
-class SystemClock:
+class SystemClock(Struct, frozen=True):
     """The machine's clock, compared with its monotonic counter since the start of the process. The clock of the start
     is assumed to be right."""
 
@@ -210,6 +211,7 @@ async def open_store(plugins: PluginManager, custodian: Custodian, *, processes:
     # A custodian may be older than its database. An empty database has no history to hide.
     is_new = is_first or await store.is_new()
     for one in (one.declared for one in extensions_on(plugins, store.database).on):
+        _make_tables(store.database, one)
         store.activity.sinks += [OpenSink(one.name, sink, is_vital=one.vital) for sink in one.sinks(store, is_new)]
     if not store.activity.has_vital:
         log.warning(
@@ -218,21 +220,15 @@ async def open_store(plugins: PluginManager, custodian: Custodian, *, processes:
     return store
 
 
-async def store_beside(settings: Settings, stack: AsyncExitStack) -> tuple[PluginManager, Custodian, Store]:
-    """Open the plugins, their custodian and the store beside a running service; ``stack`` closes them.
-
-    Raises ``StartError``: also for databases of an older version, which only a start or ``identity upgrade apply``
-    upgrades.
-    """
-    refuse_upgrades()
-    plugins = load_plugins(settings, SystemClock())
-    stack.push_async_callback(plugins.close)
-    with told_at_start(settings):
-        custodian = plugins.custodian(settings.custodian.backend)
-        store = await open_store(plugins, custodian, processes=max(settings.server.workers, 2))
-    plugins.database = store.database
-    stack.push_async_callback(store.close)
-    return plugins, custodian, store
+def _make_tables(database: Database, extension: Extension) -> None:
+    """Run the new steps of an extension, before jobs write to the database."""
+    if extension.migrations is not None and not database.read_only:
+        try:
+            migrate(database, extension.migrations, f"{extension.name}_")
+        except MigrationFailed as error:
+            # ``open_extensions`` tries again, and refuses the operations of the extension.
+            if extension.vital or isinstance(error, MigrationPending):
+                raise
 
 
 PUT_BACK = (

@@ -9,12 +9,10 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final
 
 from identity_core import __version__, build
-from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.auth import AuthHandlers
 from identity_core.api.errors import guide_folder
 from identity_core.api.pages import guide_pages, log_pages
 from identity_core.api.service import ServiceHandlers
-from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.handlers import PageTags
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.extension.choice import InstalledExtension
@@ -105,7 +103,7 @@ def kernel_probes(opened: Runtime) -> Mapping[str, Probe]:
         "storage": storage_is_ours,
         "keys": degraded_by(lambda: opened.key_watch.faults or opened.key_watch.fault),
         "plugins": degraded_by(lambda: {one.state for one in opened.plugins.in_use().values()} - USABLE),
-        "limits": degraded_by(lambda: opened.limiter is not None and opened.limiter.degraded),
+        "limits": degraded_by(lambda: opened.buckets.degraded),
     }
 
 
@@ -169,8 +167,8 @@ def own_parts(opened: Runtime) -> list[InstalledExtension]:
     @contextlib.asynccontextmanager
     async def open_kernel(kernel: Any) -> AsyncIterator[Contribution]:
         tags, need = kernel.need(PageTags), kernel.need
-        own = (tags.dids, tags.credentials, tags.delegations, tags.proofs, tags.dashboard)
-        others = map(need, (ApiKeyHandlers, AuthHandlers, ServiceHandlers, VerificationHandlers))
+        own = (tags.dids, tags.credentials, tags.delegations, tags.proofs)
+        others = map(need, (AuthHandlers, ServiceHandlers))
         methods = opened.reader.methods.values()
         pages = log_pages(methods, tags.dids.log, need(WitnessApprovals)) | guide_pages(guide_folder())
         yield Contribution(handlers=(*own, *others), pages=pages, probes=kernel_probes(opened))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from datetime import timedelta
 from operator import attrgetter
 from typing import Final
 
-from identity_codec.values import value_class
-from identity_core.bootstrap.beside import ApiKeyAdministration
+from msgspec import Struct
+
+from identity_codec.values import Hidden
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.extension.choice import ChosenExtensions, InstalledExtension, extensions_on, in_order
@@ -21,11 +21,10 @@ from identity_core.ports.key_store import KeyStore
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import Settings, SettingsError
 from identity_core.store import Store
-from identity_core.throttle.fallback import FallbackStorage
 from identity_core.throttle.memory import TokenBucketStorage
-from identity_core.use_cases.api_keys.tagged import KeyStoreWatch
 from identity_core.use_cases.auth.authenticate import ApiKeyCache
 from identity_core.use_cases.auth.challenge import ForgetExpired
+from identity_core.use_cases.auth.tagged import KeyStoreWatch
 from identity_core.use_cases.background import AttendCustodian, Repeating
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
@@ -35,8 +34,7 @@ from identity_core.use_cases.record import Record
 from identity_core.use_cases.transparency import RollbackGuard, StorageWatch
 
 
-@value_class
-class Jobs:
+class Jobs(Struct, frozen=True):
     """The jobs that requests or metrics use."""
 
     signer: LogSigner
@@ -56,7 +54,8 @@ async def begin_jobs(
         await attend.guarded()
         await stack.enter_async_context(attend)
     follow, repair, suspicions = await _keep_index(settings, guard, signer, check, store, stack)
-    await _forget_expired(settings, store, clock, stack)
+    forgetting = ForgetExpired(store.spent_challenges, store.idempotency, store.usage, clock, clock.monotonic)
+    await stack.enter_async_context(forgetting)
     watch = await stack.enter_async_context(guard.watch(follow, store, clock))
     watch.hold_up(repair, suspicions)
     if settings.database_url is not None:
@@ -97,21 +96,6 @@ async def _keep_index(
     return follow, repair, suspicions
 
 
-async def _forget_expired(settings: Settings, store: Store, clock: SystemClock, stack: AsyncExitStack) -> None:
-    """Delete expired rows, and rows past their retention, as long as the process runs."""
-    proof_lifetime = timedelta(seconds=settings.proof.lifetime_seconds)
-    forgetting = ForgetExpired(
-        store.spent_challenges,
-        store.verifier_challenges,
-        proof_lifetime,
-        store.idempotency,
-        store.usage,
-        clock,
-        clock.monotonic,
-    )
-    await stack.enter_async_context(forgetting)
-
-
 RESOURCES: Final = ("mcp.enabled", "a2a.enabled")
 """Settings of the kernel that need an extension."""
 
@@ -147,8 +131,7 @@ def unserved_resources(chosen: ChosenExtensions, settings: Settings) -> dict[str
     }
 
 
-@value_class
-class Runtime:
+class Runtime(Hidden, Struct, frozen=True):
     """The settings, and the ports that they chose.
 
     ``anonymous_verifier``: verifies for unauthenticated clients, separate from ``provers``.
@@ -172,7 +155,6 @@ class Runtime:
     buckets: TokenBucketStorage
     key_stores: tuple[KeyStore, ...]
     known_keys: ApiKeyCache
-    keys: ApiKeyAdministration
     key_watch: KeyStoreWatch
 
     @property
@@ -199,8 +181,3 @@ class Runtime:
         return lambda: (
             clock.fault() if (one := watch.mismatch) is None else StorageMismatch(str(one), details=one.details)
         )
-
-    @property
-    def limiter(self) -> FallbackStorage | None:
-        """Return the buckets that processes share, whose store may be unreachable; None if they are not shared."""
-        return self.buckets if isinstance(self.buckets, FallbackStorage) else None

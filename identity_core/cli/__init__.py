@@ -1,9 +1,8 @@
-"""The command line ``identity``. Groups are imported when they are used, so that ``--help`` answers at once."""
+"""The command line ``identity``. Commands are imported when they are used, so that ``--help`` answers at once."""
 
 from __future__ import annotations
 
 import gc
-import importlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -18,14 +17,6 @@ from identity_core.cli.plugin_commands import OpenGroup, installed_distributions
 # calls a service.
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
 
-GROUPS = {
-    "serve": "Serve the API on an embedded default or a database server.",
-    "keys": "API keys: create, list, change, rotate, revoke.",
-    "plugins": "List and check the installed plugins.",
-    "extensions": "List the installed extensions; turn one on or off.",
-    "config": "Show the settings in force and where each came from.",
-}
-
 # A start makes 215,000 objects that stay. With Python's own 700 the collector scans them repeatedly, which is a fifth
 # of the start.
 gc.set_threshold(300_000)
@@ -39,24 +30,25 @@ Exit codes:
 With --json a failure is one JSON object on standard error: {"error": {"what", "at", "do", "exitCode"}}."""
 
 
-class LazyGroup(OpenGroup):
-    """A group that has its commands by name and imports them on use."""
+class MainGroup(OpenGroup):
+    """The command line, which imports each command on use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names, in the order in which a user needs them."""
-        return [*GROUPS, *(name for name in super().list_commands(ctx) if name not in GROUPS)]
+        """Return the names of all commands, ``serve`` first."""
+        return [*dict.fromkeys(("serve", *super().list_commands(ctx)))]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the ``command`` of the module with that name."""
-        if cmd_name not in GROUPS:
+        """Return the command of that name."""
+        if cmd_name != "serve":
             return super().get_command(ctx, cmd_name)
-        command: click.Command = importlib.import_module(f"identity_core.cli.{cmd_name.replace('-', '_')}").command
+        from identity_core.cli.serve import command
+
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands, without importing any."""
         own = [(name, command.get_short_help_str()) for name, command in self.commands.items()]
-        self.write_commands([*GROUPS.items(), *own], formatter)
+        self.write_commands([("serve", "Serve the API on an embedded default or a database server."), *own], formatter)
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         """Run the command line. An error is reported in three lines (``output``)."""
@@ -71,7 +63,7 @@ class LazyGroup(OpenGroup):
 
 
 @click.group(
-    cls=LazyGroup,
+    cls=MainGroup,
     place="",
     epilog=EXIT_CODES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},

@@ -11,13 +11,13 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
-from identity_core.cli.terminal import Progress, is_terminal, painted, table_lines
+from identity_core.cli.terminal import painted
 from identity_core.files import install_command
 
 if TYPE_CHECKING:
@@ -84,50 +84,19 @@ def prints_json() -> bool:
     return bool(click.get_current_context().meta.get(_JSON))
 
 
-def show(value: Any, text: Text | None = None, *, columns: Mapping[str, Text] | None = None) -> None:
-    """Print ``value`` with ``text``, or as JSON if JSON was requested or ``text`` is None. On a terminal the records
-    of a list, or of a page, are a table with these ``columns``, and a line begins in the colour of its first word."""
-    if columns is not None and not prints_json() and is_terminal(sys.stdout) and _as_table(value, columns):
-        return
+def show(value: Any, text: Text | None = None) -> None:
+    """Print ``value`` with ``text``, or as JSON if JSON was requested or ``text`` is None. On a terminal a
+    line begins in the colour of its first word."""
     if text is None or prints_json():
         import orjson
+        from msgspec import Struct, structs
 
-        shown = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()
+        plain = lambda one: structs.asdict(one) if isinstance(one, Struct) else str(one)  # noqa: E731
+        shown = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=plain).decode()
     else:
         shown = text.format_map(value) if isinstance(text, str) else text(value)
-    lines = map(_escaped, shown.split("\n"))
+    lines = map(escaped_line, shown.split("\n"))
     click.echo("\n".join(lines if text is None or prints_json() else (painted(line, sys.stdout) for line in lines)))
-
-
-def _as_table(value: Any, columns: Mapping[str, Text]) -> bool:
-    """Print the records of ``value`` under their columns. Return False if there are none."""
-    records = value["items"] if isinstance(value, dict) else value
-    if not records:
-        return False
-    lines = table_lines(columns, on_one_line(records), _escaped, in_colour=True)
-    click.echo("\n".join(lines), color=True)
-    cursor = value.get("nextCursor") if isinstance(value, dict) else None
-    if cursor:
-        click.echo(f"more: --cursor {_escaped(str(cursor))}")
-    return True
-
-
-def on_one_line(value: Any) -> Any:
-    """Return ``value`` with every text in it on one line, so that text from another party cannot look like a line of
-    its own."""
-    match value:
-        case str():
-            return value.replace("\n", "\\n")
-        case list():
-            return list(map(on_one_line, value))
-        case dict():
-            return {name: on_one_line(member) for name, member in value.items()}
-    return value
-
-
-def agreed(yes: bool, question: str) -> bool:
-    """Return whether the user agrees, by the option ``yes`` or in an answer. With JSON output there is no question."""
-    return yes or (not prints_json() and click.confirm(question, err=True))
 
 
 def fail(what: str, where: str, remedy: str, *, status: int = 1) -> NoReturn:
@@ -178,7 +147,7 @@ def escaped(text: str) -> str:
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
-def _escaped(line: str) -> str:
+def escaped_line(line: str) -> str:
     """Return ``line`` with terminal control characters escaped as in JSON, so that JSON keeps its meaning."""
     if line.isprintable():
         return line
@@ -192,16 +161,6 @@ def shown(value: JsonValue) -> str:
     import orjson
 
     return orjson.dumps(value).decode()
-
-
-def progress(items: Collection[Any], label: str) -> Progress:
-    """Return the progress over ``items``: iterate over it, or call ``update``."""
-    return Progress(label, items)
-
-
-def working(label: str) -> Progress:
-    """Return the progress of work without steps."""
-    return Progress(label)
 
 
 INTERRUPTED = 130

@@ -6,15 +6,13 @@ have. The module is imported when its command is called. A command of a plugin n
 
 The help of a level has a line for each command. An entry point of the group ``identity.summaries`` is a mapping of
 positions to such lines, in a module that imports nothing else. The help of a command has examples: they are in
-``examples.txt`` of each package that an entry point of the group ``identity.examples`` names. An entry point of the
-group ``identity.options`` is a decorator that adds options to the kernel's command at its position.
+``examples.txt`` of each package that an entry point of the group ``identity.examples`` names.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "identity.commands"
 SUMMARIES = "identity.summaries"
-OPTIONS = "identity.options"
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class OpenGroup(click.Group):
@@ -93,19 +89,6 @@ def _installed(**chosen: str) -> Any:
     from importlib.metadata import entry_points
 
     return entry_points(**chosen)
-
-
-def with_added_options(place: str) -> Callable[[F], F]:
-    """Return a decorator with the options that installed distributions add to the command of the kernel at ``place``."""
-
-    def decorate(command: F) -> F:
-        for one in _installed(group=OPTIONS, name=place):
-            # The border of plugins: without its options, the command still works.
-            with contextlib.suppress(Exception):
-                command = one.load()(command)
-        return command
-
-    return decorate
 
 
 def _loaded(place: str, found: list[EntryPoint]) -> click.Command:

@@ -9,15 +9,14 @@ import os
 import secrets
 import socket
 import stat
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 import click
+from msgspec import Struct
 
-from identity_codec.values import value_class
-from identity_core.cli import fork_server
+from identity_codec.values import replace
 from identity_core.cli.options import (
     FILE,
     Whole,
@@ -35,6 +34,9 @@ from identity_core.settings.server import Server
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # Addresses that listen on all interfaces, with the address for clients on this machine.
 EVERY_ADDRESS: dict[str | None, str] = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104
+
+# Entry points of functions that prepare several server processes and return their ``serve``.
+SEVERAL: Final = "identity.server_processes"
 
 log = logging.getLogger("identity")
 
@@ -69,14 +71,27 @@ def command(config: Path | None, data_dir: Path | None, database_url: str | None
             fail(what, admin.place, "choose another server.admin_port", status=2)
         settings = _settled(settings, listening, admin)
         _open_folder(settings.data_dir)
-        if settings.server.workers > 1:
-            fork_server.ensure()
-        # Imported after all checks that can fail at once.
-        from identity_core.cli.serving import serve
-
+        start = _server_of(settings)
         sockets = [one.socket for one in (listening, admin) if one is not None]
-        status = serve(settings, sockets, lambda first_key: _announce(settings, listening, first_key))
+        status = start(settings, sockets, lambda first_key: _announce(settings, listening, first_key))
     raise SystemExit(status)
+
+
+def _server_of(settings: Settings) -> Callable[..., int]:
+    """Return the function that serves with as many processes as the settings require, once all checks that fail at
+    once are done."""
+    if settings.server.workers > 1:
+        from importlib.metadata import entry_points
+
+        for found in entry_points(group=SEVERAL):
+            start: Callable[..., int] = found.load()()
+            return start
+        what = "several server processes are set, and nothing that is installed serves with them"
+        where = f"{settings.origin('server.workers')} (server.workers)"
+        fail(what, where, "install a distribution that does (plugins/README.md lists them), or set server.workers to 1")
+    from identity_core.cli.serving import serve
+
+    return serve
 
 
 def _settled(settings: Settings, listening: Listening, admin: Listening | None) -> Settings:
@@ -147,8 +162,7 @@ ASKED_SECONDS: Final = 5.0
 MOST_OCTETS: Final = 95
 
 
-@value_class
-class Listening:
+class Listening(Struct, frozen=True):
     """A bound socket. ``host`` and ``port``: those of TCP. ``place``: the address in words."""
 
     socket: socket.socket

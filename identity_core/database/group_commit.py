@@ -14,13 +14,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from identity_codec.values import value_class
+from msgspec import Struct, field
+
 from identity_core.database.interface import (
     DatabaseClosed,
     DatabaseError,
@@ -40,8 +40,7 @@ QUEUE_LIMIT = 4096
 GROUP_LIMIT = 256
 
 
-@value_class
-class BatchJob(Generic[ItemT, T]):
+class BatchJob(Struct, Generic[ItemT, T], frozen=True):
     """A job for one ``item`` of many similar ones. Adjacent jobs of a group with the same ``run`` are one call of it,
     which returns the result of each item, in order. If that call raises, each job runs again alone, as every job
     does."""
@@ -53,8 +52,7 @@ class BatchJob(Generic[ItemT, T]):
         return self.run(transaction, (self.item,))[0]
 
 
-@dataclass(slots=True, eq=False)
-class Pending:
+class Pending(Struct, eq=False):
     """A job that waits for its commit. ``result`` or ``error`` is set when it ran, and delivered after the commit."""
 
     job: Job[Any]
@@ -137,8 +135,7 @@ def _followed(job: Job[T], follows: Sequence[Follow], transaction: Transaction) 
     return result
 
 
-@dataclass(slots=True, eq=False)
-class GroupCommit:
+class GroupCommit(Struct, eq=False):
     """Queue that collects jobs on the event loop and passes them to ``perform``, one group at a time.
 
     ``perform(loop, group)``: must cause calls of ``deliver(group, error)`` and then ``proceed()`` on the loop.
@@ -151,10 +148,10 @@ class GroupCommit:
     group_limit: int = GROUP_LIMIT
     busy: bool = False
     closed: bool = False
-    groups: int = field(default=0, init=False)
-    jobs: int = field(default=0, init=False)
-    repeated: int = field(default=0, init=False)
-    failed: int = field(default=0, init=False)
+    groups: int = 0
+    jobs: int = 0
+    repeated: int = 0
+    failed: int = 0
     _loop: asyncio.AbstractEventLoop | None = None
     _waiting: deque[Pending] = field(default_factory=deque)
     _idle: asyncio.Future[None] | None = None

@@ -16,7 +16,8 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, Final, Literal, Protocol, TypeVar
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.errors import InvalidRequest, Overloaded, PluginUnavailable, StorageMismatch
 
 T = TypeVar("T")
@@ -146,8 +147,7 @@ class Database(Protocol):
         """Finish the queued jobs, and close files and connections. A second call is not an error."""
 
 
-@value_class
-class DatabaseLoad:
+class DatabaseLoad(Struct, frozen=True):
     """Numbers of a database object since its start.
 
     ``waiting``: jobs in the queue, of at most ``limit``. ``jobs`` and ``groups``: their quotient is the number of

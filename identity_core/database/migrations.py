@@ -15,7 +15,8 @@ from contextvars import ContextVar
 from importlib import resources
 from typing import Final
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.database.interface import (
     Database,
     DatabaseAbsent,
@@ -39,8 +40,7 @@ def refuse_upgrades() -> None:
     _MAY_UPGRADE.set(False)
 
 
-@value_class
-class Step:
+class Step(Struct, frozen=True):
     """One numbered file."""
 
     number: int

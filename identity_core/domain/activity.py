@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import field
 from datetime import datetime
 from typing import Any, Final, NamedTuple, Protocol
 
+from msgspec import Struct, field
+
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
-from identity_core.domain.proofs.verification import ProofVerification
 
 
 class RequestAttempt(Protocol):
@@ -32,8 +31,7 @@ class RequestAttempt(Protocol):
         of the handler; None stores nothing."""
 
 
-@value_class
-class RequestContext:
+class RequestContext(Struct, frozen=True):
     """The caller, operation and request of a change, and the caller's note on it. Without a request, its id is ``-``.
     ``attempt`` is set if the request has an ``Idempotency-Key``. ``result`` converts a recorded version to the result of
     the use case."""
@@ -66,8 +64,7 @@ REFUSED: Final = "refused"
 REPLAYED: Final = "replayed"
 
 
-@value_class
-class Parties:
+class Parties(Struct, frozen=True):
     """The parties and the subject of a timeline event; DIDs and identifiers as text."""
 
     holder: str | None = None
@@ -78,12 +75,11 @@ class Parties:
     proof_id: str | None = None
 
 
-@value_class
-class Event:
+class Event(Struct, frozen=True):
     """An action and its outcome. ``kind`` is its name in the timeline, such as ``delegation.created``, if it has ``parties``. ``target``
     is the DID or the identifier that the audit log names. ``outcome`` is ``done``, ``refused`` or ``replayed``, ``code`` that of the
     refusal. ``details`` are for the audit log: no attribute value, no predicate value, no secret. An action without a specific type is a
-    plain event. ``stored`` is the new record, for types that have one."""
+    plain event. ``verification`` is the verdict of a ``ProofVerified``. ``stored`` is the new record, for types that have one."""
 
     kind: str = ""
     target: str | None = None
@@ -91,39 +87,39 @@ class Event:
     outcome: str = DONE
     code: str | None = None
     details: Mapping[str, JsonValue] = field(default_factory=dict)
-    verification: ProofVerification | None = None
+    verification: Any = None
     stored: object = None
 
 
-class DidChanged(Event):
+class DidChanged(Event, frozen=True):
     """A version of a DID, which is on the ledger."""
 
 
-class ApiKeyChanged(Event):
+class ApiKeyChanged(Event, frozen=True):
     """An API key that was created, changed, rotated or revoked."""
 
 
-class CredentialIssued(Event):
+class CredentialIssued(Event, frozen=True):
     """A credential that was issued or imported."""
 
 
-class StatusChanged(Event):
+class StatusChanged(Event, frozen=True):
     """A new status of a credential or a proof."""
 
 
-class DelegationChanged(Event):
+class DelegationChanged(Event, frozen=True):
     """A delegation that was created, suspended, resumed or revoked, or an IBCT that was revoked."""
 
 
-class ProofMade(Event):
+class ProofMade(Event, frozen=True):
     """A proof that was generated, or its repeated answer. ``stored`` is the ``StoredProof`` if it is new."""
 
 
-class ProofVerified(Event):
+class ProofVerified(Event, frozen=True):
     """A verification, whatever its result."""
 
 
-class Refused(Event):
+class Refused(Event, frozen=True):
     """A refused request of an authenticated caller for a change."""
 
 

@@ -15,19 +15,20 @@ import hashlib
 import hmac
 import re
 import zlib
-from collections.abc import Collection
-from dataclasses import field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
+
 from identity_codec.multibase import base64url_encode
-from identity_codec.values import value_class
 from identity_core.domain.dids.changes import Authorization
 from identity_core.domain.dids.did import Did
 from identity_core.errors import Forbidden, InvalidRequest
 
 
-@value_class
+@dataclass(slots=True, unsafe_hash=True)
 class ApiKey:
     """A stored API key. ``digest`` is the SHA-256 of the key in hex; ``scopes`` None means admin-equivalent;
     ``allowed_targets`` None means any DID; rates are requests a second and a burst size, None for the defaults.
@@ -63,8 +64,7 @@ class ApiKey:
             raise Forbidden("The API key may not act for this DID.", details={"did": str(did)})
 
 
-@value_class
-class Caller:
+class Caller(Struct, frozen=True):
     """The authenticated caller of one request. Exactly one of ``api_key``, ``subject``, ``did`` and ``name`` is set. ``name`` is for
     calls without a request, by the service itself; the caller of an operator's command has none of them.
 
@@ -169,6 +169,7 @@ class Caller:
 
 PREFIX: Final = "idk_live_"
 RANDOM_BYTES: Final = 32
+_ID_BYTES: Final = 12
 MAX_LENGTH: Final = 512
 """The maximum number of characters of a key. The limit prevents the service from hashing long headers."""
 
@@ -184,6 +185,12 @@ def mint(random_octets: bytes) -> str:
         raise ValueError(f"an API key is made of {RANDOM_BYTES} random bytes")
     text = PREFIX + base64url_encode(random_octets)
     return text + _checksum(text)
+
+
+def mint_key(random: Callable[[int], bytes]) -> tuple[str, str]:
+    """Return the id and the text of a new key. ``random``: returns bytes of the operating system's random source."""
+    text = mint(random(RANDOM_BYTES))
+    return f"key_{base64url_encode(random(_ID_BYTES))}", text
 
 
 def is_minted(text: str) -> bool:
@@ -255,15 +262,4 @@ def require_known(scopes: Collection[str], *, field: str = "scopes") -> None:
     if unknown:
         raise InvalidRequest(
             f"{unknown[0]!r} is no scope of this service.", details={"field": field, "supported": [*sorted(KNOWN)]}
-        )
-
-
-def require_targets(scopes: Collection[str] | None, *, said: bool) -> None:
-    """Require an allowlist for a key that may act for DIDs: the default must not be every DID.
-
-    Raises ``InvalidRequest``: when ``scopes`` contain such a right and the request did not name targets (``said``)."""
-    if scopes is not None and not said and not ACTING.isdisjoint(scopes):
-        raise InvalidRequest(
-            "Say for which DIDs the key may act: allowedTargets with a list, or null for every DID.",
-            details={"field": "allowedTargets"},
         )

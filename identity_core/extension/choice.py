@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
+from msgspec import Struct
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from identity_codec.values import value_class
 from identity_core import __version__
 from identity_core.database import Database, Transaction, look_at
 from identity_core.extension.declaration import Extension
@@ -32,8 +32,7 @@ RESERVED: Final = frozenset(
 )
 
 
-@value_class
-class InstalledExtension:
+class InstalledExtension(Struct, frozen=True):
     """An extension and the plugin that declares it."""
 
     source: PluginSource
@@ -92,8 +91,7 @@ _BEFORE: Final = frozenset({"agents", "vcalm", "wallets"})
 BY_UPGRADE: Final = "in use before the upgrade"
 
 
-@value_class
-class ChosenExtensions:
+class ChosenExtensions(Struct, frozen=True):
     """The chosen extensions. ``on`` and ``off`` are in the order of opening. ``reasons``: by name, why an extension
     is on or off."""
 
@@ -119,13 +117,11 @@ class ChosenExtensions:
 
     def rows(self) -> list[dict[str, str]]:
         """Return the displayed row of each extension, by name."""
-        found = [(one, state) for state, those in (("on", self.on), ("off", self.off)) for one in those]
-        rows = [
-            {"name": one.declared.name, "state": state, "because": self.reasons[one.declared.name]}
+        return [
+            {"name": name, "state": "on" if one in self.on else "off", "because": self.reasons[name]}
             | {"distribution": one.source.distribution, "version": one.source.version}
-            for one, state in found
+            for name, one in sorted((one.declared.name, one) for one in (*self.on, *self.off))
         ]
-        return sorted(rows, key=lambda row: row["name"])
 
 
 def read_store(settings: Settings, job: Callable[[Transaction], T]) -> T:
@@ -168,7 +164,7 @@ def choose_extensions(
     on: dict[str, InstalledExtension] = {}
     for one in installed:
         name = one.declared.name
-        is_on, reasons[name] = _state(one, settings, kept)
+        is_on, reasons[name] = find_state(one, settings, kept)
         if is_on:
             on[name] = one
         if is_on and (lacking := sorted(set(one.declared.requires) - on.keys())):
@@ -178,28 +174,8 @@ def choose_extensions(
     return ChosenExtensions(tuple(on.values()), tuple(one for one in installed if one.declared.name not in on), reasons)
 
 
-def refuse_unmet(
-    one: InstalledExtension,
-    installed: Sequence[InstalledExtension],
-    settings: Settings,
-    kept: Collection[str],
-    *,
-    enable: bool,
-) -> None:
-    """Raise ``SettingsError`` when the requirements of extensions would make a start refuse that ``one`` is turned on
-    or off."""
-    name, on = one.declared.name, [each for each in installed if _state(each, settings, kept)[0]]
-    if enable:
-        unmet = sorted({*one.declared.requires} - {each.declared.name for each in on})
-        pairs = [(name, each, f"Enable {each} first.") for each in unmet]
-    else:
-        needing = [each.declared.name for each in on if name in each.declared.requires]
-        pairs = [(each, name, f"Disable {each} first.") for each in sorted(needing)]
-    for needs, needed, fix in pairs[:1]:
-        raise SettingsError(f"The extension {needs} requires the extension {needed}.", "extensions", fix)
-
-
-def _state(one: InstalledExtension, settings: Settings, kept: Collection[str]) -> tuple[bool, str]:
+def find_state(one: InstalledExtension, settings: Settings, kept: Collection[str]) -> tuple[bool, str]:
+    """Return whether an extension is on, and the reason."""
     name = one.declared.name
     for key, is_on in (("disabled", False), ("enabled", True)):
         if name in getattr(settings.extensions, key):

@@ -7,15 +7,15 @@ It includes the checks of an installation while no service is open.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from typing import Any, Final, Literal, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
-from identity_codec.values import value_class
 from identity_core.errors import IdentityError
 from identity_core.plugin.border import Tracing
+from identity_core.plugin.isolation import Isolation
 from identity_core.ports.activity import EventSink
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import SpentChallenges
@@ -27,11 +27,14 @@ from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.service import Probe
 from identity_core.use_cases.transparency import RollbackGuard
 
+if TYPE_CHECKING:
+    # The library of rate limits takes longer to import than most commands.
+    from identity_core.throttle.memory import TokenBucketStorage
+
 SHOWN: Final = 5
 
 
-@value_class
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """The result of one check. ``remedy``: the next step for the operator, unless the result is ok."""
 
     state: Literal["ok", "warn", "fail"]
@@ -52,8 +55,7 @@ def stopped(error: StartError, remedy: str) -> Diagnosis:
 
 def listed(found: Sequence[str]) -> str:
     """Return the first items in one line, and the number of the others."""
-    more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return "; ".join(found[:SHOWN]) + more
+    return "; ".join(found[:SHOWN]) + (f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else "")
 
 
 class InstallationCheck(Struct, frozen=True):
@@ -85,8 +87,7 @@ class RowRule(Struct, frozen=True):
 Mode = Literal["counter", "livesum", "livemax", "livemin"]
 
 
-@value_class
-class Gauge:
+class Gauge(Struct, frozen=True):
     """A number that metrics report of a part of the service.
 
     ``name``: the Prometheus name, without ``identity_``; that of a counter without ``_total``.
@@ -234,6 +235,9 @@ class Extension(Struct, frozen=True, kw_only=True):
     settings enable it.
     ``early``: it is opened before the handlers of the kernel are built, which use its services.
     ``guard``: called before anything is opened; compares the databases with what was written.
+    ``isolation``: entered before anything is opened; runs provers in processes. Without it they run on threads.
+    ``buckets``: returns the buckets of rate limits by the settings and the monotonic clock. Without it each process has
+    its own.
     ``migrations``: the package of the numbered SQL files of its tables. New files run before ``open``; the tables
     begin with ``<name>_``.
     ``adopts``: its tables that a step of the kernel made.
@@ -258,6 +262,8 @@ class Extension(Struct, frozen=True, kw_only=True):
     default: bool = True
     early: bool = False
     guard: Callable[[Settings], RollbackGuard] | None = None
+    isolation: Callable[[], AbstractContextManager[Isolation]] | None = None
+    buckets: Callable[[Settings, Callable[[], float]], Awaitable[TokenBucketStorage]] | None = None
     migrations: str | None = None
     adopts: tuple[str, ...] = ()
     sinks: Callable[[Store, bool], Sequence[EventSink]] = lambda _store, _is_new: ()

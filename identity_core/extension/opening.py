@@ -7,14 +7,14 @@ import secrets
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import field
 from typing import Any, Final, NoReturn, TypeVar
 
 import orjson
+from msgspec import Struct, field
 
 from identity_codec.sealing import derive_key
 from identity_codec.structs import python_name
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.database import Database, migrate
 from identity_core.errors import IdentityError, Overloaded
 from identity_core.extension.choice import InstalledExtension
@@ -47,8 +47,7 @@ _BEFORE: Final[Mapping[tuple[str, str], bytes | None]] = {
 }
 
 
-@value_class
-class OpenKernel:
+class OpenKernel(Hidden, Struct, frozen=True):
     """The ``Kernel`` of one extension.
 
     ``root``: the source of its secrets, unless ``roots`` has another one by the name of the extension.
@@ -62,14 +61,14 @@ class OpenKernel:
     clock: Clock
     dids: DidReader
     challenges: SpentChallenges
-    root: bytes = field(repr=False)
+    root: bytes
     plugins: PluginManager
     services: dict[type[Any], Any]
     operations: Mapping[str, Any]
     name: str = ""
     gauges: list[Gauge] = field(default_factory=list)
     retention: Sequence[RetentionRule] = ()
-    roots: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    roots: Mapping[str, bytes] = field(default_factory=dict)
 
     def random(self, count: int) -> bytes:
         return secrets.token_bytes(count)
@@ -99,8 +98,7 @@ class OpenKernel:
         return found
 
 
-@value_class
-class InstallationState:
+class InstallationState(Struct, frozen=True):
     """The state of an open installation that no operation returns: functions that return it now, and the panels of
     plugins by name.
 

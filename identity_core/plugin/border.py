@@ -23,11 +23,11 @@ import asyncio
 import logging
 import traceback
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Protocol, TypeVar, cast
 
-from identity_codec.values import value_class
+from msgspec import Struct, field
+
 from identity_core.errors import IdentityError, Overloaded, PluginTimeout, PluginUnavailable
 from identity_core.plugin.conformity import Check, Member, members
 from identity_core.plugin.limits import Circuit, Deadline, DeadlineExceeded, Limits, State, rest
@@ -56,8 +56,7 @@ class Fault(Exception):
     """A plugin's failure, described where it happened in a text that contains no secret."""
 
 
-@value_class
-class Contract:
+class Contract(Struct, frozen=True):
     """The errors that a port lets through.
 
     ``errors``: the port's own. ``otherwise``: the error that replaces any other exception.
@@ -69,8 +68,7 @@ class Contract:
     secretive: bool = False
 
 
-@dataclass(slots=True)
-class Bulkhead:
+class Bulkhead(Struct):
     """The counters of one plugin, for ``/ready``, ``identity plugins list`` and metrics. ``calls`` counts admitted
     calls."""
 

@@ -9,16 +9,18 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from importlib.metadata import entry_points
+from itertools import chain
+from typing import Any, Final, Protocol
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.domain.callers import Caller
 from identity_core.errors import PluginUnavailable
 from identity_core.plugin.border import Bulkhead, guard, guard_function
 from identity_core.plugin.conformity import check_for, members, misfit
 from identity_core.plugin.limits import Limits
 from identity_core.plugin.load import BearerOffer, Offer, described
-from identity_core.plugin.processes.extended import prover_protocols
 from identity_core.plugin.sockets import (
     BEARER_CONTRACT,
     BEARER_HOOK,
@@ -31,14 +33,34 @@ from identity_core.plugin.sockets import (
 from identity_core.ports.clock import Clock
 from identity_core.settings import PluginTables, SettingsError, StartError
 
-if TYPE_CHECKING:
-    from identity_core.plugin.processes.pool import Pool
-
 SLOW_SECONDS = 5.0
+# Entry points of the modules with the calls of extensions (``ports.prover.ProverCall``).
+PROVER_CALLS: Final = "identity.prover_calls"
 
 
-@value_class
-class Built:
+class WorkerTable(Struct, frozen=True):
+    """Statistics of worker processes. ``trouble``: the reason why none is available; empty while one may come up soon.
+    ``waits``: set if only other settings would help."""
+
+    wanted: int
+    up: int
+    restarts: int
+    trouble: str
+    waits: bool
+
+
+class Workers(Protocol):
+    """The worker processes of one plugin."""
+
+    @property
+    def worker_table(self) -> WorkerTable:
+        """Return the current statistics."""
+
+    async def settled(self, *, named: bool) -> None:
+        """Return when it is known whether the plugin is available. Raises ``PluginError``: when it is not, and the settings name it."""
+
+
+class Built(Struct, frozen=True):
     """A built provider. ``thing``: the plugin's own object. ``port``: the guarded object that the core calls.
     ``workers``: its worker processes, if it has any."""
 
@@ -46,7 +68,7 @@ class Built:
     thing: Any
     port: Any
     bulkhead: Bulkhead
-    workers: Pool | None = None
+    workers: Workers | None = None
 
 
 def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: BuildContext, bulkhead: Bulkhead) -> Built:
@@ -68,8 +90,9 @@ def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: Buil
         raise offer.source.error(f"the {socket.kind} {provider.name}: {error.what}", error.where, error.fix) from error
     except BaseException as error:
         raise offer.source.error(f"the {socket.kind} {provider.name} could not be built: {described(error)}") from error
-    protocols = (*socket.protocols, *(prover_protocols() if socket is PROVER else ()))
-    protocol = _protocol(tuple(one for one in protocols if _has_all(thing, one)) or (socket.port,))
+    optional = chain.from_iterable(_prover_calls().values() if socket is PROVER else ())
+    protocols = (one for one in (*socket.protocols, *optional) if _has_all(thing, one))
+    protocol = _protocol(tuple(protocols) or (socket.port,))
     try:
         fault = misfit(thing, protocol)
         if fault is not None:
@@ -80,6 +103,16 @@ def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: Buil
     except BaseException as error:
         raise offer.source.error(f"the {socket.kind} {provider.name} cannot be read: {described(error)}") from error
     return Built(offer, thing, port, bulkhead)
+
+
+def _prover_calls() -> dict[str, tuple[type[Any], ...]]:
+    """Return the optional Protocols of a prover besides ``Prover``, by the extension whose calls they take."""
+    return {one.name: one.load().PROTOCOLS for one in entry_points(group=PROVER_CALLS)}
+
+
+def calls_taken(prover: object) -> list[str]:
+    """Return the extensions whose calls the prover takes."""
+    return [name for name, protocols in _prover_calls().items() if isinstance(prover, protocols[-1])]
 
 
 @cache
@@ -111,8 +144,7 @@ def _said_when_slow(plugin: str, logger: logging.Logger) -> Iterator[None]:
 Verifier = Callable[[str, datetime], Caller | None]
 
 
-@value_class
-class BearerChain:
+class BearerChain(Struct, frozen=True):
     """The plugins that verify bearer tokens. They are called one after the other, in order of their names, until one
     answers."""
 

@@ -4,11 +4,12 @@ rows of ``identity plugins list`` and of ``/ready``."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.plugin.border import Bulkhead
-from identity_core.plugin.build import Built
+from identity_core.plugin.build import Built, WorkerTable
 from identity_core.plugin.load import Collection, Offer, PluginSource
 from identity_core.plugin.sockets import (
     BEARER_HOOK,
@@ -24,18 +25,15 @@ from identity_core.plugin.sockets import (
 )
 from identity_core.settings import Settings, SettingsError, places_of
 
-if TYPE_CHECKING:
-    from identity_core.plugin.processes.pool import WorkerTable
-
+# A key for the prover in separate processes, used instead of the hook, beside the prover in this process.
 PROOF_WORKERS = f"{PROVER.hook} in processes"
-"""A key for the prover in separate processes, used instead of the hook, beside the prover in this process."""
 
+# A key for the process that verifies proofs of unauthenticated clients, used instead of the hook.
 ANONYMOUS_VERIFIER = f"{PROVER.hook} for strangers"
-"""A key for the process that verifies proofs of unauthenticated clients, used instead of the hook."""
 
 KNOWN_FORMATS = f"{SECURING.hook} in processes"
+# A key for the process that verifies secured credentials of unauthenticated clients, used instead of the hook.
 ANONYMOUS_FORMATS = f"{SECURING.hook} for strangers"
-"""A key for the process that verifies secured credentials of unauthenticated clients, used instead of the hook."""
 
 Key = tuple[str, str]
 """Hook and name of an object that was built, or could not be built."""
@@ -93,8 +91,7 @@ def _choose(installed: Iterable[str]) -> str:
     return f"Choose one that is installed: {names}." if names else "Install a plugin that provides one."
 
 
-@value_class
-class InstalledPlugin:
+class InstalledPlugin(Struct, frozen=True):
     """A provider of a plugin, or a plugin without one because it is disabled or failed.
 
     ``name``: the name in the settings; for disabled and failed plugins the entry point's. ``hook``: the hook or
@@ -154,8 +151,7 @@ def _state(
     return ("chosen" if is_chosen(offer, settings) else "available"), ""
 
 
-@value_class
-class InUse:
+class InUse(Struct, frozen=True):
     """State of a plugin that the core calls. ``worker_table`` is set if it has worker processes."""
 
     state: State

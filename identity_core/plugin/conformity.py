@@ -8,14 +8,15 @@ cannot raise an ``AttributeError`` or ``TypeError`` further inside.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import types
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
+from identity_codec.values import field_names, is_record
 
 Check = Callable[[Any], bool]
 
@@ -24,8 +25,7 @@ Check = Callable[[Any], bool]
 _MOST_FIELDS = 16
 
 
-@value_class
-class Member:
+class Member(Struct, frozen=True):
     """A public member of a port. ``result`` is the returned Protocol, if a call returns one (a drafted entry)."""
 
     name: str
@@ -119,7 +119,7 @@ def check_for(hint: Any) -> Check:
         return lambda value: True
     if getattr(origin, "_is_protocol", False):
         return _protocol(origin)
-    if dataclasses.is_dataclass(origin):
+    if is_record(origin):
         return _record(origin)
     if origin is int:
         return lambda value: isinstance(value, int) and not isinstance(value, bool)
@@ -144,10 +144,10 @@ def _many(kinds: tuple[type[Any], ...], members: Sequence[Any]) -> Check:
 @cache
 def _record(record: type[Any]) -> Check:
     hints = get_type_hints(record)
-    names = [one.name for one in dataclasses.fields(record)]
+    names = field_names(record)
     if len(names) > _MOST_FIELDS:
         return lambda value: isinstance(value, record)
-    parts = {name for name in names if dataclasses.is_dataclass(hints[name]) or get_origin(hints[name]) is Sequence}
+    parts = {name for name in names if is_record(hints[name]) or get_origin(hints[name]) is Sequence}
     nested = {name: check_for(hints[name]) for name in parts}
     fields = [(name, _plain_types(hints[name]), nested.get(name)) for name in names]
 

@@ -16,10 +16,10 @@ import contextlib
 import math
 import types
 from collections.abc import Coroutine, Generator
-from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.errors import Overloaded, PluginUnavailable
 from identity_core.ports.clock import Clock
 
@@ -31,8 +31,7 @@ MOST_RETRY_SECONDS = 60.0
 State = Literal["closed", "open", "probing"]
 
 
-@value_class
-class Limits:
+class Limits(Struct, frozen=True):
     """The limits of one plugin. Times are seconds, ``calls_in_flight`` counts unfinished calls of the whole plugin."""
 
     deadline_seconds: float
@@ -41,8 +40,7 @@ class Limits:
     retry_seconds: float
 
 
-@dataclass(slots=True)
-class Circuit:
+class Circuit(Struct):
     """The circuit of one method. ``tripped`` is the only attribute that is read for a call without failures."""
 
     clock: Clock
@@ -96,8 +94,7 @@ class DeadlineExceeded(Exception):
     """The coroutine did not end in time."""
 
 
-@dataclass(slots=True, eq=False)
-class Alarm:
+class Alarm(Struct, eq=False):
     """The timeout of one call. When it rings, it cancels the call's task and records that the cancellation was its
     own."""
 
@@ -196,6 +193,15 @@ def rest(coroutine: Coroutine[Any, Any, T], waits_for: Any, deadline: Deadline) 
     if task.cancelling() > before:
         raise asyncio.CancelledError
     raise DeadlineExceeded
+
+
+async def finish(coroutine: Coroutine[Any, Any, Any], deadline: Deadline) -> None:
+    """Run a coroutine to its end. Raises ``DeadlineExceeded``: when it is late."""
+    try:
+        waits_for = coroutine.send(None)
+    except StopIteration:
+        return
+    await rest(coroutine, waits_for, deadline)
 
 
 def _abandon(coroutine: Coroutine[Any, Any, Any]) -> None:

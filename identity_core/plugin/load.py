@@ -14,15 +14,14 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import pluggy
+from msgspec import Struct, field
 
-from identity_codec.values import value_class
 from identity_core.plugin import sockets
 from identity_core.plugin.sockets import BEARER_HOOK, EXTEND_HOOK, PROVIDE_HOOKS, PluginError, Provider
 from identity_core.settings import Settings, SettingsError
@@ -32,8 +31,7 @@ from identity_core.settings.tree import PLUGIN_NAME, Plugins
 GROUP = "identity.plugins"
 
 
-@value_class
-class PluginSource:
+class PluginSource(Struct, frozen=True):
     """A plugin that has not been imported yet.
 
     ``name``: its entry point's. ``load``: returns the module or object with the hooks.
@@ -118,8 +116,7 @@ def one_line(text: str, most: int = 300) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
-@value_class
-class Offer:
+class Offer(Struct, frozen=True):
     """The provider that one hook implementation returns."""
 
     hook: str
@@ -127,8 +124,7 @@ class Offer:
     source: PluginSource
 
 
-@value_class
-class BearerOffer:
+class BearerOffer(Struct, frozen=True):
     """An implementation of ``identity_verify_bearer``. It may take fewer arguments than the hook has."""
 
     function: Callable[..., Any]
@@ -141,8 +137,7 @@ class BearerOffer:
         return self.function(*[given[argument] for argument in self.arguments])
 
 
-@dataclass(slots=True)
-class Collection:
+class Collection(Struct):
     """All results of loading. ``extensions`` are as the hook returned them, unchecked. ``failed`` has plugins with
     the hook that failed (or ``-``) and the reason."""
 

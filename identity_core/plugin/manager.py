@@ -1,8 +1,7 @@
 """Choice, building and closing of plugins' providers.
 
-Disable → load → find misspelt hooks → collect → refuse duplicates → validate settings → build → check the object against its Protocol →
-put it behind its bulkhead. Settings choose by name, never registration order. If a choice is not available, the start ends with an error:
-it names plugin, distribution and version, or the setting with the unknown name. A failed plugin that no choice needs is listed as failed.
+Disable → load → find misspelt hooks → collect → refuse duplicates → validate settings → build → check the object against
+its Protocol → add its bulkhead. Settings choose by name. A choice that is not available ends the start with an error.
 """
 
 from __future__ import annotations
@@ -11,9 +10,10 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from identity_codec.values import replace
 from identity_core.database import Database
 from identity_core.plugin.border import Bulkhead, Tracing
 from identity_core.plugin.build import BearerChain, Built, build
@@ -32,7 +32,8 @@ from identity_core.plugin.choose import (
     missing,
     offers_of,
 )
-from identity_core.plugin.limits import Deadline, DeadlineExceeded, Limits, rest
+from identity_core.plugin.isolation import Isolation, on_threads
+from identity_core.plugin.limits import Deadline, DeadlineExceeded, Limits, finish
 from identity_core.plugin.load import Collection, Offer, PluginSource, collect, installed_sources, module_source
 from identity_core.plugin.sockets import (
     CUSTODIAN,
@@ -59,8 +60,9 @@ from identity_core.settings import Settings
 
 T = TypeVar("T")
 N = TypeVar("N", DidMethod, SecuringFormat)
-
 CLOSE_SECONDS = 5.0
+# The maximum of unfinished calls per worker. A proof takes milliseconds, so the last of them waits for about a second.
+WAITING_PER_WORKER = 256
 
 
 @dataclass(slots=True)
@@ -75,6 +77,7 @@ class PluginManager:
     make: Callable[..., Built] = build
     tracing: Tracing | None = None
     database: Database | None = None
+    isolation: Isolation | None = None
     _built: dict[Key, Built] = field(default_factory=dict)
     _failures: dict[Key, PluginError] = field(default_factory=dict)
     verify_bearer: BearerChain = field(init=False)
@@ -94,7 +97,6 @@ class PluginManager:
         make: Callable[..., Built] = build,
     ) -> PluginManager:
         """Import every plugin that is not disabled, and check everything that can be checked without building.
-
         ``sources`` defaults to the installed entry points; the modules of the setting ``plugins.modules`` are added. ``make`` builds a
         provider, with the arguments of ``build``. A plugin whose import fails is logged and listed as failed.
 
@@ -152,19 +154,25 @@ class PluginManager:
     def proof_workers(
         self, name: str | None, *, deadline_seconds: float, workers: int = 1, use: str = PROOF_WORKERS
     ) -> ProofWorkers | None:
-        """Return the prover of this name in ``workers`` separate processes, for the running event loop; None as for ``prover``.
-
-        They start in the background: ``proof_workers_settled`` waits. The process of the use ``ANONYMOUS_VERIFIER``, which verifies for
-        unauthenticated callers, starts with the first request.
-        """
+        """Return the prover of this name with ``workers`` processes or threads, for the running event loop; None as for ``prover``, or
+        when the only one cannot be built. Processes start in the background: ``proof_workers_settled`` waits. That of the use
+        ``ANONYMOUS_VERIFIER``, which verifies for unauthenticated callers, starts with the first request."""
         offer = chosen_or_lone(self.collection, PROVER, name, self.settings)
-        return None if offer is None else self._in_processes(PROVER, offer, use, workers, deadline_seconds)
+        try:
+            return None if offer is None else self._in_processes(PROVER, offer, use, workers, deadline_seconds)
+        except PluginError as error:
+            if name is not None:
+                raise
+            if not isinstance(error, NotConfigured):
+                self.logger.error("%s", error)
+            return None
 
     def securing_workers(self, *, anonymous: bool) -> Mapping[str, SecuringFormat]:
-        """Return every installed format by its own name, each with a process that reads and verifies. Authenticated callers have one
-        process and ``anonymous`` callers another. A process starts with its first call and has the limits of a prover. A format that only
-        this process can build stays in it."""
+        """Return every installed format by its own name, each with a process that reads and verifies; ``anonymous`` callers have others.
+        A process starts with its first call and has the limits of a prover. Without isolation, formats stay in this process."""
         found = dict(self.securing_formats())
+        if self.isolation is None:
+            return found
         use = ANONYMOUS_FORMATS if anonymous else KNOWN_FORMATS
         seconds = self.settings.prover.deadline_seconds
         for offer in offers_of(self.collection, SECURING).values():
@@ -206,7 +214,7 @@ class PluginManager:
             try:
                 result = close()
                 if inspect.iscoroutine(result):
-                    await _in_time(result)
+                    await finish(result, Deadline(CLOSE_SECONDS))
             except DeadlineExceeded:
                 self.logger.error("%s did not close within %g s", built.offer.source, CLOSE_SECONDS)
             except (asyncio.CancelledError, KeyboardInterrupt):
@@ -217,15 +225,16 @@ class PluginManager:
     def _in_processes(self, socket: Socket[Any], offer: Offer, use: str, workers: int, seconds: float) -> Any:
         key = (use, offer.provider.name)
         if key not in self._built:
-            from identity_core.plugin.processes.prover import WAITING_PER_WORKER, in_processes
-
             anonymous, limits = use in (ANONYMOUS_VERIFIER, ANONYMOUS_FORMATS), self.limits(seconds)
             most = min(limits.calls_in_flight, workers * WAITING_PER_WORKER)
             limits = replace(limits, calls_in_flight=self.settings.prover.anonymous_waiting if anonymous else most)
             name = f"{'prover' if socket is PROVER else 'verifier'}:{key[1]}" + (":anonymous" if anonymous else "")
             bulkhead = self._bulkhead(name, limits, socket)
-            built = in_processes(socket, offer, bulkhead, self.settings, anonymous=anonymous, workers=workers)
-            self._built[key] = built
+            if self.isolation is None:
+                self._build(socket, offer)
+                self._built[key] = on_threads(self._built[offer.hook, key[1]], bulkhead, workers)
+            else:
+                self._built[key] = self.isolation(socket, offer, bulkhead, self.settings, anonymous, workers)
         return self._built[key].port
 
     def _by_own_name(self, socket: Socket[N], required: str = "") -> dict[str, N]:
@@ -289,11 +298,3 @@ class PluginManager:
         """Return the limits of a plugin whose calls have this deadline."""
         plugins = self.settings.plugins
         return Limits(deadline_seconds, plugins.calls_in_flight, plugins.failures_to_open, plugins.retry_seconds)
-
-
-async def _in_time(closing: Any) -> None:
-    try:
-        waits_for = closing.send(None)
-    except StopIteration:
-        return
-    await rest(closing, waits_for, Deadline(CLOSE_SECONDS))

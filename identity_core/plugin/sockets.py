@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import pluggy
+from msgspec import Struct
 
-from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.domain.proofs.proof import WitnessInvalid
@@ -29,6 +30,7 @@ from identity_core.errors import (
     InvalidCredential,
     InvalidDid,
     InvalidDocument,
+    InvalidRequest,
     LedgerUnavailable,
     Overloaded,
     PluginTimeout,
@@ -76,7 +78,6 @@ from identity_core.settings import StartError
 
 if TYPE_CHECKING:
     from identity_core.database import Database
-    from identity_core.extension.declaration import Extension
 
 hookimpl = pluggy.HookimplMarker("identity")
 
@@ -93,13 +94,12 @@ class NotConfigured(PluginError):
     it is listed with the settings that it lacks."""
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class NoSettings:
     """The settings of a plugin without settings."""
 
 
-@value_class
-class BuildContext:
+class BuildContext(Struct, frozen=True):
     """All objects that a plugin gets from the core. There is no container and no global.
 
     ``data_dir``: the directory for files; start a file's name with the plugin's name.
@@ -130,8 +130,7 @@ class BuildContext:
     database_readers: int = 3
 
 
-@value_class
-class Provider(Generic[T]):
+class Provider(Struct, Generic[T], frozen=True):
     """An object that a plugin provides, and how to build it.
 
     ``build(settings, context)``: builds the object, once.
@@ -153,8 +152,7 @@ _AWAY = (PluginUnavailable, PluginTimeout, Overloaded)
 _OF_DIDS = (InvalidDid, InvalidDocument, DidDeactivated, DidNotFound, VersionConflict, LogInvalid)
 
 
-@value_class
-class Socket(Generic[T]):
+class Socket(Struct, Generic[T], frozen=True):
     """A hook and the port that its providers fill.
 
     ``hook``: the hook that returns the provider. ``setting``: the setting that chooses one.
@@ -181,7 +179,7 @@ DID_METHOD: Socket[DidMethod] = Socket(
     "DID method",
     "did.method",
     (ResolvingDidMethod, PreRotatingDidMethod, PublishingDidMethod, DescribedDidMethod, DidMethod),
-    Contract((*_OF_DIDS, AuthFailed, Forbidden, RateLimited, *_AWAY)),
+    Contract((*_OF_DIDS, AuthFailed, Forbidden, InvalidRequest, RateLimited, *_AWAY)),
 )
 LEDGER: Socket[LedgerBackend] = Socket(
     "identity_provide_ledger_backend",
@@ -285,9 +283,9 @@ def identity_provide_securing() -> Provider[SecuringFormat]:  # type: ignore[emp
 
 
 @hookspec
-def identity_extend() -> Extension:  # type: ignore[empty-body]
-    """Return the extension that this distribution provides. Called once at startup, before anything is opened. All
-    extensions of all plugins are installed side by side. Must not do I/O."""
+def identity_extend() -> object:
+    """Return the ``Extension`` (``identity_core.extension.declaration``) that this distribution provides. Called once at
+    startup, before anything is opened. All extensions of all plugins are installed side by side. Must not do I/O."""
 
 
 @hookspec(firstresult=True)

@@ -1,4 +1,4 @@
-"""Sinks of events, the challenges that verifiers obtain from the service, and the answers that an ``Idempotency-Key`` replays."""
+"""Sinks of events, and the answers that an ``Idempotency-Key`` replays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.database import Transaction
 from identity_core.domain.activity import Event, EventRecord
 
@@ -34,35 +35,7 @@ class EventLog(Protocol):
         of the process does not lose them. A loss of power may lose them unless ``durable``, because most changes are durable anyway."""
 
 
-@value_class
-class VerifierChallenge:
-    """A stored challenge. ``owner`` is the caller that obtained it, ``domain`` its purpose; times are aware UTC."""
-
-    owner: str
-    domain: str
-    expires_at: datetime
-    spent: bool
-
-
-class VerifierChallenges(Protocol):
-    """The challenges of verifiers, by their text; the text itself is not stored."""
-
-    async def add(self, text: str, challenge: VerifierChallenge, now: datetime) -> None:
-        """Store the challenge until it expires. It need not be durable. Raises ``Overloaded``: when this owner has far too many live
-        challenges."""
-
-    async def find(self, text: str) -> VerifierChallenge | None:
-        """Return the stored record, or None."""
-
-    async def spend(self, text: str, now: datetime) -> bool:
-        """Mark the challenge as used by one guarded statement, durable on return. Exactly one of many callers gets True."""
-
-    async def forget(self, until: datetime, *, limit: int) -> int:
-        """Delete at most ``limit`` used challenges that expired by ``until``. Return their number."""
-
-
-@value_class
-class StoredAnswer:
+class StoredAnswer(Struct, frozen=True):
     """The answer that an Idempotency-Key replays."""
 
     status: int
@@ -70,8 +43,7 @@ class StoredAnswer:
     body: bytes
 
 
-@value_class
-class IdempotencyRecord:
+class IdempotencyRecord(Struct, frozen=True):
     """The stored state of a request. ``answer`` is None until there is one. ``intent`` is the change that an earlier run began, if the
     caller holds the reservation."""
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.delegations.chain import DelegationChain
@@ -18,17 +19,17 @@ from identity_core.domain.dids.did import Did
 from identity_core.ports.repositories import RowPosition
 
 
-@value_class
-class RegisteredSchema:
-    """A schema and the caller that registered it (``Caller.author``)."""
+class RegisteredSchema(Struct, frozen=True):
+    """A schema and the caller that registered it (``Caller.author``). ``titles`` contains the members ``title`` and ``titles`` for people:
+    of each attribute by its name, of the schema by the empty name. No signature and no digest covers them."""
 
     definition: CredentialSchema
     created_at: datetime
     created_by: str
+    titles: Mapping[str, Mapping[str, Any]] | None = None
 
 
-@value_class
-class SchemaPage:
+class SchemaPage(Struct, frozen=True):
     """Schemas in order of id, and whether more follow."""
 
     items: Sequence[RegisteredSchema]
@@ -48,8 +49,7 @@ class CredentialSchemas(Protocol):
         """Return the schemas after ``after`` in order of id: at most ``limit``, and at most ``octets`` bytes in all, but at least one."""
 
 
-@value_class
-class CredentialFilter:
+class CredentialFilter(Struct, frozen=True):
     """A filter of credentials. ``party`` is a DID that must be holder or issuer. None does not restrict a member."""
 
     party: str | None = None
@@ -58,8 +58,7 @@ class CredentialFilter:
     status: CredentialStatus | None = None
 
 
-@value_class
-class StatusList:
+class StatusList(Struct, frozen=True):
     """The bits of one list of the DID ``issuer``. ``version`` counts its changes, ``changed_at`` is the time of the last one.
     ``set_indexes`` are the positions of the bits that are set."""
 
@@ -128,8 +127,7 @@ class UnknownCopyStatus(CopyStatus):
         return None
 
 
-@value_class
-class DelegationFilter:
+class DelegationFilter(Struct, frozen=True):
     """A filter of delegations. ``party`` is a DID that must be holder or agent. The holder must be one of ``holders``. None does not
     restrict a member."""
 
@@ -139,8 +137,8 @@ class DelegationFilter:
     agent: str | None = None
 
 
+# The member by which an IBCT is revoked.
 IbctMember = Literal["id", "nonce"]
-"""The member by which an IBCT is revoked."""
 
 
 class Delegations(Protocol):

@@ -11,9 +11,10 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
+from msgspec import Struct
+
 from identity_bbs.blind import IssueRequest
 from identity_bbs.holders import HolderConsent, NameRefused
-from identity_codec.values import value_class
 from identity_core.errors import IdentityError
 
 
@@ -135,8 +136,7 @@ class HolderCustodian(KeepingCustodian, Protocol):
         credential."""
 
 
-@value_class
-class Resealed:
+class Resealed(Struct, frozen=True):
     """The result of resealing: ``keys`` secrets are sealed under the data key of this ``generation``, from 1. ``left_to_do`` describes
     the operator's remaining work, until the files of the database contain nothing sealed under the key before; empty if none remains."""
 

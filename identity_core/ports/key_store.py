@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.domain.callers import ApiKey, Caller
 
 
@@ -58,8 +59,7 @@ class BearerVerifier(Protocol):
         verifier and is invalid."""
 
 
-@value_class
-class PendingTag:
+class PendingTag(Struct, frozen=True):
     """The tag of the next state of a key, before the key store has it."""
 
     key_id: str
@@ -96,8 +96,7 @@ KEPT: int = 0
 """The ``day`` of the counter of all records that an owner keeps."""
 
 
-@value_class
-class Charge:
+class Charge(Struct, frozen=True):
     """One record of ``octets`` bytes against one counter. ``owner`` is a DID or an address; ``day`` counts UTC days from 1970, or is
     ``KEPT``. ``name`` identifies the counter in a refusal. ``most_records`` and ``most_octets``: the limits; None for no limit."""
 

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, Literal, Protocol, runtime_checkable
 
+from msgspec import Struct
+
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.errors import LedgerUnavailable, PluginUnavailable
 from identity_core.ports.clock import Clock
 
 
-@value_class
-class Receipt:
+class Receipt(Struct, frozen=True):
     """The place of a recorded entry.
 
     ``transaction_hash`` is lower-case hex of 32 bytes, ``block_number`` counts from 1, ``sequence`` is the position in
@@ -30,8 +30,7 @@ class Receipt:
     recorded_at: datetime
 
 
-@value_class
-class LedgerEntry:
+class LedgerEntry(Struct, frozen=True):
     """One line of the ledger: the ``version`` of ``did`` (1..n without gaps), its bytes and its receipt."""
 
     did: str
@@ -40,24 +39,21 @@ class LedgerEntry:
     receipt: Receipt
 
 
-@value_class
-class NewestEntry:
+class NewestEntry(Struct, frozen=True):
     """The identification of the newest entry of a DID: its version, and its transaction hash as in ``Receipt``."""
 
     version: int
     transaction_hash: str
 
 
-@value_class
-class LedgerHead:
+class LedgerHead(Struct, frozen=True):
     """The newest block; all zero when the ledger is empty."""
 
     sequence: int
     block_number: int
 
 
-@value_class
-class LogSize:
+class LogSize(Struct, frozen=True):
     """The number of entries of one DID, and their size in bytes."""
 
     entries: int
@@ -118,8 +114,7 @@ class NewestLedger(NewestEntries, LedgerBackend, Protocol):
 AnchorState = Literal["submitted", "mined", "confirmed", "failed"]
 
 
-@value_class
-class AnchorTransaction:
+class AnchorTransaction(Struct, frozen=True):
     """The progress of an anchor or a revocation.
 
     *submitted*: accepted and durable; the ledger completes it, also after a restart. If a person has to act, ``reason`` states the
@@ -166,8 +161,7 @@ class NewestAnchoringLedger(NewestEntries, AnchoringLedger, Protocol):
     """A ledger that records digests and returns the end of a log."""
 
 
-@value_class
-class Examination:
+class Examination(Struct, frozen=True):
     """The result of examining a part of a ledger's own records. ``last`` is the place of the last examined record, or the place in
     the call if none is left. ``faults`` describe the faulty records."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Protocol, runtime_checkable
 
-from identity_codec.values import value_class
+from msgspec import Struct
 
 MOST_COLUMNS: Final = 12
 MOST_ROWS: Final = 100
@@ -14,8 +14,7 @@ MOST_CHARACTERS: Final = 300
 """The limit of a title, a text, a heading or a cell."""
 
 
-@value_class
-class PanelTable:
+class PanelTable(Struct, frozen=True):
     """The current content of a panel: a sentence, and rows of as many cells as there are columns. All of it is text. A
     page leaves out columns and rows beyond ``MOST_COLUMNS`` and ``MOST_ROWS``, and cuts what is longer than
     ``MOST_CHARACTERS``."""

@@ -17,47 +17,14 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from msgspec import Struct
+
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.domain.activity import EventRecord
-from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.chain import DelegationChain
-from identity_core.domain.proofs.stored import DelegatedProof, ProofRevocation, StoredProof
-from identity_core.domain.proofs.verification import Anchor
+from identity_core.domain.proofs.stored import Anchor, DelegatedProof, StoredProof
 from identity_core.errors import CODES, AnchoringDisabled, IdentityError, InternalError
-
-
-@value_class
-class CredentialRecord:
-    """The data that decides whether a credential is in force; times aware UTC, ``valid_until`` excluded."""
-
-    status: CredentialStatus
-    valid_from: datetime
-    valid_until: datetime | None
-
-
-@value_class
-class ProofRecords:
-    """The current records of a stored proof. ``credentials`` are in the proof's order; None stands for an unknown one, as for the
-    chain. A deleted proof counts as revoked."""
-
-    revoked: bool
-    credentials: tuple[CredentialRecord | None, ...]
-    chain: DelegationChain | None
-
-
-class Proofs(Protocol):
-    """Reads and revocations of proofs. Only ``Invocations.finish`` writes the proofs that are made here."""
-
-    async def get(self, proof_id: str) -> StoredProof | None:
-        """Return the proof with this id, or None."""
-
-    async def records(self, proof: StoredProof) -> ProofRecords:
-        """Return the current records of the proof and of its dependencies, read together."""
-
-    async def revoke(self, proof_id: str, revocation: ProofRevocation, event: EventRecord) -> StoredProof | None:
-        """Revoke the proof and return its new state, or None for an unknown proof. Only the first revocation counts; it writes the rows of
-        the event in the same transaction. Durable on return."""
 
 
 class Anchoring:
@@ -84,8 +51,7 @@ class Anchoring:
         return proof.anchor
 
 
-@value_class
-class Invocation:
+class Invocation(Struct, frozen=True):
     """An IBCT in one request. Digests are SHA-256: of nonce, id, and the JCS of the whole body. The store must keep all of it until
     ``delete_after``."""
 
@@ -96,8 +62,7 @@ class Invocation:
     delete_after: datetime
 
 
-@value_class
-class Disclosure:
+class Disclosure(Struct, frozen=True):
     """A predicate that the agent chose itself. ``digest`` is the SHA-256 of the JCS of the canonical predicate. All agents together may
     use at most ``most`` different predicates on this attribute of a credential: after ``since``, or ever if that is None.
 
@@ -111,8 +76,7 @@ class Disclosure:
     threshold: bytes
 
 
-@value_class
-class Consumption:
+class Consumption(Struct, frozen=True):
     """The counters to increase, and the records to read again. ``delegations`` are the ids of the chain, leaf first.
     ``credential_ids`` are those of the credentials, in the order of the request. ``questions`` are the predicates without a pin,
     each once: a value that the holder fixed does not count against a limit."""
@@ -122,8 +86,7 @@ class Consumption:
     questions: tuple[Disclosure, ...]
 
 
-@value_class
-class Lease:
+class Lease(Hidden, Struct, frozen=True):
     """The right to make the proof of an invocation, for about a minute. ``token`` distinguishes it from a later lease of the same
     invocation."""
 
@@ -137,8 +100,7 @@ Holds = Callable[[Sequence[bytes]], bool]
 answers, does no I/O, and may be called again if the database repeats the transaction."""
 
 
-@value_class
-class RefusedInvocation:
+class RefusedInvocation(Struct, frozen=True):
     """A refusal that used up the IBCT: the code, message and details of the first answer."""
 
     code: str
@@ -159,15 +121,13 @@ Outcome = DelegatedProof | RefusedInvocation
 """The outcome of an invocation; an identical request gets it again."""
 
 
-@value_class
-class Earlier:
+class Earlier(Struct, frozen=True):
     """The outcome of an identical request that was faster."""
 
     outcome: Outcome
 
 
-@value_class
-class Precedent:
+class Precedent(Struct, frozen=True):
     """The known state of an invocation before it is consumed. ``outcome`` is that of the identical request. It is None if this one may
     continue, because there was no other or the other one died. ``chain`` is that of its delegation, as ``Delegations.chain`` returns
     it; ``is_revoked`` states whether the IBCT was revoked."""

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
+from msgspec import Struct
+
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.errors import ProofInvalid
 
@@ -106,3 +108,9 @@ class ProofWorkers(Protocol):
 
     async def ask(self, call: ProverCall) -> Any:
         """Make the call of an extension. Raises what the call does."""
+
+
+class AnonymousProvers(Struct, frozen=True):
+    """The workers that verify for unauthenticated clients, separate from those of other callers."""
+
+    provers: ProofWorkers

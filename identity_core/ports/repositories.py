@@ -7,14 +7,14 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.domain.activity import EventRecord
 from identity_core.domain.dids.state import DidState
 from identity_core.ports.ledger import Receipt
 
 
-@value_class
-class StoredVersion:
+class StoredVersion(Struct, frozen=True):
     """A version in the form that the index stores and an answer contains. ``changes``: bytes of a JSON array. Times: microseconds since
     1970."""
 
@@ -35,8 +35,7 @@ class StoredVersion:
     unbound_changes: int | None
 
 
-@value_class
-class IndexedVersion:
+class IndexedVersion(Struct, frozen=True):
     """One version of a DID in the index. ``receipt`` is None for a state that was expanded and never recorded, as for did:key.
     ``changes`` are public strings such as ``keyAdded #z6Mk…``."""
 
@@ -45,8 +44,7 @@ class IndexedVersion:
     changes: tuple[str, ...] = ()
 
 
-@value_class
-class RowPosition:
+class RowPosition(Struct, frozen=True):
     """The row at which a page ended, of rows that are sorted by time and id."""
 
     created_at: datetime
@@ -145,8 +143,7 @@ class IndexRows(Protocol):
         """Return the DIDs after ``after`` that have rows, in order."""
 
 
-@value_class
-class Suspicion:
+class Suspicion(Struct, frozen=True):
     """A DID whose index and ledger differed, with the first finding and its time."""
 
     did: str
@@ -176,8 +173,7 @@ class Quarantine(Protocol):
         """Delete the suspicion of a repaired DID. Durable on return."""
 
 
-@value_class
-class ChallengeUseRow:
+class ChallengeUseRow(Struct, frozen=True):
     """A used challenge or token by the SHA-256 of its text. ``number`` 0 of a ``saying`` states that its subject was withdrawn."""
 
     digest: bytes
@@ -186,8 +182,7 @@ class ChallengeUseRow:
     expires_at: datetime
 
 
-@value_class
-class ChallengeOfferRow:
+class ChallengeOfferRow(Struct, frozen=True):
     """A challenge that was handed out: SHA-256 of its text, digest of its scope, the client address, the random 16 bytes of its nonce."""
 
     digest: bytes

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from identity_codec.values import value_class
+from msgspec import Struct
 
 ERASED_HOLDER: Final = "did:erased:holder"
 """The value that replaces the holder of an erased credential: its row keeps the issuer's place in the status list."""
 
 
-@value_class
-class RetentionRule:
+class RetentionRule(Struct, frozen=True):
     """The retention of the records about people in one table of the store. The texts are SQL of both dialects.
 
     ``kind``: the name of the table, and of the setting ``retention.<kind>_days``. The table has the columns ``id`` and ``holder``.

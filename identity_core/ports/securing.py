@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
-from identity_codec.values import value_class
+from msgspec import Struct
 
 Secured = str | Mapping[str, Any]
 """The serialised form of a secured credential: a text (SD-JWT) or a JSON object with its proof (data integrity)."""
 
 
-@value_class
-class SecuredHead:
+class SecuredHead(Struct, frozen=True):
     """The unverified content of a secured credential. ``verification_method`` is the DID URL of the key that claims to
     have signed; it begins with ``issuer``. Times are aware UTC, None if the credential has none."""
 
@@ -27,8 +26,7 @@ class SecuredHead:
     valid_until: datetime | None = None
 
 
-@value_class
-class KeyBinding:
+class KeyBinding(Struct, frozen=True):
     """The binding that a verifier requires: a proof of the holder's key, made for ``audience`` and ``nonce`` and fresh at the aware UTC
     time ``now``. ``holder`` is the multikey that signed the presentation around the credential, if there is one. A credential that is
     bound to that key, or to none, then needs no separate proof. An empty ``audience`` or ``nonce`` matches no proof."""
@@ -39,8 +37,7 @@ class KeyBinding:
     holder: str | None = None
 
 
-@value_class
-class Disclosed:
+class Disclosed(Struct, frozen=True):
     """The claims that a verified credential discloses. ``claims`` is the payload without its proof. ``holder_key`` is the public JWK of
     the holder whose key binding was verified; None if none was required. ``head`` is that of the verified claims. The names in
     ``claims`` of a JSON-LD format come from contexts that the format contains, never from the credential's own; ``warnings`` state
@@ -52,8 +49,7 @@ class Disclosed:
     warnings: tuple[str, ...] = ()
 
 
-@value_class
-class UnsecuredCredential:
+class UnsecuredCredential(Struct, frozen=True):
     """A credential before it is secured. ``claims`` is the payload in the format's own data model, with issuer and validity.
 
     ``public_key`` is the multikey (CID 1.0 §2.2.2) of ``verification_method``. ``mandatory`` are JSON pointers (RFC 6901) into the claims:
@@ -68,8 +64,7 @@ class UnsecuredCredential:
     holder_key: Mapping[str, Any] | None = None
 
 
-@value_class
-class CredentialDraft:
+class CredentialDraft(Struct, frozen=True):
     """The input of the issuer's signature: ``Custodian.sign_bbs(header, messages)`` for a BBS key. For every other type
     the header is empty and the one message is the argument of ``Custodian.sign``. ``state`` is private to the format, for
     ``secure``; it contains no key."""

@@ -7,13 +7,14 @@ The kernel has suite 1, whose credentials have no ``Binding``. An extension prov
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
+
+from msgspec import Struct
 
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import UnsetType
-from identity_codec.values import Hidden, value_class
+from identity_codec.values import Hidden
 from identity_core.domain.credentials.credential import Binding, Credential
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.credentials.verifiable_credential import BoundFormat
@@ -21,17 +22,13 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.proofs.asked import Asked
-from identity_core.domain.proofs.checks import Check
-from identity_core.domain.proofs.expected import AnyPresented, KeptQuestion
-from identity_core.domain.proofs.proof import Context, ReceivedProof, Witness, ZkProof
-from identity_core.domain.proofs.verification import Expectation
+from identity_core.domain.proofs.proof import Context, Witness, ZkProof
+from identity_core.domain.proofs.stored import KeptQuestion
 from identity_core.ports.custodian import Custodian
-from identity_core.ports.prover import ProofWorkers
 from identity_core.wire import HolderConsent, ImportedBinding
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Prepared(Hidden):
+class Prepared(Hidden, Struct, frozen=True):
     """A request that may be signed, with the ``id`` of the future credential. ``state`` is the issuer's, ``values`` are canonical.
     ``has_begin`` is False if the request leaves ``valid_from`` to the service."""
 
@@ -48,8 +45,7 @@ class Prepared(Hidden):
     has_begin: bool
 
 
-@value_class
-class Signed:
+class Signed(Hidden, Struct, frozen=True):
     """A signature of 80 bytes, its verification method and the public key of 96 bytes; for suite 2 also the binding, and the holder's
     ``tag`` if it is known."""
 
@@ -74,10 +70,6 @@ class ProofSuite(Protocol):
     """A proof suite. ``format`` is None for credentials without a ``Binding``."""
 
     @property
-    def name(self) -> str:
-        """The first public signal of its proofs; empty if the prover names it."""
-
-    @property
     def fault(self) -> str:
         """Return the reason why its lists are not published; empty if they are."""
 
@@ -99,22 +91,6 @@ class ProofSuite(Protocol):
         ``context``: returns the context to which the proof would be bound. Raises ``PredicateUnsupported``, ``PluginUnavailable``,
         ``CredentialRevoked``, ``Overloaded``."""
 
-    async def read(self, provers: ProofWorkers, text: str) -> AnyPresented:
-        """Return the unverified content of a proof. Raises ``ProofInvalid``: when it is not a proof of this suite."""
-
-    async def check(
-        self,
-        provers: ProofWorkers,
-        received: ReceivedProof,
-        presented: Any,
-        keys: Mapping[str, bytes],
-        expectation: Expectation,
-        now: datetime,
-    ) -> tuple[Check, Check]:
-        """Check the members around the text of a proof, and the proof.
-
-        ``presented``: what ``read`` returned. ``keys``: raw keys of 96 bytes, by its methods."""
-
     async def issue(
         self, prepared: Prepared, key_id: str, key: PublicKey, *, is_named: bool
     ) -> tuple[Prepared, Signed] | None:
@@ -127,8 +103,7 @@ class ProofSuite(Protocol):
         """Enter an imported credential, whose signature is right, into the list that may revoke it. Raises ``Conflict``."""
 
 
-@value_class
-class HolderKeeper:
+class HolderKeeper(Struct, frozen=True):
     """The custodian that keeps the secrets of holders."""
 
     custodian: Custodian

@@ -15,6 +15,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from msgspec import Struct
+
+from identity_codec.values import Hidden
+
 T = TypeVar("T")
 
 
@@ -33,8 +37,7 @@ class SettingsError(StartError):
     """A wrong configuration, always with its place and remedy. It never contains a secret's value."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """The source of a value. ``place`` is ``identity.toml:3``, ``IDENTITY_SERVER_PORT``, ``--port``, or empty for a
     default."""
 
@@ -72,11 +75,10 @@ def setting(
     return dataclasses.field(default=default, repr=not secret, metadata={**limits, "example": example})
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Given:
+class Given(Hidden, Struct, frozen=True):
     """A value of a setting. ``is_text`` marks one from the environment, which must still be parsed to its type."""
 
-    value: object = dataclasses.field(repr=False)
+    value: object
     origin: Origin
     is_text: bool = False
 

@@ -6,7 +6,6 @@ that values need.
 
 from __future__ import annotations
 
-import dataclasses
 import errno
 import os
 import re
@@ -18,6 +17,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from msgspec import Struct
+
+from identity_codec.values import replace
 from identity_core.files import install_command, read_regular, require_own
 from identity_core.settings.fields import (
     DEFAULT,
@@ -94,8 +96,8 @@ def load(
     settings = build(Settings, from_file | from_environment | from_command, "", origins, found)
     for place in (settings.data_dir, *settings.data_dir.glob("*.*")):
         _require_own(place, "data directory", is_named="data_dir" in origins)
-    plugins = dataclasses.replace(settings.plugins, tables=tables)
-    return dataclasses.replace(settings, origins=origins, file=path, plugins=plugins)
+    plugins = replace(settings.plugins, tables=tables)
+    return replace(settings, origins=origins, file=path, plugins=plugins)
 
 
 def _file_read(file: Path | None, environ: Mapping[str, str]) -> Path | None:
@@ -216,8 +218,7 @@ def _environment_layer(
 MASKED = "***"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ShownSetting:
+class ShownSetting(Struct, frozen=True):
     """One displayed key. ``value`` has no secrets: they are masked, and of a URL only the password and the query."""
 
     key: str

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from identity_codec.values import value_class
 from identity_core.settings.fields import setting
 
 UNIX: Final = "unix"
@@ -39,7 +39,7 @@ def _mode(text: str) -> None:
         raise ValueError('it is not a mode in octal such as "0660"')
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Server:
     """Settings of the HTTP server."""
 
@@ -98,7 +98,7 @@ class Server:
     shutdown_seconds: float = setting(10.0, "How long requests may go on after SIGTERM.", least=0, most=600)
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class ChallengesSettings:
     """DIDAuth and RecoveryKey challenges."""
 
@@ -112,7 +112,7 @@ class ChallengesSettings:
     )
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class TokensSettings:
     """The bearer tokens of the service."""
 
@@ -125,14 +125,14 @@ class TokensSettings:
     )
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Mcp:
     """Settings of the Model Context Protocol endpoint (extra `mcp`)."""
 
     enabled: bool = setting(False, "Whether agents with an access token find tools at /mcp.")
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class A2a:
     """Settings of the Agent2Agent endpoint."""
 
@@ -142,7 +142,7 @@ class A2a:
     )
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Retention:
     """The retention of records about people; without a value they are kept for good. `deploy/README.md` lists the
     deleted parts of each."""
@@ -162,7 +162,7 @@ class Retention:
     idempotency_hours: float = setting(24.0, "Answers that an Idempotency-Key gets again.", least=1, most=720)
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Quota:
     """The quotas of a DID that authenticates itself; API keys have none. A record counts its body and 1,024 bytes,
     twice if its answer is stored for an Idempotency-Key. A day ends at midnight UTC."""

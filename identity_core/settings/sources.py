@@ -7,12 +7,14 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from identity_codec.values import value_class
+from msgspec import Struct, field
+
+from identity_codec.values import Hidden
 from identity_core.files import read_regular, require_own
 from identity_core.settings.fields import Given, Origin, SettingsError, build, keys_of, setting, variable
 
@@ -153,7 +155,7 @@ def _paths(value: object) -> Iterator[tuple[str, ...]]:
             yield (key, *path)
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class ExtensionSettings:
     """Installed extensions that are on or off against their default; `identity extensions` lists and changes them."""
 
@@ -165,8 +167,7 @@ class ExtensionSettings:
             raise ValueError(f"{both[0]} is both enabled and disabled")
 
 
-@value_class
-class PluginTables:
+class PluginTables(Hidden, Struct, frozen=True):
     """The settings of plugins as written. Values may be secret, so ``repr`` shows none.
 
     ``file`` and ``command_line``: map dotted keys to values. ``environment``: the variables ``IDENTITY_PLUGINS_*``
@@ -175,10 +176,10 @@ class PluginTables:
     ``aliases``: keys that a variable with a special name sets (``API_KEY``).
     """
 
-    file: Mapping[str, Given] = field(default_factory=dict, repr=False)
-    aliases: Mapping[str, Given] = field(default_factory=dict, repr=False)
-    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    command_line: Mapping[str, Given] = field(default_factory=dict, repr=False)
+    file: Mapping[str, Given] = field(default_factory=dict)
+    aliases: Mapping[str, Given] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    command_line: Mapping[str, Given] = field(default_factory=dict)
 
     def read(self, name: str, table: type[T], origins: dict[str, Origin] | None = None) -> T:
         """Return the settings of the plugin ``name``, as the dataclass that it declares. Raises ``SettingsError``:

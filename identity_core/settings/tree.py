@@ -8,12 +8,11 @@ Names contain the units. With the defaults, a service works on one machine witho
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from identity_codec.values import value_class
 from identity_core.settings.fields import DEFAULT, Origin, setting
 from identity_core.settings.server import A2a, ChallengesSettings, Mcp, Quota, Retention, Server, TokensSettings
 from identity_core.settings.sources import ExtensionSettings, PluginTables, check_url, may_be_handed_on
@@ -27,7 +26,7 @@ _database = partial(check_url, _DATABASES, "only PostgreSQL URLs are known; leav
 _redis = partial(check_url, ("redis://", "rediss://", "unix://"), "it begins with none of redis://, rediss://, unix://")
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class DidSettings:
     """DIDs of the service's own method."""
 
@@ -40,7 +39,7 @@ class DidSettings:
     )
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class LedgerChoice:
     """The ledger that records every change."""
 
@@ -65,7 +64,7 @@ class LedgerChoice:
     )
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class ProverChoice:
     """The prover of zero-knowledge predicates."""
 
@@ -84,7 +83,7 @@ class ProverChoice:
     anonymous_waiting: int = setting(16, "Unfinished verifications of strangers; more are 503.", least=1, most=1_000)
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class CustodianChoice:
     """The custodian of the private keys that the service holds."""
 
@@ -104,7 +103,7 @@ class CustodianChoice:
         return (self.backend,) if self.holders in (None, self.backend) else (self.backend, self.holders)
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class DelegationSettings:
     """Delegations of holders to agents, and the levels of autonomy (0 to 5) that requests of agents need."""
 
@@ -118,7 +117,7 @@ class DelegationSettings:
     autonomy_ceiling: int = setting(5, "The highest level that any agent has here.", least=0, most=5)
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class ProofSettings:
     """Delegated proofs."""
 
@@ -133,14 +132,14 @@ class ProofSettings:
     )
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class HistorySettings:
     """The history of a DID. A separate setting controls the answers of its log: ``log.after_deactivation``."""
 
     after_deactivation: Literal["visible", "gone"] = setting("gone", "What a deactivated DID's history answers.")
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Throttle:
     """Token buckets. Rates are requests per second; a burst is a number of requests."""
 
@@ -166,7 +165,7 @@ class Throttle:
             raise ValueError('store = "redis" needs redis_url')
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class AnchoringSettings:
     """Anchoring of proofs on the ledger."""
 
@@ -180,7 +179,7 @@ class AnchoringSettings:
     retry_seconds: float = setting(15.0, "How long after a failure it is tried again.", least=0, most=86_400)
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Log:
     """Settings of the lines on standard error. ``after_deactivation`` is about the logs of DIDs."""
 
@@ -195,7 +194,7 @@ class Log:
     )
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class TracingSettings:
     """Traces of OpenTelemetry (an extension makes them): a request and its calls of plugins, only with their names."""
 
@@ -205,7 +204,7 @@ class TracingSettings:
     share: float = setting(0.1, "The share of requests that have one.", least=0, most=1)
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class BackupSettings:
     """The places of backups, for `identity doctor`."""
 
@@ -215,14 +214,14 @@ class BackupSettings:
     max_age_hours: float = setting(26.0, "How old the newest may be.", least=0.1, most=8_760)
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Ui:
     """The pages for people."""
 
     enabled: bool = setting(True, "Whether they are served, under /ui and at / for browsers.")
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Plugins:
     """Settings about all plugins. A plugin's own keys are in ``[plugins.<name>]``, with the name of its provider."""
 
@@ -242,7 +241,7 @@ class Plugins:
     tables: PluginTables = field(default_factory=PluginTables, repr=False, metadata={"internal": True})
 
 
-@value_class
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings. ``origin`` returns the source of the value of a dotted key. ``file``: the settings file, if any."""
 

@@ -12,14 +12,13 @@ from typing import Final
 
 from identity_core.database import MAPPED_MEBIBYTES, READERS, Database, open_database
 from identity_core.store import migrations
-from identity_core.store.challenges import StoredSpentChallenges, StoredVerifierChallenges
+from identity_core.store.challenges import StoredSpentChallenges
 from identity_core.store.credentials import StoredCredentials, StoredCredentialSchemas
 from identity_core.store.delegations import StoredDelegations
 from identity_core.store.documents import Documents
 from identity_core.store.events import StoredEvents
 from identity_core.store.index_rows import StoredIndexRows
 from identity_core.store.invocations import StoredInvocations
-from identity_core.store.proofs import StoredProofs
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.requests import StoredIdempotencyKeys, StoredUsage
 from identity_core.store.row_mac import ApiKeyTags, RowMac
@@ -49,10 +48,8 @@ class Store:
         self.idempotency = StoredIdempotencyKeys(database)
         self.credential_schemas = StoredCredentialSchemas(database)
         self.credentials = StoredCredentials(database)
-        self.verifier_challenges = StoredVerifierChallenges(database)
         self.delegations = StoredDelegations(database)
         self.invocations = StoredInvocations(database, self.activity, secrets.token_bytes)
-        self.proofs = StoredProofs(database, self.activity)
         self.api_key_tags = ApiKeyTags(database, secret, secrets.token_bytes)
 
     @classmethod

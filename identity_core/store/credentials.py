@@ -31,9 +31,8 @@ from identity_core.store.records import Repository, Table
 _SCHEMAS = Table("credential_schemas", RegisteredSchema, extra=("id", "attributes"), omit=("definition",))
 _ADD_SCHEMA = f"{_SCHEMAS.insert} ON CONFLICT DO NOTHING"
 _SELECT_SCHEMA = f"SELECT id, attributes, {_SCHEMAS.columns} FROM credential_schemas"  # noqa: S608 - made of constants
-_GET_SCHEMA = f"{_SELECT_SCHEMA} WHERE id = :id"
 _SCHEMA_SIZES = """
-SELECT id, length(attributes) FROM credential_schemas WHERE id > :after ORDER BY id LIMIT :limit + 1
+SELECT id, length(attributes) + coalesce(length(titles), 0) FROM credential_schemas WHERE id > :after ORDER BY id LIMIT :limit + 1
 """
 _SCHEMA_PAGE = f"{_SELECT_SCHEMA} WHERE id > :after AND id <= :last ORDER BY id LIMIT :limit"
 
@@ -49,12 +48,12 @@ class StoredCredentialSchemas:
         self._known: BoundedCache[str, RegisteredSchema] = BoundedCache(SCHEMAS_KEPT)
 
     async def get(self, schema_id: str) -> RegisteredSchema | None:
-        known = self._known.get(schema_id)
-        if known is not None:
+        if (known := self._known.get(schema_id)) is not None:
             return known
         # PostgreSQL has no NUL in texts; no schema has such an id either.
         parameters = {"id": schema_id.replace("\0", "\1")}
-        row = await self._database.read(lambda transaction: transaction.execute(_GET_SCHEMA, parameters).fetchone())
+        sql = f"{_SELECT_SCHEMA} WHERE id = :id"
+        row = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchone())
         return None if row is None else self._known.put(schema_id, _registered(row))
 
     async def add(self, schema: RegisteredSchema) -> bool:

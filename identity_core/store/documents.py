@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from identity_codec.times import micros
 from identity_core.cache import BoundedCache
@@ -65,8 +66,7 @@ _BEHIND = "SELECT count(*), max(sequence) FROM did_versions WHERE sequence > :kn
 _SEQUENCES = "SELECT sequence FROM did_versions WHERE sequence > :known ORDER BY sequence LIMIT 1000"
 
 
-@dataclass(slots=True)
-class _Look:
+class _Look(Struct):
     """The result of ``foreign_changes`` at the first call of a task."""
 
     foreign: int | None = None

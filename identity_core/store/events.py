@@ -9,9 +9,10 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Final
+
+from msgspec import Struct, field
 
 from identity_core.database import Database, Transaction
 from identity_core.domain.activity import EventRecord
@@ -23,8 +24,7 @@ SLOW_SECONDS: Final = 0.1
 log = logging.getLogger("identity.events")
 
 
-@dataclass(slots=True, eq=False)
-class OpenSink:
+class OpenSink(Struct, eq=False):
     """A sink of the extension ``name``. Unless it is vital, it counts its ``lost`` events and the ``seconds`` of its writes.
 
     A loss counts once, also if the database repeats the transaction.
@@ -35,7 +35,7 @@ class OpenSink:
     is_vital: bool
     lost: int = 0
     seconds: float = 0.0
-    _counted: deque[EventRecord] = field(default_factory=lambda: deque(maxlen=1_024), init=False)
+    _counted: deque[EventRecord] = field(default_factory=lambda: deque(maxlen=1_024))
 
     def attempt(self, transaction: Transaction, records: Sequence[EventRecord]) -> None:
         """Write the rows of the events, or lose them. Raises ``DatabaseError`` or the driver's error: when the transaction is lost."""

@@ -11,8 +11,7 @@ import orjson
 from identity_codec.times import micros
 from identity_core.database import Database, Job, Transaction
 from identity_core.domain.activity import EventRecord
-from identity_core.domain.proofs.stored import DelegatedProof, StoredProof
-from identity_core.domain.proofs.verification import Anchor, AnchorStatus
+from identity_core.domain.proofs.stored import Anchor, AnchorStatus, DelegatedProof, StoredProof
 from identity_core.errors import IbctReplayed, IdentityError, PredicateNotSatisfied, RequestInProgress
 from identity_core.ports.proofs import (
     Consumption,

@@ -1,4 +1,4 @@
-"""Proofs in the store, and the receipts of their anchors.
+"""The rows of proofs.
 
 The transaction that ends an invocation (``invocations.py``) adds the rows; nothing else does. The final state of an anchor is in the
 proof's own row. While it is pending, transaction and block are those of its batch, so that progress of a batch updates one row and
@@ -9,21 +9,12 @@ not ten thousand. A revoked proof reads its batch too, which continues without i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from typing import Final
 
-from identity_codec.times import micros, moment
-from identity_core.database import Database, Transaction
-from identity_core.domain.activity import EventRecord
-from identity_core.domain.credentials.credential import CredentialStatus
-from identity_core.domain.delegations.chain import MAX_CHAIN
-from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
-from identity_core.domain.proofs.verification import Anchor, AnchorStatus
-from identity_core.ports.proofs import CredentialRecord, ProofRecords
+from identity_core.database import Transaction
+from identity_core.domain.proofs.stored import StoredProof
 from identity_core.ports.retention import ERASED_HOLDER, RetentionRule
-from identity_core.store.delegations import CHAIN_JOINED, chain_of
-from identity_core.store.events import StoredEvents
-from identity_core.store.records import Repository, Table
+from identity_core.store.records import Table
 
 _OF_BATCH = """
 CASE WHEN anchor_status IN ('pending', 'revoked') THEN
@@ -33,20 +24,6 @@ ELSE {} END
 TX_HASH: Final = _OF_BATCH.format("tx_hash", "anchor_tx_hash")
 BLOCK: Final = _OF_BATCH.format("block", "anchor_block")
 """The column of ``proofs`` with the block of a receipt, for selections."""
-
-_RECEIPTS = f"SELECT id, anchor_status, {TX_HASH}, {BLOCK}, anchor_revoked_block FROM proofs"  # noqa: S608  (its own text)
-
-
-def anchors_of(transaction: Transaction, proof_ids: Collection[str | None]) -> Mapping[str, Anchor]:
-    """Return the receipts of those proofs that are stored and have one, by one statement."""
-    names = {f"id{number}": each for number, each in enumerate(sorted({one for one in proof_ids if one}))}
-    if not names:
-        return {}
-    # The text of the statement has only names of parameters.
-    wanted = ", ".join(f":{name}" for name in names)
-    rows = transaction.execute(f"{_RECEIPTS} WHERE anchor_status IS NOT NULL AND id IN ({wanted})", names).fetchall()
-    return {row[0]: Anchor(AnchorStatus(row[1]), *row[2:]) for row in rows}
-
 
 PROOFS: Final = Table(
     "proofs",
@@ -60,66 +37,12 @@ PROOFS: Final = Table(
 )
 _SELECT = PROOFS.select
 _GET = f"{_SELECT} WHERE id = :id"
-# There is a row even without the proof and a credential, and one for each delegation of the chain.
-_STANDS_ON = f"""
-SELECT (SELECT count(*) FROM proofs WHERE id = :proof_id AND revoked_at IS NULL),
-c.id, c.status, c.valid_from, c.valid_until, chain.*
-FROM (SELECT 1 AS one) AS always LEFT JOIN credentials AS c ON c.id IN ({{}}) {CHAIN_JOINED}
-"""  # noqa: S608
-_REVOKE = """
-UPDATE proofs SET revoked_at = :at, revoked_by = :by, revocation_reason = :reason WHERE id = :id AND revoked_at IS NULL
-"""
-
-
-class StoredProofs(Repository):
-    """The port ``Proofs`` on the tables of the store."""
-
-    def __init__(self, database: Database, activity: StoredEvents) -> None:
-        super().__init__(database)
-        self._activity = activity
-
-    async def get(self, proof_id: str) -> StoredProof | None:
-        return await self._database.read(lambda transaction: find_proof(transaction, proof_id))
-
-    async def records(self, proof: StoredProof) -> ProofRecords:
-        return await self._database.read(lambda transaction: read_records(transaction, proof))
-
-    async def revoke(self, proof_id: str, revocation: ProofRevocation, event: EventRecord) -> StoredProof | None:
-        revoked = {"at": micros(revocation.at), "by": revocation.by, "reason": revocation.reason}
-
-        def revoke(transaction: Transaction) -> StoredProof | None:
-            if transaction.execute(_REVOKE, {"id": proof_id, **revoked}).rowcount:
-                self._activity.insert(transaction, (event,))
-            return find_proof(transaction, proof_id)
-
-        return await self._database.write(revoke)
 
 
 def find_proof(transaction: Transaction, proof_id: str) -> StoredProof | None:
     """Return the proof with this id, or None."""
     row = transaction.execute(_GET, {"id": proof_id}).fetchone()
     return None if row is None else PROOFS.read(row)
-
-
-def read_records(transaction: Transaction, proof: StoredProof) -> ProofRecords:
-    """Return the records of the proof, read in a transaction of the caller."""
-    # PostgreSQL has no NUL in texts; no credential has such an id either.
-    ids = {f"id{number}": each.replace("\0", "\1") for number, each in enumerate(proof.credential_ids)}
-    # The text of the statement has only names of parameters.
-    statement = _STANDS_ON.format(", ".join(f":{name}" for name in ids))
-    chain = {"id": proof.delegation_id, "hops": MAX_CHAIN}
-    rows = transaction.execute(statement, {"proof_id": proof.id, **chain, **ids}).fetchall()
-    found = {row[1]: _credential_record(*row[2:5]) for row in rows if row[1] is not None}
-    credentials = tuple(found.get(each) for each in ids.values())
-    # It stands beside each credential.
-    first = [row[5:] for row in rows if row[1] == rows[0][1]]
-    return ProofRecords(not rows[0][0], credentials, chain_of(first))
-
-
-def _credential_record(status: str, valid_from: int, valid_until: int | None) -> CredentialRecord:
-    return CredentialRecord(
-        CredentialStatus(status), moment(valid_from), None if valid_until is None else moment(valid_until)
-    )
 
 
 def add_proof(transaction: Transaction, proof: StoredProof) -> None:

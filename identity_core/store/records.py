@@ -1,8 +1,8 @@
-"""Rows as records: the annotation of a field of a frozen dataclass determines the form of its column.
+"""Rows as records: the annotation of a field of a Struct or dataclass determines the form of its column.
 
 Text, integers and bytes are stored unchanged; a time as microseconds since 1970, UTC; a Boolean as 0 or 1; an enumeration as its value; a
-class with ``parse`` (DIDs, grants) as its text; a tuple, a mapping or a dataclass as JSON with names in camelCase. None is NULL. A
-dataclass may be spread over several columns instead, and several fields may share one JSON column. Guarded statements and searches are
+class with ``parse`` (DIDs, grants) as its text; a tuple, a mapping or a record as JSON with names in camelCase. None is NULL. A
+record may be spread over several columns instead, and several fields may share one JSON column. Guarded statements and searches are
 written by hand; ``Repository`` runs them.
 """
 
@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import Field, fields, is_dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, Final, Generic, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Final, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import orjson
+from msgspec import Struct
 
 from identity_codec.times import micros, moment
-from identity_codec.values import value_class
+from identity_codec.values import field_names, is_record
 from identity_core.database import Database, Dialect
 
 DOCUMENTS_KEPT: Final = 256
@@ -35,8 +35,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-@value_class
-class Form:
+class Form(Struct, frozen=True):
     """The stored form of values of one type. Neither function receives None."""
 
     write: Convert = _same
@@ -51,7 +50,7 @@ def _form(annotation: Any) -> Form:
     known = _PLAIN.get(annotation) or _text_form(annotation)
     if known is not None:
         return known
-    if get_origin(annotation) is None and not is_dataclass(annotation):
+    if get_origin(annotation) is None and not is_record(annotation):
         return Form()
     return _in_json(_json_form(annotation))
 
@@ -77,8 +76,8 @@ def _json_form(annotation: Any) -> Form:
         item = _json_form(get_args(annotation)[0])
         read = tuple if item.read is _same else lambda values: tuple(map(item.read, values))
         return Form(lambda values: [*map(item.write, values)], read)
-    if is_dataclass(annotation):
-        return _object_form(annotation, [field.name for field in fields(annotation)], cast("type[Any]", annotation))
+    if is_record(annotation):
+        return _object_form(annotation, field_names(annotation), annotation)
     return Form(dict) if get_origin(annotation) is Mapping else Form()
 
 
@@ -118,7 +117,7 @@ class Table(Generic[R]):
     """The columns of the table ``name`` for the fields of ``record``, each by the field's name.
 
     ``extra``: additional columns, which are arguments of ``write``. ``omit``: fields without a column, which are arguments of ``read``.
-    ``spread``: the columns of a field that is a dataclass, in the order of its fields, all NULL for None. ``document``: a JSON column for
+    ``spread``: the columns of a field that is a record, in the order of its fields, all NULL for None. ``document``: a JSON column for
     every field but those that are named with it, which have separate columns. ``shown``: the expression that is selected instead of a
     column. ``alias``: the table's name in selections.
     """
@@ -139,7 +138,7 @@ class Table(Generic[R]):
         spread, shown = spread or {}, shown or {}
         self._record = record
         self._document, searched = document or ("", hints)
-        named = [one.name for one in _fields(record)]
+        named = field_names(record)
         inside = [name for name in named if name not in {*omit, *spread, *searched}]
         own = [name for name in named if name not in {*omit, *spread, *inside}]
         # attrgetter of one name gives no tuple.
@@ -194,10 +193,6 @@ class Table(Generic[R]):
         return self._record(**found, **omitted)
 
 
-def _fields(record: Any) -> tuple[Field[Any], ...]:
-    return fields(record)
-
-
 def _remembered(read: Convert) -> Convert:
     """Return ``read`` with a cache of its results by their bytes, because a delegation is read at each of its uses."""
     known = lru_cache(maxsize=DOCUMENTS_KEPT)(read)
@@ -205,13 +200,13 @@ def _remembered(read: Convert) -> Convert:
 
 
 class _Spread:
-    """The columns of a field that is a dataclass of ``kind``, and the forms of its fields."""
+    """The columns of a field that is a record of ``kind``, and the forms of its fields."""
 
     def __init__(self, field: str, columns: tuple[str, ...], kind: Any) -> None:
         hints = get_type_hints(kind)
         self.field, self.columns, self.kind = field, columns, kind
-        self.forms = [_form(_bare(hints[part.name])) for part in _fields(kind)]
-        self._parts = [(part.name, form.write) for part, form in zip(_fields(kind), self.forms, strict=True)]
+        self.forms = [_form(_bare(hints[name])) for name in field_names(kind)]
+        self._parts = [(name, form.write) for name, form in zip(field_names(kind), self.forms, strict=True)]
         self._nothing = [None for _ in columns]
 
     def row(self, record: Any) -> list[Any]:

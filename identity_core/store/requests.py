@@ -6,9 +6,10 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
+
+from msgspec import Struct
 
 from identity_codec.times import micros
 from identity_core.database import Database, Transaction, followed_by
@@ -138,8 +139,7 @@ UPDATE usage SET records = records - 1, octets = octets - :octets WHERE owner = 
 _FORGET_USAGE = delete_first("usage", "day > :kept AND day < :before ORDER BY day")
 
 
-@dataclass(slots=True, eq=False)
-class _Ahead:
+class _Ahead(Struct, eq=False):
     """The numbers that a counter has reserved for later requests. ``asking`` exists while another request reserves more; that request
     sets it afterwards."""
 

@@ -1,7 +1,5 @@
-"""Rate limits: the token bucket as a strategy of the ``limits`` library, its stores, and the choice of a caller's
-bucket.
+"""Rate limits: the token bucket as a strategy of the ``limits`` library, and the choice of a caller's bucket.
 
-``token_bucket`` has the rule and the names that ``limits`` users know. ``memory`` and ``sqlite`` are stores; drivers
-of servers are others. ``fallback`` chooses one from the settings and wraps stores that can fail. ``policy`` maps
-callers to buckets and decisions to header fields.
+``memory`` has the rule and the buckets of one process. ``policy`` maps callers to buckets and decisions to header
+fields. Stores that processes share come from an extension, and from drivers of servers.
 """

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import threading
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from limits.aio.storage.base import Storage
 
@@ -63,8 +63,16 @@ class BucketDebit(NamedTuple):
         return Decision(False, (self.capacity - debt) // self.interval, wait / self.ticks, debt / self.ticks)
 
 
-class TokenBucketSupport(ABC):
-    """An asynchronous ``limits`` storage of token buckets."""
+class TokenBucketStorage(Storage):
+    """A ``limits`` storage of token buckets only: it refuses to count windows. ``wrap_exceptions`` of the library
+    does not affect ``acquire_token_bucket``, which raises ``base_exceptions`` unchanged.
+
+    ``degraded``: whether a store that processes share is out of reach; None if they share none. ``local_decisions``:
+    the number of decisions without it."""
+
+    STORAGE_SCHEME: list[str] | None = None
+    degraded = cast("bool | None", None)
+    local_decisions = 0
 
     @abstractmethod
     def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Coroutine[Any, Any, Decision]:
@@ -78,13 +86,6 @@ class TokenBucketSupport(ABC):
         """Take tokens without waiting, if the buckets are in this process or on this machine. Return None otherwise,
         and take none."""
         return None
-
-
-class TokenBucketStorage(Storage, TokenBucketSupport):
-    """A ``limits`` storage of token buckets only: it refuses to count windows. ``wrap_exceptions`` of the library
-    does not affect ``acquire_token_bucket``, which raises ``base_exceptions`` unchanged."""
-
-    STORAGE_SCHEME: list[str] | None = None
 
     async def incr(self, key: str, expiry: int, amount: int = 1) -> int:
         """Raise: windows are not supported."""
@@ -132,7 +133,7 @@ class TokenBucketMemoryStorage(TokenBucketStorage):
         return MemoryError
 
     async def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
-        """See ``TokenBucketSupport``. Never suspends."""
+        """See ``TokenBucketStorage``. Never suspends."""
         return self.spend_at_once(key, rate, burst, cost)
 
     def spend_at_once(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
@@ -170,11 +171,6 @@ class TokenBucketMemoryStorage(TokenBucketStorage):
             if entries[oldest] > now and len(entries) <= self._max_keys:
                 return
             del entries[oldest]
-
-    @property
-    def kept(self) -> int:
-        """Return the number of stored keys. There is no ``__len__``: a storage without keys must not be false."""
-        return len(self._full_at)
 
     async def check(self) -> bool:
         """Return whether the storage works: always."""

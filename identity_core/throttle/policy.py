@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from math import ceil
@@ -22,12 +21,12 @@ from limits.aio.storage.base import Storage
 from limits.aio.strategies import RateLimiter
 from limits.limits import RateLimitItem
 from limits.util import WindowStats
+from msgspec import Struct, structs
 
-from identity_codec.values import value_class
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import RateLimited
 from identity_core.settings.server import UNIX
-from identity_core.throttle.memory import Decision, TokenBucketSupport
+from identity_core.throttle.memory import Decision, TokenBucketStorage
 
 Headers = list[tuple[str, str]]
 Network = IPv4Network | IPv6Network | Literal["unix"]
@@ -37,15 +36,14 @@ Network = IPv4Network | IPv6Network | Literal["unix"]
 _NO_ADDRESS = "unknown"
 
 
-@value_class
-class Limit:
+class Limit(Struct, frozen=True):
     """A bucket: its public name, ``rate`` in requests per second, ``burst``. Raises ``ValueError``: for a limit that
     allows nothing."""
 
     name: str
     rate: float
     burst: int
-    field: str = field(init=False)
+    field: str = ""
 
     def __post_init__(self) -> None:
         if not (self.rate > 0 and self.burst >= 1):
@@ -53,7 +51,7 @@ class Limit:
         # A full bucket as the quota, and the time that fills it as the window: the draft has no other parameter for a
         # burst.
         window = max(1, ceil(self.burst / self.rate))
-        object.__setattr__(self, "field", f'"{self.name}";q={self.burst};w={window}')
+        structs.force_setattr(self, "field", f'"{self.name}";q={self.burst};w={window}')
 
 
 REMEDY: Final = "Wait, or send X-API-Key: a key that this service has accepted before pays from its own bucket."
@@ -84,10 +82,10 @@ class TokenBucketRateLimiter(RateLimiter):
     strategy."""
 
     def __init__(self, storage: Storage) -> None:
-        if not isinstance(storage, TokenBucketSupport):
+        if not isinstance(storage, TokenBucketStorage):
             raise NotImplementedError(f"the storage {type(storage).__name__} keeps no token buckets")
         super().__init__(storage)
-        self._buckets: TokenBucketSupport = storage
+        self._buckets: TokenBucketStorage = storage
 
     async def spend(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
         """Take ``cost`` tokens from the bucket ``key``, without waiting if it is on this machine. Raises
@@ -113,8 +111,7 @@ class TokenBucketRateLimiter(RateLimiter):
         return await self.spend(item.key_for(*identifiers), item.amount / item.get_expiry(), item.amount, cost)
 
 
-@value_class
-class Policy:
+class Policy(Struct, frozen=True):
     """The four kinds of bucket. ``key`` is for API keys without their own rate or burst."""
 
     limiter: TokenBucketRateLimiter

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import ClassVar, Final, Self
 
+from msgspec import Struct
+
 from identity_core.errors import IdentityError
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import AttendedCustodian
@@ -137,8 +139,7 @@ def erasing_time(clock: Clock) -> datetime:
     return now - timedelta(seconds=0.0 if ahead is None else max(0.0, ahead(now)))
 
 
-@dataclass(slots=True)
-class StepSize:
+class StepSize(Struct):
     """The number of ``rows`` of one kind in a step. It decreases after a step of more than half of the maximum time. It increases while
     there are more rows and twice the time is well below the maximum. ``monotonic`` is in seconds."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from datetime import datetime
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.domain.activity import Event, EventRecord, RequestContext
 from identity_core.ports.activity import EventLog
 
 
-@value_class
-class Record:
+class Record(Struct, frozen=True):
     """The function that passes events to the sinks. The event is queued at once and stored when the awaitable resolves. It then survives a
     crash of the process, and a loss of power only if ``durable``."""
 

@@ -15,8 +15,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from msgspec import Struct
+
 from identity_codec.structs import UNSET
-from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.wire import Health, PluginCondition, Readiness
 
@@ -26,8 +27,7 @@ SCOPE: Final = "service:read"
 Probe = Callable[[], Awaitable[str]]
 
 
-@value_class
-class Dependencies:
+class Dependencies(Struct, frozen=True):
     """The dependencies of the service. ``probes``: name of a dependency → its state in one word: ``ok``, ``degraded`` (it still answers),
     or any other word if the service cannot serve requests without it. Probes raise nothing and end in time."""
 
@@ -39,16 +39,14 @@ class Dependencies:
         return dict(zip(self.probes, states, strict=True))
 
 
-@value_class
-class GetHealth:
+class GetHealth(Struct, frozen=True):
     """Use case getHealth: the answer itself shows that the process is alive."""
 
     async def __call__(self) -> Health:
         return Health(status="ok")
 
 
-@value_class
-class GetReadiness:
+class GetReadiness(Struct, frozen=True):
     """Use case getReadiness. ``plugins`` returns the states of all plugins that the core calls."""
 
     dependencies: Dependencies
@@ -67,8 +65,7 @@ class GetReadiness:
         )
 
 
-@value_class
-class GetVersion:
+class GetVersion(Struct, frozen=True):
     """Use case getVersion: versions of the service and its parts; ``build`` reads files at its first call."""
 
     version: dict[str, str]

@@ -14,8 +14,8 @@ from datetime import datetime
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
 
-from identity_codec.values import value_class
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DidNotFound, InvalidDocument, StorageMismatch
 from identity_core.ports.custodian import Custodian
@@ -38,8 +38,7 @@ POLL_SECONDS: Final = 0.1
 log = logging.getLogger("identity")
 
 
-@value_class
-class LogPlaces:
+class LogPlaces(Struct, frozen=True):
     """The places of entries in the log. ``place`` returns, for the index of a leaf, the size of the earliest cosigned checkpoint that
     covers it, and the time at which a quorum had cosigned it. ``size``: the number of cosigned entries. ``witnesses``: name of a witness
     to the reason why it does not cosign, empty if it does, and the size of the log that it cosigned last. ``fault``: the reason why
@@ -136,8 +135,7 @@ class RollbackGuard:
         return contextlib.nullcontext(StorageWatch())
 
 
-@value_class
-class ProjectionCheck:
+class ProjectionCheck(Struct, frozen=True):
     """The comparison of the index with its ledger. ``logged`` is the number of entries of another projection."""
 
     ledger: LedgerBackend

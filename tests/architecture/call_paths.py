@@ -1,5 +1,5 @@
-"""The call path of one request in the server's process: modules and functions of this repository, the domain objects that it makes,
-and the statements that it sends to the database.
+"""The call path of one request in the server's process: modules and functions of this repository, and the
+statements that it sends to the database.
 
 A whole installation is opened in this process, over SQLite, with real plugins and prover processes; a profile hook counts while a
 request is under way, on the event loop and on the threads of the database. Each request is made four times: the first fills the
@@ -38,8 +38,8 @@ from identity_core.use_cases.background import Repeating
 from tests.architecture.sizes import Size, size_of_functions
 
 ROUNDS = 3
-# The functions that compare and hash values are generated and are no step of a request. The client of this test looks for a module that
-# is not installed with each request, which every finder of modules then looks for.
+# Copies of values are no step of a request. The client of this test looks for a module that is not installed with each request, which
+# every finder of modules then looks for.
 NOT_COUNTED = {"identity_codec.values", "identity_core.old_names"}
 # A busy machine must not end a call that works.
 LONG_DEADLINES = {
@@ -56,14 +56,12 @@ Send = Callable[..., Any]
 class CallPath:
     """The call path of one request.
 
-    Counts of the core: modules, functions, domain objects and their classes. ``size`` is of all entered functions, those of packages and
+    Counts of the core: modules and functions. ``size`` is of all entered functions, those of packages and
     plugins among them. ``statements`` are those of the database, BEGIN, COMMIT and PRAGMA among them.
     """
 
     files: int
     functions: int
-    objects: int
-    classes: int
     statements: int
     commits: int
     plugin_files: int
@@ -133,12 +131,9 @@ class Statements:
 def _call_path(rounds: list[list[Call]], asked: list[list[str]], places: Mapping[Call, tuple[str, int]]) -> CallPath:
     called = reduce(frozenset.intersection, map(frozenset, rounds))
     core = {call for call in called if call[0].startswith("identity_core.")}
-    made = [call for call in min(rounds, key=len) if call in core and _is_domain_object(call)]
     return CallPath(
         files=len({module for module, _ in core}),
         functions=len(core),
-        objects=len(made),
-        classes=len(set(made)),
         statements=min(map(len, asked)),
         commits=min(sum(sql == "COMMIT" for sql in one) for one in asked),
         plugin_files=len({module for module, _ in called - core}),
@@ -159,10 +154,6 @@ def size_of_calls(called: Iterable[Call], places: Mapping[Call, tuple[str, int]]
         if Path(file).is_file():
             beginnings[Path(file)].add(line)
     return size_of_functions(beginnings)._replace(files=len({module for module, _ in called}))
-
-
-def _is_domain_object(call: Call) -> bool:
-    return call[0].startswith("identity_core.domain.") and call[1].endswith(".__init__")
 
 
 @cache

@@ -211,7 +211,6 @@ def main() -> None:
         )
         print(f"    {path.statements} statements and {path.commits} commits of the database;")
         print(f"    in the core {path.files} files, {path.functions} functions,", end=" ")
-        print(f"{path.objects} domain objects of {path.classes} classes;", end=" ")
         print(f"elsewhere {path.plugin_files} files, {path.plugin_functions} functions")
     print()
     print_targets({name: count() for name, count in MEASURES.items()} | path_measures())

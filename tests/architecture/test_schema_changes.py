@@ -36,7 +36,6 @@ REPORTS = (
 # be a second one. What is shown of it is checked against the type while the service runs (``identity_codec.structs.convert``).
 ONE_FORM = {
     "IBCT": "the holder signs its bytes; identity_client/capability.py reads them",
-    "DelegatedProofCheckRequest": "one of two requests, into which it is converted; tests/contract holds that it has their members",
     "HolderProof": "the holder signs the request; domain/delegations/delegation.py reads it",
     "StatusListCredential": "the service signs its bytes; domain/credentials/status_list.py writes them",
     "StatusList": "a part of StatusListCredential",
@@ -49,7 +48,6 @@ ONE_FORM = {
     "ServiceInput": "a part of UpdateDidRequest",
     "CredentialAttribute": "stored as it is; domain/credentials/credential_schema.py",
     "CredentialStatusEntry": "compared with the credential's; domain/credentials/status_list.py",
-    "ExpectedPredicate": "held against the predicate that the proof is bound to; domain/proofs/predicate.py",
 }
 
 

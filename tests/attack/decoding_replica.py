@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from dataclasses import replace
 from typing import Any
 
 import identity_ledger_sql
 
+from identity_codec.values import replace
 from identity_core.api.stored_answers import StoredReads
 from identity_core.plugin import Provider, hookimpl
 from identity_core.ports.ledger import LedgerBackend

@@ -14,10 +14,8 @@ from threading import Lock, Thread
 
 import identity_postgresql.buckets  # noqa: F401 - registers its scheme
 import identity_redis.buckets as redis_throttle
+import identity_server_processes.sqlite  # noqa: F401 - each registers its scheme
 from limits.storage import storage_from_string
-
-import identity_core.throttle.memory
-import identity_core.throttle.sqlite  # noqa: F401 - each registers its scheme
 
 PAUSE_SECONDS = 0.02
 # The service gives Redis 50 ms and then continues alone. Here no limiter may continue alone: with so many clients on few processors,

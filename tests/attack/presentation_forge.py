@@ -5,8 +5,6 @@ He stops at nothing: where an honest prover finds no digits, he takes those that
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from identity_bound_credentials.domain.presentation import PresentationWitness
 from identity_prover_bbs.plan import decompose
 from identity_prover_bbs.range_argument import check_value
@@ -19,6 +17,7 @@ from identity_bbs.bls12381 import ORDER
 from identity_bbs.bls12381.backend import G1_OCTETS
 from identity_bbs.holders import HolderConsent
 from identity_bbs.octets import calculate_domain, octets_to_public_key, octets_to_signature
+from identity_codec.values import replace
 from tests.attack.prover_forge import interpolated
 from tests.presenting import Scene, seeded
 

@@ -11,13 +11,14 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from nacl.signing import SigningKey
 
+from identity_codec.values import replace
 from tests.attack.conftest import Target
 from tests.attack.raw_http import JSON, exchange, request
 from tests.attack.stranger import LEAVE, PREFIX, Answer, Holder, header, public, recovery_body, rotation, service

@@ -7,7 +7,6 @@ import asyncio
 import json
 import os
 import threading
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from identity_transparency.rotation import log_key_rotation
 from identity_transparency.use_cases.rotate_log_key import Rotation
 
 from identity_codec import ed25519, multikey
+from identity_codec.values import replace
 from identity_core.cli import main
 from identity_core.domain.dids.changes import AddService, Authorization, NewService, Update
 from identity_core.domain.dids.logs import fold, signer_of

@@ -6,7 +6,6 @@ import json
 import random
 import shutil
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from identity_transparency.use_cases.project import leaf_of
 
+from identity_codec.values import replace
 from identity_core.cli import main
 from identity_tlog.leaf import LogLeaf
 from identity_tlog.tiles import Tile, bundled

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +15,7 @@ from identity_kit.conformance.controller import BIRTH, Life, WalletSigner
 
 from identity_client import challenge
 from identity_codec import times
+from identity_codec.values import replace
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import AddService, Deactivate, Expire, NewService, Rotate, Update
 from identity_core.domain.dids.keys import Key

@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import functools
 import json
-from dataclasses import replace
 
 import pytest
 from identity_bound_credentials.domain.bound_credential import SecretKeeper
 from identity_bound_credentials.domain.question import HolderForm
 from identity_prover_bbs.suite2 import PresentationEnvelope, verifier
 
+from identity_codec.values import replace
 from identity_core.domain.proofs.proof import MAX_ENVELOPE_CHARACTERS
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from tests.presenting import IVO, NOW, Acceptance, Holder, Issuer, Scene, ask, context

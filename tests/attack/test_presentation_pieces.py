@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from identity_bound_credentials.domain.presentation import Cover, PresentationStatement
 from identity_kit.conformance.prover_cases import HANA
 from identity_prover_bbs.suite2 import PresentationEnvelope
 
 from identity_bbs.consent import consent as give_consent
+from identity_codec.values import replace
 from tests.attack.presentation_forge import CHEATS, PresentationForger, material
 from tests.attack.test_presentation_soundness import (
     CREDENTIAL,

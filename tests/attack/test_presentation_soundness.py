@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -16,6 +15,7 @@ from identity_prover_bbs.suite2 import PresentationEnvelope
 from identity_bbs.bls12381 import ORDER
 from identity_bbs.consent import consent as give_consent
 from identity_bbs.octets import mixed_messages_to_scalars
+from identity_codec.values import replace
 from identity_core.domain.credentials.attributes import NULL_SCALAR
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported
 from tests.attack.presentation_forge import (

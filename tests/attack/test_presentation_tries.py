@@ -7,7 +7,6 @@ printed at the end of the run.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from functools import cache
 from itertools import islice
 from random import Random
@@ -20,6 +19,7 @@ from identity_prover_bbs.suite2 import PresentationEnvelope
 from identity_bbs.bls12381 import ORDER, Curve
 from identity_bbs.consent import consent as give_consent
 from identity_bbs.suite import ciphersuite
+from identity_codec.values import replace
 from tests.attack.conftest import TRIES
 from tests.attack.presentation_forge import CHEATS, PLACES, PresentationForger, material
 from tests.attack.test_presentation_soundness import (

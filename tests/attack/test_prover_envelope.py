@@ -1,7 +1,6 @@
 """The text around a proof: JSON, base64url, headers, caps. Nothing reaches the curve that should not."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from identity_kit.conformance.prover_cases import HANA, NOW, SCHEMA, context
@@ -11,6 +10,7 @@ from identity_prover_bbs.verifier import Verifying
 
 from identity_bbs.bls12381 import select
 from identity_codec import jcs
+from identity_codec.values import replace
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.proof import ZkProof

@@ -1,7 +1,6 @@
 """False statements by a prover who knows the protocol: each must be refused, and its honest twin accepted."""
 
 import random
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -15,6 +14,7 @@ from identity_prover_bbs.range_argument import RangeProver
 from identity_prover_bbs.set_argument import SetProver
 
 from identity_bbs.bls12381 import ORDER
+from identity_codec.values import replace
 from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, OFFSET, Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported

@@ -7,7 +7,6 @@ import gzip
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import pairwise
 from time import monotonic
 
@@ -26,6 +25,7 @@ from identity_bbs.suite import ciphersuite
 from identity_client.session import ServiceError, ServiceUnreachable
 from identity_client.status_list import StatusListRefused
 from identity_codec.multibase import base64url_encode
+from identity_codec.values import replace
 from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint
 from identity_tlog.policy import WitnessPolicy

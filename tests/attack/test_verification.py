@@ -10,7 +10,6 @@ import json
 import os
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +17,17 @@ import pytest
 from identity_records.audit import audit_of
 from identity_records.queries import TimelineQuery, VerificationQuery
 from identity_records.store import StoredTimeline, StoredVerifications
+from identity_verification.domain.checks import CheckCode
+from identity_verification.domain.verification import ProofVerification
+from identity_verification.store import StoredProofs
+from identity_verification.wire import RevokeProofRequest, VerifyStoredProofRequest
 
 from identity_bbs.bls12381 import select
 from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.values import replace
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.proofs.checks import CheckCode
-from identity_core.domain.proofs.verification import ProofVerification
 from identity_core.errors import IdentityError, ProofNotFound
-from identity_core.wire import RevokeProofRequest, VerifyStoredProofRequest
 from tests.attack.stranger import rounds
 from tests.kept import kept_proofs
 from tests.proving import VALUES
@@ -201,7 +202,7 @@ def test_a_foreign_proof_is_an_absent_one(tell: Callable[[Story], None]) -> None
                 await rooms.revoke(proof_id, RevokeProofRequest(), context)
             refusals.append(refused.value)
         assert {(str(error), str(error.details)) for error in refusals} == {("The proof does not exist.", "{}")}
-        kept = await rooms.store.proofs.get(made.id)
+        kept = await StoredProofs.of(rooms.store).get(made.id)
         assert kept is not None
         assert kept.revocation is None
 

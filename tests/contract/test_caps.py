@@ -6,14 +6,12 @@ import json
 from pathlib import Path
 
 from identity_client import action
-from identity_core import api
 from identity_core.domain.proofs import proof
 
 
 def test_what_a_prover_makes_can_be_sent_to_verify_proof() -> None:
-    schema = json.loads((Path(api.__file__).parent / "identity.json").read_bytes())["components"]["schemas"][
-        "VerifyProofRequest"
-    ]["properties"]["proof"]
+    reference = json.loads((Path(__file__).parents[2] / "openapi/reference.json").read_bytes())
+    schema = reference["components"]["schemas"]["VerifyProofRequest"]["properties"]["proof"]
     assert (schema["maxLength"], proof.MAX_ENVELOPE_CHARACTERS) == (131_072, 131_072)
 
 

@@ -19,8 +19,8 @@ from tests.reference import DOCUMENT
 Json = dict[str, Any]
 # Classes of Python clients shadow these names in their annotations.
 BUILTINS = {"list", "dict", "set", "object", "bool", "str", "int", "float", "bytes", "tuple"}
-# A backslash escape that PCRE, RE2, Python and browsers read alike.
-COMMON_ESCAPE = re.compile(r"\\(?:x[0-9a-f]{2}|[\\./?+*()\[\]{}|^$-]|[dDwWsS])")
+# A backslash escape that PCRE, RE2, Ruby, Python and browsers read alike. Ruby refuses ``\x80`` and above in UTF-8.
+COMMON_ESCAPE = re.compile(r"\\(?:x[0-7][0-9a-f]|[\\./?+*()\[\]{}|^$-]|[dDwWsS])")
 
 
 def parts(part: Any, where: str = "") -> Iterator[tuple[str, Json]]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from identity_codec.structs import python_name
+from identity_codec.values import field_names
 from identity_core.api.app import ALWAYS_ANSWERED
 from identity_core.api.contract import bind, operations
 from identity_core.api.security import DOCUMENT_SCHEMES
@@ -27,7 +28,7 @@ def handler_classes(tag: str) -> Iterator[type]:
 
 def bare(each: type) -> Any:
     """An object of the class without what it needs to work: ``bind`` only looks at its methods."""
-    return object.__new__(each)
+    return each(*[None] * len(field_names(each)))
 
 
 def test_document_and_handlers_fit() -> None:

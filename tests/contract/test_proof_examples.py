@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 import yaml
 from identity_bound_credentials.domain.check import check_presentation
+from identity_verification.domain.received import ReceivedProof
+from identity_verification.use_cases.check import VerifiedProof
+from identity_verification.use_cases.verify import expectation_of
+from identity_verification.wire import VerifyProofRequest
 
 from identity_bbs.bls12381 import select
 from identity_client import ibct
@@ -15,14 +19,12 @@ from identity_codec import multikey
 from identity_codec.multibase import base64url_encode
 from identity_codec.structs import convert
 from identity_core.domain.dids import state as history
-from identity_core.domain.proofs.proof import ReceivedProof, capability_digest
+from identity_core.domain.proofs.proof import capability_digest
 from identity_core.errors import ProofInvalid
-from identity_core.use_cases.proofs.check import VerifiedProof
-from identity_core.use_cases.proofs.verify import expectation_of
-from identity_core.wire import VerifyProofRequest
 from openapi.did_examples import Telling
 from openapi.story import START
-from openapi.write_examples import EXAMPLES
+from openapi.write_examples import EXAMPLES, path_of
+from openapi.write_proof_examples import VERIFICATION
 
 bbs = pytest.importorskip("identity_prover_bbs")
 MEMBERS = ("proof", "publicSignals", "predicateType", "proofId")
@@ -30,7 +32,9 @@ MEMBERS = ("proof", "publicSignals", "predicateType", "proofId")
 
 @pytest.fixture(scope="module")
 def written() -> Any:
-    return yaml.safe_load((EXAMPLES / "proofs.yaml").read_text(encoding="utf-8"))
+    checks = yaml.safe_load(path_of("verification").read_text(encoding="utf-8"))
+    own = yaml.safe_load((EXAMPLES / "proofs.yaml").read_text(encoding="utf-8"))
+    return own | {VERIFICATION: checks[VERIFICATION]}
 
 
 def test_the_examples_are_those_that_the_script_writes(written: Any) -> None:
@@ -63,7 +67,7 @@ def test_the_proof_is_bound_to_the_token_of_the_request(written: Any) -> None:
 def test_what_is_verified_is_what_was_proven(written: Any) -> None:
     proven = written["generateDelegatedProof"]["201"]["anchored"]["proof"]
     request = written["generateDelegatedProof"]["request"]["forAShopAndAnchored"]
-    checks = yaml.safe_load((EXAMPLES / "proof_checks.yaml").read_text(encoding="utf-8"))
+    checks = yaml.safe_load(path_of("verification").read_text(encoding="utf-8"))
     asked, record = checks["verifyProof"]["request"]["whatTheVerifierAsked"], checks["getProof"]["200"]["anchored"]
     assert {name: asked[name] for name in proven} == proven == record["proof"]
     same = ("predicate", "challenge", "domain")
@@ -80,7 +84,7 @@ def test_what_is_verified_is_what_was_proven(written: Any) -> None:
 
 def test_proof_of_two_credentials_says_what_its_verifier_asked() -> None:
     """Under the key that the issuer's verification method is named after."""
-    checks = yaml.safe_load((EXAMPLES / "proof_checks.yaml").read_text(encoding="utf-8"))
+    checks = yaml.safe_load(path_of("verification").read_text(encoding="utf-8"))
     asked = checks["verifyProof"]["request"]["ofTwoCredentialsTogether"]
     method = asked["publicSignals"][1]
     keys = {method: multikey.decode_public(method.partition("#")[2])[1]}

@@ -18,9 +18,9 @@ from identity_core.api.contract import operations
 from tests.reference import DOCUMENT, handlers_modules, use_cases_packages
 
 # It answers with the bytes that are signed.
-SIGNED = {"getStatusList", "getStatusGaps"}
+SIGNED = {"getStatusList"}
 # What several tags answer with.
-SHARED = ("api_keys", "caching")
+SHARED = ("authors", "caching")
 
 
 def named() -> Iterator[tuple[str, str, str]]:

@@ -6,11 +6,11 @@ import re
 
 import click
 import pytest
+from identity_commands.options import installed_plugins
 
 from docs.generate import pages
 from docs.generate.document import load
 from identity_core.cli import main
-from identity_core.cli.options import installed_plugins
 from identity_core.errors import CODES
 from identity_core.settings import Settings
 from identity_core.settings.fields import keys_of, variable

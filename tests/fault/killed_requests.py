@@ -23,6 +23,7 @@ from types import FrameType
 from typing import Any
 
 import httpx
+import identity_api_keys
 import identity_ledger_sql
 import identity_postgresql
 from nacl.signing import SigningKey
@@ -39,8 +40,8 @@ from tests.architecture.call_paths import LONG_DEADLINES
 from tests.attack.stranger import ACTS, LEAVE, header, public, recovery_body, rotation, service, signing_key
 from tests.fault.killed_before_a_line import KilledBeforeALine
 
-ROOT, LEDGER, POSTGRESQL = (
-    Path(one.__file__).parent for one in (identity_core, identity_ledger_sql, identity_postgresql)
+ROOT, LEDGER, POSTGRESQL, KEYS = (
+    Path(one.__file__).parent for one in (identity_core, identity_ledger_sql, identity_postgresql, identity_api_keys)
 )
 WRITE_PATH = {
     str(ROOT / name)
@@ -48,11 +49,16 @@ WRITE_PATH = {
         *("api/idempotency.py", "api/writing.py", "store/requests.py", "store/documents.py", "store/events.py"),
         *("store/credentials.py", "store/delegations.py", "store/row_mac.py", "database/group_commit.py"),
         *("database/sqlite.py", "use_cases/dids/commit.py", "use_cases/dids/create.py"),
-        *("use_cases/dids/change.py", "use_cases/api_keys/manage.py", "use_cases/api_keys/tagged.py"),
+        *("use_cases/dids/change.py", "use_cases/auth/tagged.py"),
         *("use_cases/credentials/issue.py", "use_cases/credentials/status.py", "use_cases/delegations/create.py"),
         "use_cases/delegations/change.py",
     )
-} | {str(LEDGER / "ledger.py"), str(POSTGRESQL / "database.py")}
+} | {
+    str(LEDGER / "ledger.py"),
+    str(POSTGRESQL / "database.py"),
+    str(KEYS / "manage.py"),
+    str(KEYS / "stored_changes.py"),
+}
 if missing := [path for path in WRITE_PATH if not Path(path).is_file()]:
     raise FileNotFoundError(f"no kill point can be in {missing}")
 NEW_KEY, NEW_RECOVERY = SigningKey(bytes(range(32))), SigningKey(bytes(range(1, 33)))

@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from identity_transparency.use_cases.rotate_log_key import Rotation
 
 from features.steps.theft import read
 from identity_codec import ed25519, multikey
+from identity_codec.values import replace
 from identity_core.domain.dids.logs import key_hash, signer_of
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.settings import load

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import replace
 from math import inf
 from typing import Any
 
 import pytest
 
+from identity_codec.values import replace
 from identity_tlog.proofs import consistency_spans, span_hash
 from identity_tlog.tiles import node_from
 from identity_tlog.tree import Frontier, leaf_hash

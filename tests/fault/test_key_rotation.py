@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from identity_transparency.rotation import (
     token_key_replacement,
 )
 
+from identity_codec.values import replace
 from identity_core.database import open_database
 from identity_core.domain.dids.logs import signer_of
 from identity_core.ports.custodian import Resealed

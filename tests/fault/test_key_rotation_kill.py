@@ -13,7 +13,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,6 +26,7 @@ from identity_transparency.rotation import checkpoint_key_replacement, log_key_r
 from identity_transparency.use_cases import checkpoint_keys, follow, replace_key, rotate_log_key
 
 from identity_codec import multikey
+from identity_codec.values import replace
 from identity_core.domain.dids.logs import signer_of
 from identity_core.settings import Settings, load
 from identity_core.use_cases.dids import log_keys

@@ -15,7 +15,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import pairwise
@@ -26,6 +25,7 @@ import psycopg
 import pytest
 from identity_commands.verify_log import verify
 
+from identity_codec.values import replace
 from tests import servers
 from tests.attack.stranger import PREFIX, Holder, Wire, did_path, rounds
 from tests.fault import service_process, tlog_check

@@ -7,7 +7,6 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 from identity_commands.verify_log import verify
 from identity_postgresql.look_ups import PATIENCE_SECONDS
 
+from identity_codec.values import replace
 from tests import servers
 from tests.attack.stranger import Answer, Holder, at_once, body_hash, did_path, header, rotation, service
 from tests.fault import service_process

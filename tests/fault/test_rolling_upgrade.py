@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from identity_commands.verify_log import verify
 
+from identity_codec.values import replace
 from tests import servers
 from tests.attack.stranger import (
     LEAVE,

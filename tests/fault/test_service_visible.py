@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from plugins.isolation.tests.crew import alive
 from tests import servers
 from tests.attack.stranger import did_path
 from tests.fault import service_process
 from tests.fault.service_process import Running, eventually
 from tests.redis_server import redis_server
-from tests.unit.plugin.crew import alive
 
 
 def ready(running: Running) -> tuple[int, Any]:

@@ -27,13 +27,13 @@ from identity_core.plugin import Provider, hookimpl
 from identity_core.plugin.load import PluginSource
 from identity_core.plugin.sockets import PluginError
 from identity_core.settings import load
+from plugins.isolation.tests.crew import STATEMENT, context, crew, until
 from tests import leaping
 from tests.attack.stranger import PREFIX, Answer, Holder
 from tests.fault import service_process
 from tests.fault.service_process import Running, eventually
 from tests.fault.test_plugins import IMPORT_SECONDS, hanging, junk, perform, raising, start, the_others_work, with_vice
 from tests.fault.test_plugins import PORTS as PLAIN_PORTS
-from tests.unit.plugin.crew import STATEMENT, context, crew, until
 from tests.unit.plugin.parts import NOW, log, manager, source
 
 README = Path(__file__).parents[2] / "plugins" / "README.md"

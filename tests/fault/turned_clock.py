@@ -5,12 +5,12 @@ the machine agrees with the clock."""
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import identity_ledger_sql
 
+from identity_codec.values import replace
 from identity_core.bootstrap import SystemClock
 from identity_core.plugin import Provider, hookimpl
 from identity_core.ports.ledger import LedgerBackend

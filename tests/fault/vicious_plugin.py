@@ -15,15 +15,15 @@ from typing import Any
 import identity_custodian_sealed
 import identity_did_ids
 import identity_ledger_sql
+from identity_server_processes import workers
 
 from features.faults import plugin as stock
 from features.faults.words import FAULT, faults
-from identity_core.cli import serving
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.plugin import NoSettings, Provider, hookimpl
 
 # A process that hangs is killed in the end; the tests need not wait for all of the time that it is left.
-serving.CLOSING_SECONDS = 1.0
+workers.CLOSING_SECONDS = 1.0
 
 
 def fall(kind: str) -> None:

@@ -191,7 +191,7 @@ VICES: dict[str, Callable[[ViciousProver, Any, Context], Any]] = {
 CONTEXT = Context("a", bytes(16), datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC), "p", None, None)
 RUINED: dict[str, Callable[[], Any]] = {
     "text": lambda: "PresentedProof",
-    "empty": lambda: object.__new__(PresentedProof),
+    "empty": lambda: PresentedProof(*[None] * len(PresentedProof.__struct_fields__)),
     "no-schema": lambda: PresentedProof("m", "schema", (), CONTEXT),  # type: ignore[arg-type]
     "no-context": lambda: PresentedProof("m", SCHEMA, (), None),  # type: ignore[arg-type]
     "predicates": lambda: PresentedProof("m", SCHEMA, (1, 2), CONTEXT),  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from features.specification.plain_client import read_signing_key, sign_challenge
+from identity_kit.tests.specification.plain_client import read_signing_key, sign_challenge
 
 
 def make_calls(url: str, api_key: str) -> None:

@@ -20,7 +20,20 @@ from identity_client import Client, ServiceError, Signer
 from tests.servers import run
 
 MARKUP = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
-PAGES = ("home", "agents", "agents/new", "consent", "activity", "credentials", "keys", "issued", "results")
+PAGES = (
+    "home",
+    "agents",
+    "agents/new",
+    "consent",
+    "activity",
+    "credentials",
+    "keys",
+    "issued",
+    "types",
+    "issue",
+    "results",
+    "ask",
+)
 NARROW = {"width": 360, "height": 740}
 WAIT_MILLISECONDS = 60_000
 
@@ -156,10 +169,13 @@ def give_delegation(page: Page, site: Site, purpose: str, actions: str = "zkp.pr
 
 def issue(client: Client, holder: str, schema: str = "https://schemas.example/person", **values: Any) -> str:
     """The id of a credential of ``holder``, by an issuer whose keys the service keeps."""
-    attributes = [{"name": "age", "type": "integer", "minimum": 0, "maximum": 150}]
+    attributes: list[dict[str, Any]] = [{"name": "age", "type": "integer", "minimum": 0, "maximum": 150}]
+    attributes[0] |= {"title": "Age in years", "titles": {"de": "Alter in Jahren"}}
     attributes += [{"name": "income", "type": "integer"}, {"name": "country", "type": "string"}]
     try:
-        client.call("POST", "/credential-schemas", body={"id": schema, "attributes": attributes})
+        client.call(
+            "POST", "/credential-schemas", body={"id": schema, "title": "Person of age", "attributes": attributes}
+        )
     except ServiceError as error:
         if error.status != 409:  # It is there already.
             raise

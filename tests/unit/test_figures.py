@@ -11,12 +11,13 @@ import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from identity_codec.values import replace
 from tools.bench import figures, report
 from tools.bench.baseline_socket import Canned
 from tools.bench.charts import NAMES, Bars, bars, histogram

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
-from dataclasses import replace
 
+from identity_codec.values import replace
 from tools.bench.bench_soak import Sample
 from tools.bench.plots import plot
 from tools.soak.__main__ import MEBIBYTE, grown, unexpected

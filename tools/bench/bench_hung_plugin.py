@@ -87,7 +87,7 @@ def hanging(server: Server, kind: str, fault: Path, key: str) -> Iterator[Callab
 @contextlib.contextmanager
 def spinning() -> Iterator[Callable[[], int]]:
     """A worker process that does not come back, on the server's core."""
-    from tests.unit.plugin.crew import crew
+    from plugins.isolation.tests.crew import crew
 
     loop = asyncio.new_event_loop()
     stop = asyncio.Event()

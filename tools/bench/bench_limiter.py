@@ -21,12 +21,12 @@ from statistics import median
 
 from identity_postgresql.buckets import TokenBucketPostgresqlStorage
 from identity_redis.buckets import TokenBucketRedisStorage
+from identity_server_processes.fallback import FallbackStorage
+from identity_server_processes.sqlite import TokenBucketSqliteStorage
 
 from identity_core.domain.callers import ApiKey
-from identity_core.throttle.fallback import FallbackStorage
 from identity_core.throttle.memory import TokenBucketMemoryStorage, TokenBucketStorage
 from identity_core.throttle.policy import Policy, TokenBucketRateLimiter
-from identity_core.throttle.sqlite import TokenBucketSqliteStorage
 from tests.attack.test_limiter import attack
 from tests.postgres_server import PostgresServer, programs
 from tests.redis_server import RedisServer, redis_server

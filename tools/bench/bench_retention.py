@@ -33,6 +33,7 @@ from identity_operations.retention import StoredRecords
 from identity_records.audit import audit_of
 from identity_records.extension import TIMELINE, VERIFICATIONS
 from identity_records.use_cases.audit import CutAuditLog
+from identity_verification.store import StoredVerifierChallenges
 
 from identity_codec.times import micros
 from identity_core.ports.proofs import Invocation, RefusedInvocation
@@ -275,8 +276,6 @@ async def bench(folder: Path, url: str | None, rows: int, seconds: float, idle_s
     until = time.monotonic() + seconds
     expired = ForgetExpired(
         challenges=store.spent_challenges,
-        asked=store.verifier_challenges,
-        proof_lifetime=DAY,
         answers=store.idempotency,
         usage=store.usage,
         clock=clock,
@@ -285,6 +284,7 @@ async def bench(folder: Path, url: str | None, rows: int, seconds: float, idle_s
     sweeps = (
         expired,
         ForgetRows(StoredConsentReplies(store.database).forget, clock),
+        ForgetRows(StoredVerifierChallenges(store.database).forget, clock, DAY),
         SweepRecords(
             StoredRecords(store.database, [*RULES, TIMELINE, VERIFICATIONS]),
             {kind: DAY for kind in KINDS if kind != "labels"},  # they have no time

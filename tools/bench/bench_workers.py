@@ -17,6 +17,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from identity_isolation.provers import in_processes
 from identity_kit.conformance.prover_cases import NOW, BbsIssuer, context, statement
 
 from identity_core.bootstrap import SystemClock
@@ -57,6 +58,7 @@ async def measure(call: Callable[[], Awaitable[object]], callers: int, seconds: 
 async def bench(workers: int, seconds: float, rounds: int) -> None:
     settings = load(environment={}, overrides={"prover.backend": "bbs"})
     plugins = PluginManager.load(settings, clock=SystemClock(), logger=logging.getLogger("identity"))
+    plugins.isolation = in_processes
     began = time.perf_counter()
     prover = plugins.proof_workers("bbs", workers=workers, deadline_seconds=60.0)
     assert prover is not None

@@ -11,7 +11,6 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Any
@@ -34,6 +33,7 @@ from identity_bbs.frames import scalar
 from identity_bbs.octets import mixed_messages_to_scalars, octets_to_public_key
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
+from identity_codec.values import replace
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from tests.presenting import AUDIENCE, HANDLE, NONCE, NOW, PLAIN, Holder, Issuer, Scene, ask

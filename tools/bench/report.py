@@ -22,10 +22,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
+from identity_codec.values import replace
 from tools.bench import figures, page
 from tools.bench.bench_machine import signatures_us
 from tools.bench.promises import BENCHES, PACE

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import Any
 
-from pytest_bdd import parsers, when
+from pytest_bdd import parsers, then, when
 
 from features.credentialing import ABSENT, ATTRIBUTES, schema
 from features.signing import call
 from features.world import World
 
+LONG = {f"de-x-{number}": "t" * 80 for number in range(16)}
 BAD_SCHEMAS: dict[str, Any] = {
     "two attributes of one name": {"attributes": [ATTRIBUTES[0], ATTRIBUTES[0]]},
     "an attribute called id": {"attributes": [{"name": "id", "type": "string"}]},
     "an unknown type": {"attributes": [{"name": "a", "type": "float"}]},
     "a threshold outside the domain": {"attributes": [ATTRIBUTES[0] | {"allowedThresholds": [151]}]},
     "an id that is no URI": {"id": "person", "attributes": ATTRIBUTES},
+    "a title that turns the text around": {"title": "Person\u202e", "attributes": ATTRIBUTES},
+    "titles of too many characters": {"attributes": [one | {"title": "t" * 80, "titles": LONG} for one in ATTRIBUTES]},
 }
 
 
@@ -26,6 +30,22 @@ BAD_SCHEMAS: dict[str, Any] = {
 @when(parsers.parse("{name:w} registers a schema"))
 def registers(world: World, name: str) -> None:
     call(world, name, "createCredentialSchema", "CreateCredentialSchemaRequest", {"attributes": ATTRIBUTES})
+
+
+@when(parsers.parse("{name:w} registers a titled schema"))
+def registers_titled(world: World, name: str) -> None:
+    attributes = [ATTRIBUTES[0] | {"title": "Age", "titles": {"de": "Alter"}}, *ATTRIBUTES[1:]]
+    body = {"title": "Person", "titles": {"pt-BR": "Pessoa"}, "attributes": attributes}
+    call(world, name, "createCredentialSchema", "CreateCredentialSchemaRequest", body)
+
+
+@then("everybody reads the titles")
+def titles_are_shown(world: World) -> None:
+    titled = json.loads(world.answer.content)
+    read = world.http().get(f"/api/v1/credential-schemas/{titled['id']}").json()
+    assert (read["title"], read["titles"]) == ("Person", {"pt-BR": "Pessoa"})
+    assert (read["attributes"][0]["title"], read["attributes"][0]["titles"]) == ("Age", {"de": "Alter"})
+    assert "title" not in read["attributes"][1]
 
 
 @when(parsers.parse("{name:w} registers a schema with {what}"))

@@ -83,6 +83,10 @@ def asks(world: World, name: str, what: str) -> None:
     method = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": key.public}
     requests: dict[str, tuple[str, Any]] = {
         "add a service": ("updateDid", {"operation": "addService", "service": service}),
+        "add a service and sends empty lists": (
+            "updateDid",
+            {"operation": "addService", "service": service, "relationships": [], "alsoKnownAs": [], "operations": []},
+        ),
         "replace the service": ("updateDid", {"operation": "updateService", "service": service | {"id": "didcommmessaging-1"}}),
         "remove the service": ("updateDid", {"operation": "removeService", "serviceId": "didcommmessaging-1"}),
         "add a key": (

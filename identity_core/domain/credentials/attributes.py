@@ -19,9 +19,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from enum import StrEnum
 
+from msgspec import Struct, structs
+
 from identity_codec import times
 from identity_codec.strict_json import MAX_SAFE_INTEGER, JsonRefused, JsonValue, exact, is_assigned, is_composed
-from identity_codec.values import value_class
 
 OFFSET = 1 << 63
 """A signed value v is signed as the scalar v + 2^63, which lies in [0, 2^64)."""
@@ -70,8 +71,7 @@ DOMAINS: Mapping[AttributeType, tuple[int, int]] = {
 """The first and last value of each ordered type, in its own unit: 1, 10^-scale, days and microseconds since 1970-01-01 UTC."""
 
 
-@value_class
-class TypedValue:
+class TypedValue(Struct, frozen=True):
     """A value in its canonical form. ``number`` is its signed integer, None for types without an order."""
 
     type: AttributeType
@@ -104,8 +104,7 @@ class TypedValue:
         return f"TypedValue({self.type.value}, …)"
 
 
-@value_class
-class Attribute:
+class Attribute(Struct, frozen=True):
     """One attribute of a schema. ``low`` and ``high`` restrict the domain of an ordered type, in that type's unit; they default to
     the domain of the type."""
 
@@ -129,8 +128,8 @@ class Attribute:
         low, high = (first if self.low is None else self.low), (last if self.high is None else self.high)
         if not first <= low < high <= last:
             raise ValueRefused("the domain is empty, a single value, or wider than the type")
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+        structs.force_setattr(self, "low", low)
+        structs.force_setattr(self, "high", high)
 
     @property
     def domain(self) -> tuple[int, int]:

@@ -16,10 +16,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_codec import multibase
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.domain.activity import Event, Parties
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import Schema
@@ -46,8 +48,7 @@ class StatusPurpose(StrEnum):
     SUSPENSION = "suspension"
 
 
-@value_class
-class Binding:
+class Binding(Hidden, Struct, frozen=True):
     """The additional data of a credential of suite 2 (PROTOCOL-2.md §2, §3): the bytes of the signed header, the 48
     bytes K of the holder's commitment, the handle in the status list (0 without one), and the name of the holder's
     secret at its custodian (``NO_SECRET`` if a wallet keeps it). ``secret_replaced``: the holder had another secret
@@ -60,8 +61,7 @@ class Binding:
     secret_replaced: bool = False
 
 
-@value_class
-class Credential:
+class Credential(Struct, frozen=True):
     """One credential. ``issuer_public_key`` are the 96 bytes of the key that ``verification_method`` named when the credential was
     recorded. ``status_index`` counts through all status lists of the issuer (``domain/credentials/status_list.py``). ``created_by`` is
     ``Caller.author``. It is valid from ``valid_from`` until just before ``valid_until``. One of suite 1 has no ``binding``.

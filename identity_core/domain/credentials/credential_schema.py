@@ -12,15 +12,15 @@ A number of a domain (``minimum``, ``maximum``) has the form of a value of its a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from typing import Any, Final
 
+from msgspec import Struct, field
+
 from identity_client.action import NOT_EQUAL, PREDICATE_NAMES
 from identity_codec import jcs
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import (
     DOMAINS,
     Attribute,
@@ -38,8 +38,7 @@ MAX_THRESHOLDS: Final = 256
 MAX_UNIT: Final = 32
 
 
-@value_class
-class AttributePolicy:
+class AttributePolicy(Struct, frozen=True):
     """The policy of an attribute. ``allowed_values`` (``allowedThresholds`` on the wire) are the only values that a predicate may name,
     ``proof_types`` the only predicates; None allows all. ``unit`` is a text for people."""
 
@@ -51,8 +50,7 @@ class AttributePolicy:
 NO_POLICY: Final = AttributePolicy()
 
 
-@value_class
-class CredentialSchema:
+class CredentialSchema(Struct, frozen=True):
     """A registered schema. ``policies`` are by attribute name; an attribute without an entry has no policy."""
 
     schema: Schema

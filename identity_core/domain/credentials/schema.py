@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from msgspec import Struct
+
 from identity_codec import jcs, strict_json
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import (
     NULL_OCTETS,
     NULL_SCALAR,
@@ -31,8 +32,7 @@ Message = bytes | int
 """The signed message of a slot: bytes, which BBS maps to a scalar, or the scalar itself in a numeric slot."""
 
 
-@value_class
-class Schema:
+class Schema(Struct, frozen=True):
     """A schema: attributes in their order. Slots: the hashed ones first, in that order, then the numeric ones."""
 
     id: str

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, Protocol
 
+from msgspec import Struct
+
 from identity_client.data_integrity import check_proof_options
 from identity_codec import times
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import Binding, Credential, check_signature, parse_signature
 from identity_core.domain.credentials.credential_schema import CredentialSchema
@@ -66,8 +67,7 @@ def status_entries(credential: Credential, base_url: str, bound: BoundFormat | N
     return entries if entry is None else [*entries, entry]
 
 
-@value_class
-class PresentedCredential:
+class PresentedCredential(Struct, frozen=True):
     """An unverified object that claims to be a credential; ``attributes`` are as received."""
 
     id: str

@@ -10,9 +10,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
+
 from identity_client.action import Action, literal_of
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.delegations.delegation import (
     MAX_DEPTH,
     Delegation,
@@ -44,8 +45,7 @@ _ORDER: Final = (
 )
 
 
-@value_class
-class DelegationChain:
+class DelegationChain(Struct, frozen=True):
     """A delegation and its ancestors, the leaf first. Callers must call ``check_sound`` first."""
 
     records: tuple[Delegation, ...]

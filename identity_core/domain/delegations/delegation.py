@@ -18,11 +18,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from msgspec import Struct
+
 from identity_client.action import Action, Grant
 from identity_client.data_integrity import CRYPTOSUITE, PROOF_TYPE, check_proof_options, proof_input
 from identity_codec import ed25519, multibase
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.activity import DelegationChanged, Event, Parties
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did
@@ -57,8 +58,7 @@ FINAL: Final = frozenset({DelegationState.REVOKED, DelegationState.EXPIRED, Dele
 """The states that no delegation leaves."""
 
 
-@value_class
-class Delegation:
+class Delegation(Struct, frozen=True):
     """One record. None in a list or a limit means: any, without limit. ``grants`` contains the compiled ``predicates`` too.
 
     ``uses``, ``refusals`` and ``thresholds`` count for this record and all of its descendants: a use of a child is a
@@ -170,8 +170,7 @@ def _at_most(own: int | None, other: int | None) -> bool:
 HIGHEST: Final = 5
 
 
-@value_class
-class AutonomyTable:
+class AutonomyTable(Struct, frozen=True):
     """The levels that requests need. ``pinned``: a proof of a value that the holder fixed. ``chosen``: a proof of a value that the agent
     chose. ``anchor``: the addition to either for ``anchor: true``, because ledger entries are permanent. ``delegate``: a delegation to
     another agent. ``metadata``: reading a credential without its values. ``ceiling``: the maximum level of every agent."""

@@ -10,14 +10,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
+from msgspec import Struct
+
 from identity_client.challenge import LABEL, MAX_TEXT, Challenge, join
 from identity_codec import multibase
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.domain.dids.did import Did
 from identity_core.errors import AuthFailed, InvalidDid
 
@@ -25,8 +26,7 @@ SIGNATURE_BYTES: Final = 64
 MAX_HEADER: Final = 4 * ((MAX_TEXT + 1 + 88 + 2) // 3)
 
 
-@value_class
-class SignedHeader:
+class SignedHeader(Hidden, Struct, frozen=True):
     """The signer, the 64-byte signature, and the challenge if the header names it."""
 
     did: Did
@@ -85,8 +85,7 @@ _LABEL: Final = b"identity: challenge, v1\n"
 _SCOPE_BYTES: Final = 16
 
 
-@value_class
-class ChallengeScope:
+class ChallengeScope(Struct, frozen=True):
     """All fields of a challenge but its nonce. ``purpose`` and ``body_hash`` are None if the challenge is not bound."""
 
     origin: str
@@ -112,11 +111,10 @@ def around(text: str) -> tuple[str, str]:
     return f"{before} ", f" {after}"
 
 
-@value_class
-class ChallengeKey:
+class ChallengeKey(Hidden, Struct, frozen=True):
     """A MAC key for challenges. ``secret``: 32 bytes that all processes derive from the custodian."""
 
-    secret: bytes = field(repr=False)
+    secret: bytes
 
     def text(self, around: tuple[str, str], number: bytes) -> str:
         """Return the challenge with this number of 16 bytes. ``around`` is that of its scope."""

@@ -6,16 +6,17 @@ given by their multikey, without the DID, because a self-certifying DID is known
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from msgspec import Struct
+
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.domain.dids.keys import Key
 
 
-@value_class
-class NewService:
+class NewService(Struct, frozen=True):
     """A service to add. ``fragment`` has no ``#``; None derives it from the type."""
 
     type: str
@@ -23,8 +24,8 @@ class NewService:
     fragment: str | None = None
 
 
-@value_class
-class Authorization:
+@dataclass(slots=True, unsafe_hash=True, repr=False)
+class Authorization(Hidden):
     """Evidence that the controller wanted a change: the challenge text and the signature over its UTF-8 bytes.
 
     ``scheme`` is ``DIDAuth`` or ``RecoveryKey``; ``key`` the multikey that verifies ``signature`` (64 bytes). ``body`` is the request
@@ -42,8 +43,7 @@ class Authorization:
     is_former: bool = field(default=False, compare=False)
 
 
-@value_class
-class WitnessList:
+class WitnessList(Struct, frozen=True):
     """The witnesses that must approve the entries of a did:webvh: ``threshold`` of the witnesses with these ``ids``
     (did:key)."""
 
@@ -55,8 +55,7 @@ class WitnessList:
         return {"threshold": self.threshold, "witnesses": [{"id": one} for one in self.ids]}
 
 
-@value_class
-class Create:
+class Create(Struct, frozen=True):
     """The first entry. ``keys`` are in document order, the primary key first; ``update_keys`` may sign entries. If ``strict_evidence``
     or ``recovery_window`` is None, the rules of the method decide. ``witnesses`` is for methods whose logs are published."""
 
@@ -70,58 +69,50 @@ class Create:
     witnesses: WitnessList | None = None
 
 
-@value_class
-class AddService:
+class AddService(Struct, frozen=True):
     """The addition of a service, whose fragment must be new to the document."""
 
     service: NewService
 
 
-@value_class
-class UpdateService:
+class UpdateService(Struct, frozen=True):
     """The replacement of type and endpoint of the service with this fragment."""
 
     service: NewService
 
 
-@value_class
-class RemoveService:
+class RemoveService(Struct, frozen=True):
     """The removal of a service."""
 
     fragment: str
 
 
-@value_class
-class AddVerificationMethod:
+class AddVerificationMethod(Struct, frozen=True):
     """The addition of a key that the DID has never had."""
 
     key: Key
 
 
-@value_class
-class RemoveVerificationMethod:
+class RemoveVerificationMethod(Struct, frozen=True):
     """The removal of a key. ``key_id`` is the absolute DID URL of the key."""
 
     key_id: str
 
 
-@value_class
-class SetAlsoKnownAs:
+class SetAlsoKnownAs(Struct, frozen=True):
     """The replacement of the whole list ``alsoKnownAs``."""
 
     also_known_as: tuple[str, ...]
 
 
-@value_class
-class SetWitnesses:
+class SetWitnesses(Struct, frozen=True):
     """A change of the witnesses that must approve later entries; None for no witness. The previous witnesses must still
     approve this entry. For methods whose logs are published."""
 
     witnesses: WitnessList | None
 
 
-@value_class
-class SetStrictEvidence:
+class SetStrictEvidence(Struct, frozen=True):
     """From this entry on, the evidence of every change must be bound to its purpose and body. No change undoes it."""
 
 
@@ -137,16 +128,14 @@ Operation = (
 )
 
 
-@value_class
-class Update:
+class Update(Struct, frozen=True):
     """Several operations in one atomic version."""
 
     operations: tuple[Operation, ...]
     authorization: Authorization
 
 
-@value_class
-class Rotate:
+class Rotate(Struct, frozen=True):
     """The replacement of the key ``old_key_id`` (absolute). ``revoke_at`` is the end of the grace period, None for none."""
 
     old_key_id: str
@@ -155,13 +144,11 @@ class Rotate:
     authorization: Authorization
 
 
-@value_class
-class Expire:
+class Expire(Struct, frozen=True):
     """The end of one or several grace periods, due at the entry's own time. It follows from an earlier rotation."""
 
 
-@value_class
-class Recover:
+class Recover(Struct, frozen=True):
     """A new authentication key, authorised by the recovery key, which is used up; ``recovery_key`` is its successor. With
     ``restore_version`` the document is first reset to that version, so that later changes are undone."""
 
@@ -172,20 +159,17 @@ class Recover:
     restore_version: int | None = None
 
 
-@value_class
-class Deactivate:
+class Deactivate(Struct, frozen=True):
     """The permanent end of the DID."""
 
     authorization: Authorization
 
 
-@value_class
-class RotateLogKey:
+class RotateLogKey(Struct, frozen=True):
     """A change of the log key to the committed next key; the DID stays as it is. It needs no controller: no other key can take over."""
 
 
-@value_class
-class RetireLogKey:
+class RetireLogKey(Struct, frozen=True):
     """The retirement of the log key ``multikey``, signed by the key that took over. An entry signed with ``multikey`` counts only if
     its index in the service's transparency log is below ``tree_size``. ``compromised``: another person may have the key."""
 

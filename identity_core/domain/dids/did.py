@@ -16,8 +16,9 @@ from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import Final
 
+from msgspec import Struct
+
 from identity_client.did import split_did
-from identity_codec.values import value_class
 from identity_core.domain.inputs import DID, TERM, URI, echoed
 from identity_core.errors import InvalidDid, InvalidDocument
 
@@ -36,8 +37,7 @@ _ENCODED = re.compile(r"[!$&'()*+,;=@~]")
 _REMEDY: Final = "A DID has this character percent-encoded; in a path its percent sign is %25, such as %2540 for %40."
 
 
-@value_class
-class Did:
+class Did(Struct, frozen=True):
     """A parsed DID. Its text is well-formed."""
 
     text: str
@@ -67,6 +67,15 @@ def _parsed(text: str) -> Did:
     except ValueError as error:
         remedy = {"remedy": _REMEDY} if _ENCODED.search(text) else {}
         raise InvalidDid(details={"did": echoed(text, DID), **remedy}) from error
+
+
+def controller_of(method_id: str) -> Did:
+    """Return the DID whose document has the verification method. Raises ``InvalidDid``: when the id is not a DID URL with a fragment."""
+    text, _, fragment = method_id.partition("#")
+    did = Did.parse(text)
+    if not fragment:
+        raise InvalidDid(details={"did": did.shown})
+    return did
 
 
 MAX_URI: Final = 2048
@@ -138,15 +147,6 @@ def check_type(type_name: str) -> None:
     """Check a service type. Raises ``InvalidDocument``: unless it is a term or a URI of at most 256 ASCII characters."""
     if _TYPE.fullmatch(type_name) is None:
         raise InvalidDocument("The service type is not a term.", details={"type": echoed(type_name, TERM)})
-
-
-def derive_fragment(type_name: str, taken: Collection[str]) -> str:
-    """Return a free fragment: ``didcommmessaging-1`` for a first service of type DIDCommMessaging, ``-2`` for the second."""
-    stem = re.sub(r"[^a-z0-9]+", "-", type_name.lower()).strip("-")[:56] or "service"
-    ordinal = 1
-    while f"{stem}-{ordinal}" in taken:
-        ordinal += 1
-    return f"{stem}-{ordinal}"
 
 
 def contexts_of(types: Sequence[str], among: Collection[str]) -> tuple[str, ...]:

@@ -7,15 +7,15 @@ embedded verification methods, several controllers, map endpoints; JSON-LD proce
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import InitVar, field
+from dataclasses import InitVar, dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
 
 from identity_codec import times
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import SERVICE_CONTEXTS, contexts_of
@@ -34,8 +34,7 @@ _METHOD_MEMBERS: Final = frozenset({"id", "type", "controller", "publicKeyMultib
 _SERVICE_MEMBERS: Final = frozenset({"id", "type", "serviceEndpoint"})
 
 
-@value_class
-class VerificationMethod:
+class VerificationMethod(Struct, frozen=True):
     """``id`` is absolute; ``revoked`` is the end of a grace period (CID: must not be used at or after)."""
 
     id: str
@@ -44,8 +43,7 @@ class VerificationMethod:
     revoked: datetime | None = None
 
 
-@value_class
-class ServiceEntry:
+class ServiceEntry(Struct, frozen=True):
     """A service of the document: absolute ``id``, ``type``, one endpoint URI."""
 
     id: str
@@ -58,7 +56,7 @@ class ServiceEntry:
         return self.id.partition("#")[2]
 
 
-@value_class
+@dataclass(slots=True, unsafe_hash=True)
 class DidDocument:
     """A DID document. ``relationships`` maps a relationship to absolute key ids, in document order; empty ones are absent.
     ``contexts`` are the given contexts that the document uses for its services.

@@ -7,14 +7,15 @@ import.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
+
+from msgspec import Struct
 
 from identity_codec import ed25519, jwk, multikey, p256, x25519
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
 from identity_core.domain.inputs import PUBLIC_KEY, TERM, echoed
 from identity_core.errors import InvalidDocument
@@ -32,8 +33,7 @@ RECOVERY: Final = "recovery"
 """The purpose of a recovery key: it is in no document, and one signature of it gives the DID new keys."""
 
 
-@value_class
-class KeyType:
+class KeyType(Struct, frozen=True):
     """A verification method type. ``secondary`` are the default purposes of a key that is not the first of its document. They
     apply if the request names no purposes."""
 
@@ -120,8 +120,7 @@ def check_purposes(name: str, purposes: Collection[str]) -> None:
         )
 
 
-@value_class
-class PublicKey:
+class PublicKey(Struct, frozen=True):
     """A checked public key: its type, its multikey, its raw bytes."""
 
     type: str
@@ -152,7 +151,7 @@ class PublicKey:
         return cls.parse(multikey.decode_public(text)[0], text)
 
 
-@value_class
+@dataclass(slots=True, unsafe_hash=True)
 class Key:
     """A key for a DID. ``type`` is a verification method type, ``public`` and ``secret`` are multikeys (CID 1.0 §2.2.2);
     ``purposes`` are verification relationships, or ``RECOVERY`` alone.
@@ -228,20 +227,3 @@ def _refuse_secret(multibase: str) -> None:
     except ValueError:
         return
     raise InvalidDocument("This is a private key. Give its public key; take the private one as exposed.") from None
-
-
-def with_multikeys(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document with each key of a known type as a ``Multikey`` (CID 1.0), which has the same members. The context of
-    ``Multikey`` replaces the contexts of these types. A key in another form stays as it is."""
-
-    def converted(method: Any) -> Any:
-        kind = method.get("type") if isinstance(method, dict) and "publicKeyMultibase" in method else None
-        return method | {"type": MULTIKEY} if isinstance(kind, str) and kind in KEY_TYPES else method
-
-    members = ("verificationMethod", *RELATIONSHIPS)
-    methods = {name: [*map(converted, document[name])] for name in members if isinstance(document.get(name), list)}
-    if all(methods[name] == document[name] for name in methods):
-        return dict(document)
-    replaced, said = [*(kind.context for kind in KEY_TYPES.values()), MULTIKEY_CONTEXT], document.get("@context", [])
-    first, *contexts = [one for one in (said if isinstance(said, list) else [said]) if one not in replaced] or [None]
-    return {**document, "@context": [*([] if first is None else [first]), MULTIKEY_CONTEXT, *contexts], **methods}

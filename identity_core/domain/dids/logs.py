@@ -12,10 +12,10 @@ from functools import lru_cache
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
 
 from identity_client.data_integrity import signer_of_proof
 from identity_codec import multibase, times
-from identity_codec.values import value_class
 from identity_core.domain.dids.state import KEY_EXPIRED, DidState, LogInvalid, remembering
 
 UPDATE_KEYS: Final = "updateKeys"
@@ -25,8 +25,7 @@ Apply = Callable[[DidState | None, bytes], DidState]
 _SHA256: Final = b"\x12\x20"
 
 
-@value_class
-class LogKeys:
+class LogKeys(Struct, frozen=True):
     """The log keys of an entry. ``update_keys`` are Ed25519 multikeys. ``next_key_hashes`` are the ``key_hash`` values of the keys that
     the next entry may name."""
 

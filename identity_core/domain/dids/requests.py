@@ -53,6 +53,12 @@ def operations(body: Body, did: str) -> tuple[Operation, ...]:
     return tuple(_operation(item, did) for item in body["operations"])
 
 
+def without_empty_lists(body: Body) -> Body:
+    """Return a body without the empty lists that its operation does not take. Some generated clients send every list."""
+    taken = _MEMBERS.get(body.get("operation", ""), ())
+    return {name: value for name, value in body.items() if value != [] or name in taken}
+
+
 def absolute_key_id(text: str, did: str) -> str:
     """Return the absolute key id; a bare fragment belongs to this DID."""
     return f"{did}{text}" if text.startswith("#") else text

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, cast
 
 import orjson
+from msgspec import Struct
 
 from identity_codec import multibase, times
-from identity_codec.values import replace, value_class
+from identity_codec.values import replace
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
@@ -53,8 +54,7 @@ class HistoryNeeded(LogInvalid):
     message = "The entry restores a version that only the whole log tells."
 
 
-@value_class
-class PastVersion:
+class PastVersion(Struct, frozen=True):
     """A version that a recovery may restore: the end of its validity, its document, and its BBS keys with a proof of possession."""
 
     version_id: int
@@ -63,15 +63,14 @@ class PastVersion:
     proven_keys: tuple[str, ...] | None
 
 
-@value_class
-class SpentChallenge:
+class SpentChallenge(Struct, frozen=True):
     """The challenge of an entry, stored until its expiry so that the fold can refuse a second use."""
 
     digest: str
     expires_at: datetime
 
 
-@value_class
+@dataclass(slots=True, unsafe_hash=True)
 class DidState:
     """The state of a DID after the first ``version_id`` entries of its log.
 
@@ -121,7 +120,7 @@ class DidState:
 
     def __getattr__(self, name: str) -> Any:
         """Parse the unread fields when Python reads an empty slot."""
-        if name == "unread" or name not in DidState.__slots__:  # type: ignore[attr-defined]
+        if name == "unread" or name not in DidState.__slots__:
             raise AttributeError(name)
         for field_name, value in _rest(*self.unread).items():
             object.__setattr__(self, field_name, value)

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from hmac import compare_digest
 from typing import Any
 
+from msgspec import Struct
+
 from identity_client.action import NOT_EQUAL
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, TypedValue, ValueRefused
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.predicate import Predicate, unsupported
 
 
-@value_class
-class NotEqual:
+class NotEqual(Struct, frozen=True):
     """The predicate that the attribute has a value, which differs from this one."""
 
     attribute: str

@@ -11,9 +11,10 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from hmac import compare_digest
 
+from msgspec import Struct
+
 from identity_client.action import MAX_SET_SIZE, PredicateType
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import (
     NULL_OCTETS,
     NULL_SCALAR,
@@ -57,8 +58,7 @@ def supported_by(kind: AttributeType) -> frozenset[PredicateType]:
     return _SUPPORTED[kind]
 
 
-@value_class
-class Predicate:
+class Predicate(Struct, frozen=True):
     """One predicate in its canonical form; create it with ``Predicate.parse``.
 
     ``operands`` has the one value, or the set without duplicates in ascending order (of numbers, or of texts).
@@ -111,8 +111,7 @@ class Predicate:
         return {"attributeName": self.attribute, "type": self.type.value, "value": self.value}
 
 
-@value_class
-class InRange:
+class InRange(Struct, frozen=True):
     """The goal that the slot's scalar is in [low, high] as an integer; 0 <= low < high < 2^64."""
 
     slot: int
@@ -125,8 +124,7 @@ class InRange:
         return isinstance(message, int) and (self.low <= message) & (message <= self.high)
 
 
-@value_class
-class Equals:
+class Equals(Struct, frozen=True):
     """The goal that the slot has this message: a scalar in a numeric slot, bytes (which are then disclosed) in a hashed one."""
 
     slot: int
@@ -137,8 +135,7 @@ class Equals:
         return type(message) is type(self.message) and message == self.message
 
 
-@value_class
-class MemberOf:
+class MemberOf(Struct, frozen=True):
     """The goal that the slot has one of these messages; at least two, all scalars or all bytes, in ascending order."""
 
     slot: int

@@ -1,24 +1,24 @@
 """Statements, witnesses, contexts and proofs.
 
 A ``Statement`` is the verifier's question, a ``Witness`` the holder's secret. A ``Context`` binds a proof to one verifier, nonce
-and time. The proof's challenge covers all of them (PROTOCOL.md §6). ``ReceivedProof`` is the only reader of a received ``ZKProof``.
+and time. The proof's challenge covers all of them (PROTOCOL.md §6).
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+
+from msgspec import Struct
 
 from identity_codec import jcs
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import Hidden, value_class
+from identity_codec.values import Hidden
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.predicate import Predicate
-from identity_core.errors import InternalError, InvalidRequest, ProofInvalid
+from identity_core.errors import InternalError, ProofInvalid
 
 MIN_NONCE_OCTETS = 16
 MAX_NONCE_OCTETS = 256
@@ -39,8 +39,7 @@ class WitnessInvalid(InternalError):
     recorded, so this is a fault of the service and not of the caller."""
 
 
-@value_class
-class IssuerKey:
+class IssuerKey(Struct, frozen=True):
     """The key of an assertion method, which the verifier resolves and never reads from a proof. ``public_key`` has 96 bytes."""
 
     verification_method: str
@@ -51,8 +50,7 @@ class IssuerKey:
             raise ValueError(f"a verification method is 1 to {MAX_METHOD} printable characters")
 
 
-@value_class
-class Statement:
+class Statement(Struct, frozen=True):
     """The statement that a credential of this schema, signed by this issuer, satisfies all predicates."""
 
     issuer: IssuerKey
@@ -60,8 +58,7 @@ class Statement:
     predicates: tuple[Predicate, ...]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Witness(Hidden):
+class Witness(Hidden, Struct, frozen=True):
     """The credential: its 80-byte BBS signature and all its attribute values as JSON (null for one without a value)."""
 
     signature: bytes
@@ -74,19 +71,7 @@ def capability_digest(nonce: bytes, token: bytes) -> bytes:
     return hashlib.sha256(_CAPABILITY_TAG + len(nonce).to_bytes(8, "big") + nonce + token).digest()
 
 
-def nonce_of(challenge: str) -> bytes:
-    """Return the nonce that binds a proof to a challenge. Raises ``InvalidRequest``: when no proof can be bound to the challenge."""
-    nonce = challenge.encode()
-    if not MIN_NONCE_OCTETS <= len(nonce) <= MAX_NONCE_OCTETS:
-        raise InvalidRequest(
-            f"A challenge has {MIN_NONCE_OCTETS} to {MAX_NONCE_OCTETS} bytes of UTF-8.",
-            details={"member": "challenge"},
-        )
-    return nonce
-
-
-@value_class
-class Context:
+class Context(Struct, frozen=True):
     """The verifier and the time for which a proof is made. Every field is explicit; None means that there is none.
 
     ``nonce`` is the verifier's, 16 to 256 bytes; ``capability`` is ``capability_digest`` or None. ``agent`` is a DID, only set
@@ -164,8 +149,7 @@ def _time(seconds: JsonValue) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-@value_class
-class ZkProof:
+class ZkProof(Struct, frozen=True):
     """The ``ZKProof`` of the OpenAPI document. ``proof`` is base64url of the canonical envelope."""
 
     proof: str
@@ -174,52 +158,7 @@ class ZkProof:
     proof_id: str
 
 
-@value_class
-class ReceivedProof:
-    """A received ``ZKProof``: all members but ``proof`` are optional, and checked if present."""
-
-    proof: str
-    public_signals: tuple[str, ...] | None = None
-    predicate_type: str | None = None
-    proof_id: str | None = None
-
-    @classmethod
-    def parse(cls, value: JsonValue) -> ReceivedProof:
-        """Parse a ``ZKProof``, a ``DelegatedProofResult`` or ``ProofRecord`` with one, or the bare text. Raises ``ProofInvalid``."""
-        if isinstance(value, str):
-            return cls(value)
-        if isinstance(value, dict) and isinstance(value.get("proof"), dict):
-            value = value["proof"]
-        if not isinstance(value, dict):
-            raise ProofInvalid(details={"reason": "not a ZKProof"})
-        proof, signals = value.get("proof"), value.get("publicSignals")
-        kind, proof_id = value.get("predicateType"), value.get("proofId")
-        if not isinstance(proof, str) or not isinstance(kind, str | None) or not isinstance(proof_id, str | None):
-            raise ProofInvalid(details={"reason": "not a ZKProof"})
-        if signals is None:
-            return cls(proof, None, kind, proof_id)
-        texts = tuple(signal for signal in signals if isinstance(signal, str)) if isinstance(signals, list) else ()
-        if not isinstance(signals, list) or len(texts) != len(signals):
-            raise ProofInvalid(details={"reason": "publicSignals is a list of strings"})
-        return cls(proof, texts, kind, proof_id)
-
-    @classmethod
-    def of(cls, proof: ZkProof) -> ReceivedProof:
-        """Return a proof with all of its members."""
-        return cls(proof.proof, proof.public_signals, proof.predicate_type, proof.proof_id)
-
-    def completed(self, own: ZkProof) -> ZkProof:
-        """Return the proof, with missing members from ``own``."""
-        return ZkProof(
-            self.proof,
-            own.public_signals if self.public_signals is None else self.public_signals,
-            own.predicate_type if self.predicate_type is None else self.predicate_type,
-            own.proof_id if self.proof_id is None else self.proof_id,
-        )
-
-
-@value_class
-class PresentedProof:
+class PresentedProof(Struct, frozen=True):
     """The content of a proof. It is unverified until ``Prover.verify`` has accepted exactly this content, with a key from another
     source."""
 
@@ -235,22 +174,12 @@ class PresentedProof:
 
     @property
     def proven(self) -> frozenset[str]:
-        """Return the facts of ``NEVER_PROVEN`` that the proof itself contains: none."""
+        """Return the facts about holder and status that the proof itself contains: none."""
         return frozenset()
 
     def statement(self, public_key: bytes) -> Statement:
         """Return the statement to verify, under a key that the verifier resolved."""
         return Statement(IssuerKey(self.verification_method, public_key), self.schema, self.predicates)
-
-
-NEVER_PROVEN: Final = ("holder", "credentialValidity", "credentialStatus", "revocation")
-"""Properties that no proof of suite 1 states: its holder agreed, its credential is valid and not revoked or suspended, the proof itself is
-not revoked. A proof of suite 2 states the first three. A record at the service may state the others."""
-
-
-def moment_within(context: Context, now: datetime) -> datetime:
-    """Return the time within the proof's validity that is nearest to ``now``, so that the proof can be verified apart from its time."""
-    return max(context.issued_at, min(now, context.expires_at - timedelta(seconds=1)))
 
 
 def public_signals(suite: str, statement: Statement, context: Context) -> tuple[str, ...]:

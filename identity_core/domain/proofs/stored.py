@@ -8,18 +8,17 @@ A stored proof is the ``ProofRecord`` that ``getProof`` returns.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from datetime import datetime
+from enum import StrEnum
 from typing import Final
 
 import orjson
+from msgspec import Struct
 
 from identity_codec.strict_json import JsonValue, exact
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.domain.activity import Parties
-from identity_core.domain.proofs.expected import KeptQuestion
 from identity_core.domain.proofs.proof import ZkProof
-from identity_core.domain.proofs.verification import Anchor
 from identity_core.errors import InvalidRequest
 
 MAX_SYNC_WAIT_MS = 30_000
@@ -27,8 +26,51 @@ SALT_OCTETS: Final = 32
 """The length of the salt that hides a proof in its anchor's commitment."""
 
 
-@value_class
-class DelegatedProof:
+class AnchorStatus(StrEnum):
+    """The status of an anchor. ``pre-phase7`` is that of imported proofs that are older than anchoring; proofs made here never have it."""
+
+    PENDING = "pending"
+    CONFIRMED = "confirmed"
+    REVOKED = "revoked"
+    FAILED = "failed"
+    PRE_PHASE7 = "pre-phase7"
+
+
+class Anchor(Struct, frozen=True):
+    """The ``Anchor`` of the OpenAPI document."""
+
+    status: AnchorStatus
+    tx_hash: str | None = None
+    block_number: int | None = None
+    revoked_block: int | None = None
+
+
+AttributeOf = tuple[int, str]
+"""The number of a credential in the question, and the name of one of its attributes."""
+
+
+class KeptCredential(Struct, frozen=True):
+    """One of several credentials of a proof. ``predicates`` are canonical ``ZKPredicate``, or ``neq``. ``credential_id`` is empty if
+    only the proof is known."""
+
+    credential_id: str
+    issuer: str
+    schema_id: str
+    predicates: tuple[Mapping[str, JsonValue], ...]
+
+
+class KeptQuestion(Struct, frozen=True):
+    """The stored question about several credentials together. ``same`` are classes of attributes that are equal and not
+    null. ``either`` are groups of predicates, numbered through all credentials, of which at least one is satisfied. ``pseudonym``
+    is the verifier's context."""
+
+    credentials: tuple[KeptCredential, ...]
+    same: tuple[tuple[AttributeOf, ...], ...]
+    either: tuple[tuple[int, ...], ...]
+    pseudonym: str | None
+
+
+class DelegatedProof(Struct, frozen=True):
     """The ``DelegatedProofResult``; its ``proofId`` is that of ``proof``."""
 
     delegation_id: str
@@ -53,8 +95,7 @@ IMPORTED: Final = "import"
 """The caller of a proof that was imported."""
 
 
-@value_class
-class ProofRevocation:
+class ProofRevocation(Struct, frozen=True):
     """The revocation of a proof, with its author, time and reason. ``by`` is ``Caller.identity``."""
 
     at: datetime
@@ -62,8 +103,7 @@ class ProofRevocation:
     reason: str | None
 
 
-@value_class
-class StoredProof:
+class StoredProof(Hidden, Struct, frozen=True):
     """A proof and its record. DIDs and identifiers are text, because they are compared and shown, never resolved again.
 
     ``predicate`` is the canonical ``ZKPredicate``, the first of several. ``question`` is the question of a request with ``credentials``,
@@ -82,7 +122,7 @@ class StoredProof:
     issuer: str
     schema_id: str
     predicate: Mapping[str, JsonValue]
-    salt: bytes = field(repr=False)
+    salt: bytes
     ibct_id: str
     nonce: str
     created_at: datetime

@@ -8,11 +8,12 @@ keys take the same time and get the same answer. Bearer tokens: those of the ser
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
+from identity_codec.values import replace
 from identity_core.cache import BoundedCache
 from identity_core.domain import callers as key_text
 from identity_core.domain.callers import ApiKey, Caller
@@ -73,8 +74,7 @@ class ApiKeyCache:
         self._missing.forget(digest)
 
 
-@value_class
-class AuthenticateApiKey:
+class AuthenticateApiKey(Struct, frozen=True):
     """The authentication by an API key. It queries ``stores`` in their order; the first one with the key decides. ``fingerprint`` returns
     the fingerprint of a digest."""
 
@@ -138,8 +138,7 @@ class OwnTokens(Protocol):
         """
 
 
-@value_class
-class AuthenticateBearer:
+class AuthenticateBearer(Struct, frozen=True):
     """The authentication by a bearer token. ``own`` returns the tokens of the service, None if it issues none. ``plugins`` verifies those
     of other issuers; it returns None if no plugin accepts the token."""
 

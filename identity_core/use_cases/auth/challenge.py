@@ -21,16 +21,18 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
+
 from identity_client.challenge import HASH_BYTES, PURPOSES, RECOVERY_KEY, Challenge, origin_field
 from identity_codec import ed25519, multibase, multikey
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import replace, value_class
+from identity_codec.values import replace
 from identity_core.domain.dids import challenge as challenge_mac
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.challenge import ChallengeKey, ChallengeScope, SignedHeader
 from identity_core.domain.dids.changes import Authorization
 from identity_core.errors import AuthFailed, InvalidRequest
-from identity_core.ports.activity import IdempotencyKeys, VerifierChallenges
+from identity_core.ports.activity import IdempotencyKeys
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import Usage
 from identity_core.ports.repositories import ChallengeOfferRow, ChallengeUseRow, SpentChallenges
@@ -50,8 +52,7 @@ FREE_VERIFICATIONS: Final = 8
 """The number of verifications for the request's own rate limit token, and for each further token of the address."""
 
 
-@value_class
-class Payer:
+class Payer(Struct, frozen=True):
     """The client address of a request. ``name`` is that of its bucket: an IPv4 address, or the /64 of an IPv6 address.
 
     ``require``: raises ``RateLimited`` if the bucket has fewer tokens; it takes none. ``pay``: takes them."""
@@ -61,8 +62,7 @@ class Payer:
     pay: Callable[[int], Awaitable[None]]
 
 
-@value_class
-class ChallengeRequest:
+class ChallengeRequest(Struct, frozen=True):
     """Request for a challenge: the DID, purpose, body hash and target (None for an unbound one), and the ``moment`` that counts."""
 
     did: str
@@ -72,8 +72,7 @@ class ChallengeRequest:
     target: str | None = None
 
 
-@value_class
-class ChallengeBook:
+class ChallengeBook(Struct, frozen=True):
     """The challenges of an installation. ``random`` is the operating system's random source; ``cap`` limits how many a search tries."""
 
     key: ChallengeKey
@@ -126,8 +125,7 @@ class ChallengeBook:
         return await self.spent.spend(ChallengeUseRow(digest, digest[:16], None, Challenge.parse(text).expires_at))
 
 
-@value_class
-class GetDidAuthChallenge:
+class GetDidAuthChallenge(Struct, frozen=True):
     """Use case getDidAuthChallenge. Raises ``DidNotFound``: also when the DID may not sign in here. Raises ``DidDeactivated``. Raises
     ``InvalidRequest``: when the purpose is unknown, the body hash is not a SHA-256, or a target comes without ``named``, because a
     search would have to try each pair of targets."""
@@ -165,8 +163,7 @@ FormerSigner = Callable[[], Awaitable[tuple[str, str] | None]]
 """A function that returns the scheme and key that signed the earlier attempt of a request; None if no such attempt is recorded."""
 
 
-@value_class
-class AuthenticateDid:
+class AuthenticateDid(Struct, frozen=True):
     """The authentication by a signature. Raises ``DidNotFound``, ``DidDeactivated``, ``AuthFailed``, ``RateLimited``."""
 
     reader: DidReader
@@ -269,8 +266,6 @@ class ForgetExpired(Repeating):
     interval_seconds = 30.0
 
     challenges: SpentChallenges
-    asked: VerifierChallenges
-    proof_lifetime: timedelta
     answers: IdempotencyKeys
     usage: Usage
     clock: Clock
@@ -278,17 +273,15 @@ class ForgetExpired(Repeating):
     sizes: Sequence[StepSize] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.sizes = [StepSize(self.monotonic) for _ in range(5)]
+        self.sizes = [StepSize(self.monotonic) for _ in range(4)]
 
     async def step(self) -> float:
         """Delete some rows. Return the pause, which is short while there are more."""
         now = erasing_time(self.clock)
         today = timedelta(seconds=now.timestamp()) // DAY
-        asked_until = now - max(self.proof_lifetime, CLOCK_SET_BACK)
         forget: Sequence[Callable[[int], Awaitable[int]]] = (
             lambda limit: self.challenges.forget(now - CLOCK_SET_BACK, limit=limit),
             lambda limit: self.challenges.forget_offered(now, limit=limit),
-            lambda limit: self.asked.forget(asked_until, limit=limit),
             lambda limit: self.answers.forget(now, limit=limit),
             lambda limit: self.usage.forget(today, limit=limit),
         )

@@ -19,9 +19,10 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import Struct
+
 from identity_codec import multikey
 from identity_codec.structs import UNSET, given
-from identity_codec.values import value_class
 from identity_core.domain.activity import CredentialIssued, RequestContext
 from identity_core.domain.credentials.credential import (
     Credential,
@@ -42,7 +43,7 @@ from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.suites import Prepared, ProofSuites, Signed
 from identity_core.use_cases.credentials.read import WRITE
 from identity_core.use_cases.credentials.sealed import CredentialSeal, ShownCredential
-from identity_core.use_cases.credentials.verify import SignatureChecks
+from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
 from identity_core.wire import ImportCredentialRequest, IssueCredentialRequest
@@ -82,8 +83,7 @@ def assertion_keys(document: DidDocument, kind: str = multikey.BLS12381G2) -> li
     return found
 
 
-@value_class
-class CredentialIntake:
+class CredentialIntake(Struct, frozen=True):
     """The common checks and storage of new credentials. ``random`` is the operating system's random source."""
 
     reader: DidReader
@@ -171,8 +171,7 @@ class CredentialIntake:
         return ShownCredential(stored, witness, to_holder)
 
 
-@value_class
-class IssueCredential:
+class IssueCredential(Struct, frozen=True):
     """Use case issueCredential. Raises the errors of the intake. Raises ``InvalidCredential``: when the service holds no signing key of
     the issuer.
 
@@ -195,8 +194,7 @@ class IssueCredential:
         return await self.intake.admit(*made, context)
 
 
-@value_class
-class ImportCredential:
+class ImportCredential(Struct, frozen=True):
     """Use case importCredential. Raises the errors of the intake. Raises ``InvalidCredential``: also when the verification method is not
     an assertion key of the issuer.
 

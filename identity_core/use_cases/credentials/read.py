@@ -12,11 +12,12 @@ listCredentials: a DID's own, or those of a DID for which an operator may act. M
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
+from msgspec import Struct
+
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
+from identity_codec.values import replace
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials.credential import Credential, CredentialStatus
@@ -37,16 +38,14 @@ WRITE: Final = "credentials:write"
 _CHAINS_LOOKED_AT: Final = 200
 
 
-@value_class
-class Seen:
+class Seen(Struct, frozen=True):
     """A credential that the caller may read. ``with_values``: also its values."""
 
     credential: Credential
     with_values: bool
 
 
-@value_class
-class CredentialAccess:
+class CredentialAccess(Struct, frozen=True):
     """Lookup of a credential for a caller."""
 
     credentials: Credentials
@@ -99,8 +98,7 @@ class CredentialAccess:
         return all(one.credential_ids is None or credential.id in one.credential_ids for one in chain.records)
 
 
-@value_class
-class GetCredential:
+class GetCredential(Struct, frozen=True):
     """Use case getCredential. Raises ``Forbidden``, ``CredentialNotFound``. Every read by an operator is audited."""
 
     access: CredentialAccess
@@ -118,8 +116,7 @@ class GetCredential:
         return ShownCredential(seen.credential, witness, is_holder)
 
 
-@value_class
-class ListCredentials:
+class ListCredentials(Struct, frozen=True):
     """Use case listCredentials. Raises ``Forbidden``. Raises ``InvalidRequest``: when an operator names neither holder nor issuer."""
 
     reader: DidReader

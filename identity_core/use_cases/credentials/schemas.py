@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
-from identity_codec.structs import given, plain
-from identity_codec.values import value_class
+from msgspec import Struct
+
+from identity_codec.structs import UNSET, given, plain
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.dids.did import Did
@@ -30,8 +31,22 @@ _URI: Final = re.compile(r"[a-z][a-z0-9+.-]{1,31}:[A-Za-z0-9._~:/?#@!$&'()*+,;=%
 _UUID: Final = re.compile(r"urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 
 
-@value_class
-class CreateCredentialSchema:
+MAX_TITLES: Final = 4_096
+
+
+def read_titles(members: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]] | None:
+    """Return the members ``title`` and ``titles`` of each of ``members`` that has some; None without any. Raises ``InvalidSchema``: for a
+    character that is not printable, and for too many characters in all."""
+    found = {name: {key: one[key] for key in ("title", "titles") if key in one} for name, one in members.items()}
+    text = "".join(
+        one.get("title", "") + "".join(map("".join, one.get("titles", {}).items())) for one in found.values()
+    )
+    if not text.isprintable() or len(text) > MAX_TITLES:
+        raise InvalidSchema(details={"reason": f"the titles of a schema are {MAX_TITLES} printable characters in all"})
+    return {name: one for name, one in found.items() if one} or None
+
+
+class CreateCredentialSchema(Struct, frozen=True):
     """The registration of a schema. An API key with the scope may register any id. A DID may register its own ids: its DID URLs,
     URLs below its own path at this service (``places`` and the DID), and UUIDs, which have no owner.
 
@@ -57,8 +72,10 @@ class CreateCredentialSchema:
                 "The id of this schema is not the caller's to give.", details={"id": schema_id, "own": [*own]}
             )
         schema_json.check_size(attributes)
+        given_titles = {name: one for name, one in (("title", wish.title), ("titles", wish.titles)) if one is not UNSET}
+        titles = read_titles({"": given_titles, **{one["name"]: one for one in attributes}})
         now = self.clock.now()
-        registered = RegisteredSchema(schema_json.read(schema_id, attributes), now, context.caller.author)
+        registered = RegisteredSchema(schema_json.read(schema_id, attributes), now, context.caller.author, titles)
         with context.keeping(lambda is_added: registered if is_added else None):
             is_added = await self.schemas.add(registered)
         if not is_added:
@@ -73,8 +90,7 @@ class CreateCredentialSchema:
         return below or _UUID.fullmatch(schema_id) is not None
 
 
-@value_class
-class GetCredentialSchema:
+class GetCredentialSchema(Struct, frozen=True):
     """Use case getCredentialSchema. Raises ``SchemaNotFound``."""
 
     schemas: CredentialSchemas
@@ -90,8 +106,7 @@ PAGE_OCTETS: Final = 8_192
 """The maximum bytes of the stored attributes of a page; with header and messages the answer has about four times as many."""
 
 
-@value_class
-class ListCredentialSchemas:
+class ListCredentialSchemas(Struct, frozen=True):
     """Use case listCredentialSchemas: one page of schemas."""
 
     schemas: CredentialSchemas

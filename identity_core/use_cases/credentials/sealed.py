@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import orjson
+from msgspec import Struct
 
 from identity_bbs.frames import number
 from identity_codec import multibase, sealing
-from identity_codec.values import value_class
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.dids.did import Did
@@ -23,8 +23,7 @@ from identity_core.errors import InternalError
 from identity_core.ports.credentials import Credentials, CredentialSchemas
 
 
-@value_class
-class CredentialSeal:
+class CredentialSeal(Struct, frozen=True):
     """The encryption of credentials. ``key`` has 32 bytes and is never printed; ``random`` is the operating system's random source."""
 
     key: bytes
@@ -66,8 +65,7 @@ def _bound(credential: Credential) -> bytes:
     return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
 
 
-@value_class
-class ShownCredential:
+class ShownCredential(Struct, frozen=True):
     """A credential for an answer. ``witness`` is None for callers that may not see values. ``to_holder``: the answer has the signature too.
     With it, a client can make proofs without a delegation. So issuer, operator and clients of the holder do not get it."""
 
@@ -76,8 +74,7 @@ class ShownCredential:
     to_holder: bool
 
 
-@value_class
-class SealedCredentials:
+class SealedCredentials(Struct, frozen=True):
     """Lookup and decryption of credentials."""
 
     credentials: Credentials

@@ -10,13 +10,13 @@ and every process, so that caches can store them.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import field
 from typing import Final
+
+from msgspec import Struct, field
 
 from identity_client import data_integrity
 from identity_codec import jcs, multibase, times
 from identity_codec.structs import given
-from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
 from identity_core.domain.activity import RequestContext, StatusChanged
 from identity_core.domain.credentials import status_list
@@ -37,8 +37,7 @@ _KINDS: Final = {
 }
 
 
-@value_class
-class SetCredentialStatus:
+class SetCredentialStatus(Struct, frozen=True):
     """Use case setCredentialStatus; a status that is already set is no error. Raises ``CredentialNotFound``. Raises ``Forbidden``: when
     the caller is a party but not the issuer. Raises ``Conflict``: when the credential is revoked."""
 
@@ -77,16 +76,14 @@ def _purpose(text: str) -> StatusPurpose:
 KEPT: Final = 256
 
 
-@value_class
-class SignedStatusList:
+class SignedStatusList(Struct, frozen=True):
     """The served bytes of a list; ``version`` changes whenever they do."""
 
     version: int
     octets: bytes
 
 
-@value_class
-class GetStatusList:
+class GetStatusList(Struct, frozen=True):
     """Use case getStatusList. Raises ``StatusListNotFound``. A list is cached while its version is the newest."""
 
     credentials: Credentials

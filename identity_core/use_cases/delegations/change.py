@@ -15,8 +15,9 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
+
 from identity_codec.structs import UNSET, given
-from identity_codec.values import value_class
 from identity_core.domain.activity import DelegationChanged, Parties, RequestContext
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import FINAL
@@ -33,8 +34,7 @@ SUSPENDED = "delegation.suspended"
 RESUMED = "delegation.resumed"
 
 
-@value_class
-class _ChangeForNow:
+class _ChangeForNow(Struct, frozen=True):
     """A reversible change by the holder or an operator."""
 
     access: DelegationAccess
@@ -61,7 +61,7 @@ class _ChangeForNow:
         return ShownDelegation.of(chain, now)
 
 
-class SuspendDelegation(_ChangeForNow):
+class SuspendDelegation(_ChangeForNow, frozen=True):
     """Use case suspendDelegation, for the holder and operators. A repetition changes nothing. Raises ``DelegationNotFound``,
     ``Forbidden``. Raises ``Conflict``: when the delegation is revoked, expired or exhausted."""
 
@@ -69,7 +69,7 @@ class SuspendDelegation(_ChangeForNow):
         return await self._do(self.access.delegations.suspend, SUSPENDED, delegation_id, context)
 
 
-class ResumeDelegation(_ChangeForNow):
+class ResumeDelegation(_ChangeForNow, frozen=True):
     """Use case resumeDelegation, for the holder and operators. After a suspension by the limit, refusals and thresholds are reset: the
     holder allows the same number of questions again. A delegation that is not suspended does not change. Raises ``DelegationNotFound``,
     ``Forbidden``, ``Conflict``."""
@@ -81,8 +81,7 @@ class ResumeDelegation(_ChangeForNow):
 DELEGATION_REVOKED = "delegation.revoked"
 
 
-@value_class
-class RevokeDelegation:
+class RevokeDelegation(Struct, frozen=True):
     """Use case revokeDelegation, for every party: the holder, the grantors of it and of its ancestors, an operator, and the agent itself.
     A repetition changes nothing. Raises ``DelegationNotFound``, ``Forbidden``."""
 
@@ -103,8 +102,7 @@ class RevokeDelegation:
         return ShownDelegation.of(chain, now)
 
 
-@value_class
-class DeleteDelegation:
+class DeleteDelegation(Struct, frozen=True):
     """Use case deleteDelegation: a revocation without a reason, for generic HTTP clients."""
 
     revoke: RevokeDelegation
@@ -117,16 +115,14 @@ IBCT_REVOKED: Final = "ibct.revoked"
 MARGIN: Final = timedelta(seconds=120)
 
 
-@value_class
-class IbctRevocation:
+class IbctRevocation(Struct, frozen=True):
     """The time of the first revocation of an IBCT, and the time until which it is stored at least."""
 
     revoked_at: datetime
     keep_until: datetime
 
 
-@value_class
-class RevokeIbct:
+class RevokeIbct(Struct, frozen=True):
     """Use case revokeIbct, for the invoker and its operators; the service need not know the token. The revocation is stored until the
     token has expired on every clock, or for the maximum lifetime of a token. Raises ``InvalidRequest``: when the request has not exactly
     one of ``id`` and ``nonce``. Raises ``Forbidden``."""

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
+
 from identity_client.action import MAX_SET_SIZE, MAX_TEXT, PREDICATE_NAMES, Grant, PredicateType, pin_of
 from identity_codec.structs import UNSET, UnsetType, given, plain
-from identity_codec.values import value_class
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.delegations.chain import DelegationChain
@@ -87,8 +88,7 @@ def _refused(member: str, place: int, reason: str) -> InvalidRequest:
 CREATED: Final = "delegation.created"
 
 
-@value_class
-class _Parts:
+class _Parts(Struct, frozen=True):
     """The parsed texts of a request. ``grants`` contains the compiled ``predicates`` too."""
 
     holder: Did
@@ -109,8 +109,7 @@ class _Parts:
         )
 
 
-@value_class
-class CreateDelegation:
+class CreateDelegation(Struct, frozen=True):
     """Use case createDelegation. Raises ``Forbidden``, ``InvalidRequest``. Raises ``DidNotFound`` and ``DidDeactivated`` for holder and
     agent. Raises ``DelegationNotFound``: when the caller is not a party of the parent. Raises ``DelegationRevoked``,
     ``DelegationExpired`` or ``DelegationNotActive``: when the parent is not in force. Raises ``AutonomyTooLow``, ``DelegationInvalid``

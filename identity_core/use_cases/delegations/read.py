@@ -13,7 +13,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.domain.callers import Caller
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import Delegation, DelegationState
@@ -30,8 +31,7 @@ SUSPEND: Final = "delegations:suspend"
 """A part of ``WRITE`` for sessions of pages only, not for tokens or API keys."""
 
 
-@value_class
-class ShownDelegation:
+class ShownDelegation(Struct, frozen=True):
     """The view of a delegation for its parties: ``status`` and ``effective_autonomy`` are those of its whole chain."""
 
     delegation: Delegation
@@ -44,8 +44,7 @@ class ShownDelegation:
         return cls(chain.leaf, chain.state(now), chain.effective_autonomy)
 
 
-@value_class
-class DelegationAccess:
+class DelegationAccess(Struct, frozen=True):
     """Lookup of a delegation for a caller."""
 
     delegations: Delegations
@@ -76,8 +75,7 @@ def _has_part(caller: Caller, chain: DelegationChain) -> bool:
     return did == chain.leaf.holder or any(did == record.agent for record in chain.records)
 
 
-@value_class
-class GetDelegation:
+class GetDelegation(Struct, frozen=True):
     """Use case getDelegation. Raises ``DelegationNotFound``, ``Forbidden``."""
 
     access: DelegationAccess
@@ -91,16 +89,14 @@ LOOKED_AT_MOST: Final = 1000
 _BATCH: Final = 200
 
 
-@value_class
-class DelegationPage:
+class DelegationPage(Struct, frozen=True):
     """A page of delegations. ``end`` is the position of the next page, None if there is none."""
 
     items: tuple[ShownDelegation, ...]
     end: RowPosition | None
 
 
-@value_class
-class ListDelegations:
+class ListDelegations(Struct, frozen=True):
     """Use case listDelegations, newest first. The status is that of the chain and is in no column, so a page reads rows until it is full
     or has read ``LOOKED_AT_MOST``. Such a page may be short or empty, and still have a next one. Raises ``Forbidden``."""
 

@@ -14,8 +14,10 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
+from msgspec import Struct
+
 from identity_codec.structs import given, plain
-from identity_codec.values import replace, value_class
+from identity_codec.values import replace
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids import keys, requests
 from identity_core.domain.dids.changes import (
@@ -38,8 +40,7 @@ from identity_core.use_cases.transparency import WitnessApprovals
 from identity_core.wire import DeactivateDidRequest, RecoverDidRequest, RotateDidKeyRequest, UpdateDidRequest
 
 
-@value_class
-class UpdateDid:
+class UpdateDid(Struct, frozen=True):
     """Use case updateDid. Raises ``InvalidDocument``, ``VersionConflict`` (``if_match``), and the errors of ``DidWriter.commit``."""
 
     writer: DidWriter
@@ -54,14 +55,14 @@ class UpdateDid:
         *,
         if_match: int | None,
     ) -> IndexedVersion:
-        change = Update(requests.operations(plain(wish), str(did)), authorization)
+        # An entry with the signed body is refused if that has them: verifiers of logs interpret it as it is.
+        change = Update(requests.operations(requests.without_empty_lists(plain(wish)), str(did)), authorization)
         if has_step(change, SetWitnesses):
             self.approvals.require()
         return await self.writer.commit(did, change, context, if_match=if_match)
 
 
-@value_class
-class Rotated:
+class Rotated(Struct, frozen=True):
     """The result of a rotation. ``new_key`` has its secret only if the secret is returned. ``grace_period_end`` is the end of the old
     key: the time of the entry if there is no grace period."""
 
@@ -70,8 +71,7 @@ class Rotated:
     grace_period_end: datetime
 
 
-@value_class
-class RotateDidKey:
+class RotateDidKey(Struct, frozen=True):
     """Use case rotateDidKey. Raises ``InvalidDocument``: when a key or type is unknown, the old key is in its grace period, or the new
     grace period exceeds the maximum."""
 
@@ -113,16 +113,14 @@ class RotateDidKey:
         return rotated(await self.writer.commit(did, change, replace(context, result=rotated), if_match=if_match))
 
 
-@value_class
-class Recovered:
+class Recovered(Struct, frozen=True):
     """The new version, and the next recovery key, which replaces the used one."""
 
     version: IndexedVersion
     recovery_key: Key
 
 
-@value_class
-class RecoverDid:
+class RecoverDid(Struct, frozen=True):
     """Use case recoverDid. Raises ``InvalidDocument``: when a key is invalid, the recovery key is also an authentication key or was used
     before, or the version may not be restored. Raises ``DidNotFound``: when the version does not exist."""
 
@@ -153,8 +151,7 @@ class RecoverDid:
         return Recovered(await self.writer.commit(did, change, context), following)
 
 
-@value_class
-class DeactivateDid:
+class DeactivateDid(Struct, frozen=True):
     """Use case deactivateDid. Raises ``ConfirmationRequired``: when ``confirm`` is not true."""
 
     writer: DidWriter

@@ -13,14 +13,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
 from weakref import WeakValueDictionary
 
+from msgspec import Struct, field
+
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.activity import DONE, REPLAYED, SERVICE, DidChanged, EventRecord, RequestContext
 from identity_core.domain.dids import logs
 from identity_core.domain.dids import state as history
@@ -69,8 +69,7 @@ TICK = timedelta(microseconds=1)
 SECOND = timedelta(seconds=1)
 
 
-@dataclass(slots=True)
-class DidLocks:
+class DidLocks(Struct):
     """A lock for each DID that is being written in this process, dropped when no task holds it or waits for it."""
 
     _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
@@ -80,8 +79,7 @@ class DidLocks:
         return self._locks.setdefault(did, asyncio.Lock())
 
 
-@value_class
-class DidWriter:
+class DidWriter(Struct, frozen=True):
     """The writer of DID changes."""
 
     reader: DidReader

@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
 
+from msgspec import Struct
+
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import given
-from identity_codec.values import replace, value_class
+from identity_codec.values import replace
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import Create, NewService, WitnessList
@@ -29,8 +31,7 @@ from identity_core.use_cases.transparency import WitnessApprovals
 from identity_core.wire import AdditionalKey, CreateDidOptions, CreateDidRequest
 
 
-@value_class
-class Created:
+class Created(Struct, frozen=True):
     """The first version, and the keys in the order of the document, the recovery key last. They have secrets only if these are
     returned."""
 
@@ -38,8 +39,7 @@ class Created:
     keys: tuple[Key, ...]
 
 
-@value_class
-class CreateDid:
+class CreateDid(Struct, frozen=True):
     """Use case createDid. Raises ``InvalidDid``: when the method is unknown. Raises ``InvalidDocument``, ``DidExists``,
     ``LedgerUnavailable``."""
 

@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.cache import BoundedCache
 from identity_core.domain.dids import logs
 from identity_core.domain.dids import state as history
@@ -45,8 +46,7 @@ UNASKED: Final = (LedgerUnavailable, PluginTimeout, PluginUnavailable, Overloade
 NOT_KEPT: Final = "the index cannot be brought up to the ledger"
 
 
-@value_class
-class Checked:
+class Checked(Struct, frozen=True):
     """A head that matched the ledger, and whether this process folded or wrote its log."""
 
     head: IndexedVersion

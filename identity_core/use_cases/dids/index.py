@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from msgspec import Struct
+
 from identity_codec.times import printed
-from identity_codec.values import value_class
 from identity_core.domain.dids import logs
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
@@ -37,8 +38,7 @@ from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.head_check import HeadCheck
 
 
-@value_class
-class CurrentVersion:
+class CurrentVersion(Struct, frozen=True):
     """The newest written version, and the later versions that exist by definition, oldest first."""
 
     recorded: IndexedVersion
@@ -50,8 +50,7 @@ class CurrentVersion:
         return self.due[-1] if self.due else self.recorded
 
 
-@value_class
-class DidReader:
+class DidReader(Struct, frozen=True):
     """A reader of recorded and due versions. ``registered_callers``: whether a DID must be recorded here to authenticate."""
 
     methods: Mapping[str, DidMethod]
@@ -163,8 +162,7 @@ def in_use(did: Did, standing: CurrentVersion) -> CurrentVersion:
 PAGE = 500
 
 
-@value_class
-class CatchUp:
+class CatchUp(Struct, frozen=True):
     """The fold of every ledger entry after the index's cursor. A DID becomes suspect and is skipped if no method accepts its
     entries, because another program wrote to the ledger, or if its rows are not ours. All others continue."""
 

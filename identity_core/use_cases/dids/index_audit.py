@@ -11,7 +11,8 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.domain.activity import OPERATOR, SERVICE, Event, RequestContext
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import EARLIER_FORM
@@ -31,8 +32,7 @@ LOG_INVALID = "its log on the ledger does not hold"
 log = logging.getLogger("identity")
 
 
-@value_class
-class IndexAudit:
+class IndexAudit(Struct, frozen=True):
     """The audit of the index. Only ``seal``, ``release`` and ``repair`` write."""
 
     check: HeadCheck

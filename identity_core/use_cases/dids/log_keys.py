@@ -6,12 +6,13 @@ entry commits to both (``domain.dids.logs``). From the first rotation on, ``Gene
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol, cast
 
+from msgspec import Struct, field
+
 from identity_codec import multikey
-from identity_codec.values import replace, value_class
+from identity_codec.values import Hidden, replace
 from identity_core.domain.dids.changes import Change, Create, Deactivate, Expire, RetireLogKey
 from identity_core.domain.dids.logs import LogKeys, key_hash
 from identity_core.domain.dids.state import DidState
@@ -37,16 +38,14 @@ async def public_key(custodian: Custodian, name: str) -> str | None:
         return None
 
 
-@value_class
-class LogKey:
+class LogKey(Struct, frozen=True):
     """A key that signs entries: its name in the custodian and its multikey."""
 
     name: str
     multikey: str
 
 
-@value_class
-class SignedEntry:
+class SignedEntry(Hidden, Struct, frozen=True):
     """An entry and its 64-byte signature."""
 
     entry: UnsignedEntry
@@ -77,8 +76,7 @@ class KnownGenerations:
         """Do nothing."""
 
 
-@dataclass(slots=True)
-class LogSigner:
+class LogSigner(Struct):
     """A signer of entries, with the key that a DID permits. ``name`` and ``multikey`` are of the present generation. ``next_key_hashes``
     are of the possible next ones (none: entries commit to nothing). ``older`` are the earlier generations that the custodian holds."""
 

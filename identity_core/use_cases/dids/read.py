@@ -11,8 +11,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from msgspec import Struct
+
 from identity_codec.times import printed
-from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
@@ -24,8 +25,7 @@ from identity_core.use_cases.dids.index import CurrentVersion, DidReader, in_use
 from identity_core.wire import ListDidHistoryQuery, ListDidsQuery, ResolveDidQuery
 
 
-@value_class
-class Resolution:
+class Resolution(Struct, frozen=True):
     """One version of a DID, and the values of its metadata.
 
     ``deactivated`` is the DID's state now, independent of the requested version. ``following`` is the version after this one.
@@ -47,8 +47,7 @@ Followed = tuple[IndexedVersion, IndexedVersion | None]
 """A version and the one after it."""
 
 
-@value_class
-class ResolveDid:
+class ResolveDid(Struct, frozen=True):
     """Use case resolveDid. ``cosigned`` returns the cosigned checkpoint that covers the index of a leaf; None without witnesses.
 
     Raises ``DidNotFound``: when the DID or the version is unknown. Raises ``DidDeactivated``: when the version of a deactivated DID is
@@ -139,8 +138,7 @@ def asked(query: ResolveDidQuery) -> tuple[int | None, datetime | None]:
     return query.version_id, optional_time(query.version_time, "versionTime")
 
 
-@value_class
-class ListDids:
+class ListDids(Struct, frozen=True):
     """Use case listDids: heads in order of DID, one more than the limit if there is one. Raises ``Forbidden``: when the caller is not an
     API key, or the key does not have the scope."""
 
@@ -151,8 +149,7 @@ class ListDids:
         return await self.index.owned(caller.identity, after=after, limit=query.limit + 1)
 
 
-@value_class
-class HistoryPage:
+class HistoryPage(Struct, frozen=True):
     """A page of versions. ``after`` is the version id after which the next page begins, or None on the last page."""
 
     total: int
@@ -160,8 +157,7 @@ class HistoryPage:
     after: int | None
 
 
-@value_class
-class ListDidHistory:
+class ListDidHistory(Struct, frozen=True):
     """Use case listDidHistory. Raises ``DidNotFound``. Raises ``DidDeactivated``: when the DID is deactivated, unless the setting shows
     its history."""
 
@@ -226,8 +222,7 @@ ENTRIES_AT_ONCE: Final = 16
 OCTETS_AT_ONCE: Final = ENTRIES_OF_A_PAGE * 16 * 1024
 
 
-@value_class
-class DidLog:
+class DidLog(Struct, frozen=True):
     """A log as JSON lines, each ended by a newline: its length in bytes, its pages, and the number of its versions."""
 
     octets: int
@@ -235,8 +230,7 @@ class DidLog:
     versions: int
 
 
-@value_class
-class GetDidLog:
+class GetDidLog(Struct, frozen=True):
     """Use case getDidLog. Raises ``DidNotFound``; the pages of the log raise ``LedgerUnavailable``."""
 
     reader: DidReader

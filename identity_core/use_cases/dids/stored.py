@@ -6,12 +6,12 @@ exists by definition. ``ResolveDid`` and ``ListDidHistory`` serve all others, an
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Container, Sequence
-from dataclasses import field
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct, field
+
 from identity_codec.times import micros
-from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
 from identity_core.errors import InvalidRequest
 from identity_core.ports.repositories import DocumentIndex, StoredVersion
@@ -23,8 +23,7 @@ _SECOND: Final = 1_000_000
 HEADS: Final = 4_096
 
 
-@value_class
-class StoredResolution:
+class StoredResolution(Struct, frozen=True):
     """The stored form of ``Resolution``."""
 
     version: StoredVersion
@@ -34,8 +33,7 @@ class StoredResolution:
     awaits: bool
 
 
-@value_class
-class StoredHeads:
+class StoredHeads(Struct, frozen=True):
     """A reader of the newest version of a DID. ``kept`` is the cache of versions that need no query while the index follows them.
     Raises ``DidQuarantined``: when a row is not ours."""
 
@@ -63,8 +61,7 @@ class StoredHeads:
         self.kept.put(did, head)
 
 
-@value_class
-class ResolveStored:
+class ResolveStored(Struct, frozen=True):
     """Fast path of ``ResolveDid``, with its ``cosigned``. It returns None if ``ResolveDid`` must be called, which also refuses invalid
     queries. Raises the errors of ``heads``."""
 
@@ -118,8 +115,7 @@ class ResolveStored:
         return rows[0], rows[1]
 
 
-@value_class
-class StoredHistory:
+class StoredHistory(Struct, frozen=True):
     """The stored form of ``HistoryPage``."""
 
     total: int
@@ -127,8 +123,7 @@ class StoredHistory:
     after: int | None
 
 
-@value_class
-class ListStoredHistory:
+class ListStoredHistory(Struct, frozen=True):
     """Fast path of ``ListDidHistory``. It returns None if ``ListDidHistory`` must be called. Raises the errors of ``heads``."""
 
     heads: StoredHeads

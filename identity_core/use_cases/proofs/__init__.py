@@ -1,4 +1,4 @@
-"""Use cases of proofs: make on behalf of a holder, verify, read and revoke.
+"""Use cases of proofs: make them on behalf of a holder. The extension ``verification`` verifies them.
 
 ``domain/delegations/README.md`` lists the order of the checks of generateDelegatedProof.
 """

@@ -12,18 +12,17 @@ import asyncio
 import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Final
 
+from msgspec import Struct, field
+
 from identity_codec.structs import given
-from identity_codec.values import value_class
 from identity_core.domain.activity import DONE, REFUSED, EventRecord, RequestContext
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.domain.proofs.proof import Context, Witness, capability_digest
-from identity_core.domain.proofs.stored import SALT_OCTETS, DelegatedProof, StoredProof
-from identity_core.domain.proofs.verification import Anchor
+from identity_core.domain.proofs.stored import SALT_OCTETS, Anchor, DelegatedProof, StoredProof
 from identity_core.errors import (
     IdentityError,
     InternalError,
@@ -56,8 +55,7 @@ from identity_core.wire import DelegatedPresentationRequest
 _FAILURES: Final = (InternalError, LedgerUnavailable, Overloaded, PluginTimeout, PluginUnavailable)
 
 
-@value_class
-class FairQueue:
+class FairQueue(Struct, frozen=True):
     """A first-in, first-out queue of proof requests: one step of one proof in each iteration of the event loop.
 
     A request for a proof is ten times the work of a look-up, and many of them become ready at once: a commit wakes all requests whose
@@ -89,16 +87,14 @@ class FairQueue:
             self._step(loop)
 
 
-@value_class
-class Answered:
+class Answered(Struct, frozen=True):
     """The outcome of the request; ``is_replay`` if an identical one had that outcome before."""
 
     outcome: Outcome
     is_replay: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenerateDelegatedProof:
+class GenerateDelegatedProof(Struct, frozen=True, kw_only=True):
     """Use case generateDelegatedProof. ``random`` returns bytes of the operating system's random source."""
 
     reader: DidReader
@@ -224,8 +220,7 @@ class GenerateDelegatedProof:
                 await self.invocations.release(lease)
 
 
-@value_class
-class CreateDelegatedPresentation:
+class CreateDelegatedPresentation(Struct, frozen=True):
     """Use case createDelegatedPresentation: the steps of generateDelegatedProof, for several predicates or credentials."""
 
     making: GenerateDelegatedProof

@@ -9,24 +9,23 @@ from collections.abc import Callable, Iterator, Sequence
 from hmac import compare_digest
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_client.action import CREDENTIAL, PSEUDONYM, SAME
 from identity_codec.strict_json import JsonValue
-from identity_codec.structs import UNSET, UnsetType, ValidationError, convert, given, plain
-from identity_codec.values import value_class
+from identity_codec.structs import UNSET, UnsetType, given
 from identity_core.domain.credentials.attributes import TypedValue
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.proofs.asked import Asked, parse_asked
-from identity_core.domain.proofs.expected import AttributeOf, KeptCredential, KeptQuestion
 from identity_core.domain.proofs.predicate import MAX_PREDICATES
 from identity_core.domain.proofs.proof import Context, Witness
-from identity_core.domain.proofs.stored import read_value
+from identity_core.domain.proofs.stored import AttributeOf, KeptCredential, KeptQuestion, read_value
 from identity_core.errors import CredentialNotFound, InvalidRequest
 from identity_core.ports.suites import ProofPlan, ProofSuites
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.wire import (
     AskedPredicate,
     DelegatedPresentationRequest,
-    DelegatedProofCheckRequest,
     DelegatedProofRequest,
     HolderConsent,
     ZKPredicate,
@@ -38,16 +37,14 @@ ProofRequest = DelegatedProofRequest | DelegatedPresentationRequest
 _JOINT: Final = "credentials"
 
 
-@value_class
-class AskedPart:
+class AskedPart(Struct, frozen=True):
     """One credential of the holder, and the predicates over it as the request has them."""
 
     credential_id: str
     predicates: tuple[ZKPredicate | AskedPredicate, ...]
 
 
-@value_class
-class Claim:
+class Claim(Struct, frozen=True):
     """The subject of one action of the IBCT. ``attribute`` is empty for a credential and a pseudonym. ``value`` is None
     if the request omits it. ``part`` is the index of the credential; None for a pseudonym."""
 
@@ -57,8 +54,7 @@ class Claim:
     part: int | None
 
 
-@value_class
-class AskedProof:
+class AskedProof(Struct, frozen=True):
     """The question of a request. ``is_joint``: the request has ``credentials``; only then it may have ``same``, ``either`` and
     ``pseudonym``, as in ``Question``."""
 
@@ -135,17 +131,6 @@ class AskedProof:
             yield Claim("", PSEUDONYM, self.pseudonym, None)
 
 
-def checked_request(request: DelegatedProofCheckRequest) -> ProofRequest:
-    """Return the request to check: a request with ``predicate`` is for a proof, another one for a presentation.
-
-    Raises ``InvalidRequest``: when the operation would not accept its members."""
-    kind: type[ProofRequest] = DelegatedPresentationRequest if request.predicate is UNSET else DelegatedProofRequest
-    try:
-        return convert(plain(request), kind)
-    except ValidationError as error:
-        raise InvalidRequest(f"This is not the body of a {kind.__name__}: {error}.") from None
-
-
 def _readable(predicates: tuple[ZKPredicate | AskedPredicate, ...]) -> tuple[ZKPredicate | AskedPredicate, ...]:
     for one in predicates:
         if one.value is not UNSET:
@@ -157,8 +142,7 @@ def _refused(message: str, member: str) -> InvalidRequest:
     return InvalidRequest(message, details={"member": member})
 
 
-@value_class
-class AskedOfAttribute:
+class AskedOfAttribute(Struct, frozen=True):
     """One attribute of a credential, by its number; ``json`` is in the canonical form."""
 
     part: int
@@ -166,8 +150,7 @@ class AskedOfAttribute:
     json: JsonValue
 
 
-@value_class
-class PreparedProof:
+class PreparedProof(Struct, frozen=True):
     """Usable credentials, which have not been opened, and the predicates of each. ``joint`` is the question about several together;
     None if the request has one credential."""
 

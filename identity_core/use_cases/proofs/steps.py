@@ -11,16 +11,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
+
+from msgspec import Struct
 
 from identity_client.action import Action
 from identity_client.capability import Capability, CapabilityExpired, CapabilityInvalid
 from identity_codec import jcs, multikey
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import given, plain
-from identity_codec.values import value_class
+from identity_codec.values import replace
 from identity_core.domain.activity import REFUSED, Event, Parties, ProofMade, Refused
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
@@ -30,8 +31,7 @@ from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.proofs.proof import MAX_NONCE_OCTETS, ZkProof
-from identity_core.domain.proofs.stored import StoredProof
-from identity_core.domain.proofs.verification import Anchor, AnchorStatus
+from identity_core.domain.proofs.stored import Anchor, AnchorStatus, StoredProof
 from identity_core.errors import (
     DidNotFound,
     Forbidden,
@@ -47,6 +47,7 @@ from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.prepare import AskedOfAttribute, AskedProof, Claim, PreparedProof, ProofRequest
 
 PROVE_SCOPE: Final = "zkp:prove"
+VERIFY_SCOPE: Final = "zkp:verify"
 MARGIN: Final = timedelta(seconds=120)
 """The time for which an invocation is stored after its token expired: more than the largest permitted clock error."""
 _LATER: Any = None
@@ -54,8 +55,7 @@ _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]+", re.ASCII | re.IGNORE
 _REMEDY: Final = "Send the origin of domain as pseudonym, or a token of the holder with the action zkp.pseudonym.<pin>."
 
 
-@value_class
-class ProofPolicy:
+class ProofPolicy(Struct, frozen=True):
     """Settings of the installation for proofs.
 
     ``audience``: the audience of a proof if the request has no ``domain``. ``lifetime``: the validity of a proof. ``shows_agent``:
@@ -73,8 +73,7 @@ class ProofPolicy:
     places: tuple[str, ...]
 
 
-@dataclass(slots=True, eq=False)
-class ProofAttempt:
+class ProofAttempt(Struct, eq=False):
     """A request between the steps. ``digest`` is the SHA-256 of the JCS of the whole body, to which nonce and id of the IBCT are bound.
     ``asked`` is the question of the request.
 

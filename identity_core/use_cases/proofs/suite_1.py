@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final, NoReturn
 
+from msgspec import Struct
+
 from identity_codec.structs import UNSET, UnsetType
-from identity_codec.values import value_class
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.credentials.verifiable_credential import BoundFormat
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.domain.proofs.asked import Asked
-from identity_core.domain.proofs.checks import Check, CheckCode, right, wrong
-from identity_core.domain.proofs.expected import KeptQuestion
 from identity_core.domain.proofs.predicate import Predicate, normalise, unsupported
 from identity_core.domain.proofs.proof import (
     Context,
     IssuerKey,
-    PresentedProof,
-    ReceivedProof,
     Statement,
     Witness,
     ZkProof,
-    public_signals,
 )
-from identity_core.domain.proofs.verification import Expectation
-from identity_core.errors import InvalidCredential, PluginUnavailable, PredicateUnsupported, ProofInvalid
+from identity_core.domain.proofs.stored import KeptQuestion
+from identity_core.errors import InvalidCredential, PluginUnavailable
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.suites import Prepared, Signed
 from identity_core.wire import HolderConsent, ImportedBinding
 
 
-@value_class
-class SinglePlan:
+class SinglePlan(Struct, frozen=True):
     """The plan of a proof about one credential."""
 
     provers: ProofWorkers
@@ -49,13 +44,11 @@ class SinglePlan:
         return await self.provers.prove(self.statement, witnesses[0], context=context)
 
 
-@value_class
-class SuiteOne:
+class SuiteOne(Struct, frozen=True):
     """The port ``ProofSuite`` for credentials without a ``Binding``."""
 
     provers: ProofWorkers
     custodian: Custodian
-    name: str = ""
     fault: str = ""
     format: BoundFormat | None = None
 
@@ -77,30 +70,6 @@ class SuiteOne:
             raise unsupported(NO_CONSENT)
         issuer = IssuerKey(credential.verification_method, credential.issuer_public_key)
         return SinglePlan(self.provers, Statement(issuer, credential.schema, plain))
-
-    async def read(self, provers: ProofWorkers, text: str) -> PresentedProof:
-        """See ``ProofSuite``."""
-        return await provers.read(text)
-
-    async def check(
-        self,
-        provers: ProofWorkers,
-        received: ReceivedProof,
-        presented: PresentedProof,
-        keys: Mapping[str, bytes],
-        expectation: Expectation,
-        now: datetime,
-    ) -> tuple[Check, Check]:
-        """See ``ProofSuite``."""
-        signals, context = right("publicSignals"), presented.context
-        try:
-            statement = presented.statement(keys[presented.verification_method])
-            own = own_members(received.proof, provers.suite, statement, presented)
-            signals = compared(received, own)
-            await provers.verify(statement, own, context=context, now=now)
-        except (ProofInvalid, PredicateUnsupported):
-            return signals, wrong("proof", CheckCode.PROOF_INVALID)
-        return signals, right("proof")
 
     async def issue(
         self, prepared: Prepared, key_id: str, key: PublicKey, *, is_named: bool
@@ -130,22 +99,9 @@ def check_known(known: frozenset[str], asked: Sequence[Asked]) -> None:
         raise unsupported("the prover does not know this predicate of this credential")
 
 
-def own_members(text: str, suite: str, statement: Statement, presented: PresentedProof) -> ZkProof:
-    """Return the proof ``text`` with the members that its own content determines."""
-    kinds = ",".join(predicate.type.value for predicate in presented.predicates)
-    return ZkProof(text, public_signals(suite, statement, presented.context), kinds, presented.context.proof_id)
-
-
-def compared(received: ReceivedProof, own: ZkProof) -> Check:
-    """Return the check of the members outside of the text of a proof."""
-    is_same = received.completed(own) == own
-    return right("publicSignals") if is_same else wrong("publicSignals", CheckCode.PUBLIC_SIGNALS_MISMATCH)
-
-
 class NoSuite:
     """The suite of an installation that has no other than suite 1."""
 
-    name: Final = "none"
     fault: Final = ""
     format: Final = None
 
@@ -153,11 +109,7 @@ class NoSuite:
         """Raise ``PredicateUnsupported``."""
         raise unsupported(MISSING)
 
-    check = enlist = prepare
-
-    async def read(self, provers: ProofWorkers, text: str) -> NoReturn:
-        """Raise ``ProofInvalid``."""
-        raise ProofInvalid(details={"reason": MISSING})
+    enlist = prepare
 
     async def issue(self, *asked: Any, is_named: bool) -> None:
         """Return None. Raise ``InvalidCredential``: when the request names the suite."""

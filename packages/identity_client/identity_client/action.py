@@ -26,9 +26,10 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final, NoReturn
 
+from msgspec import Struct
+
 from identity_codec import jcs, multibase
 from identity_codec.strict_json import JsonValue, exact, is_assigned
-from identity_codec.values import value_class
 
 MAX_SET_SIZE: Final = 4096
 """Elements of one set, and of all sets of a statement together."""
@@ -80,8 +81,7 @@ _SAFE: Final = (1 << 53) - 1
 _ANY_TYPE: Final = frozenset(kind.value for kind in PredicateType)
 
 
-@value_class
-class Action:
+class Action(Struct, frozen=True):
     """The request of one IBCT. ``attribute`` is the name itself, decoded; empty for a credential and a pseudonym;
     ``pin`` None leaves the value to the agent."""
 
@@ -115,8 +115,7 @@ class Action:
             raise ValueError("the action is pinned to another value")
 
 
-@value_class
-class Grant:
+class Grant(Struct, frozen=True):
     """The permission of a delegation. None stands for ``*`` in ``attribute`` and ``type``, and for any value in
     ``pin``."""
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_codec import ed25519, jcs, multibase, times
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 
 TYPE: Final = "InvocationBoundCapabilityToken"
 SIGNED: Final = frozenset(
@@ -53,8 +54,7 @@ class CapabilityExpired(ValueError):
         self.details = {"expiresAt": expires_at}
 
 
-@value_class
-class Capability:
+class Capability(Hidden, Struct, frozen=True):
     """A well-formed token; ``check_signature`` verifies that it is genuine.
 
     ``delegation_id`` is None where ``delegationRef`` names no record of this service. ``data`` is the JCS of the whole token: what
@@ -69,9 +69,9 @@ class Capability:
     nonce: str
     issued_at: datetime
     expires_at: datetime
-    octets: bytes = field(repr=False)
-    signing_input: bytes = field(repr=False)
-    signatures: tuple[bytes, ...] = field(repr=False)
+    octets: bytes
+    signing_input: bytes
+    signatures: tuple[bytes, ...]
 
     @classmethod
     def parse(cls, token: Mapping[str, str], *, places: Iterable[str]) -> Capability:

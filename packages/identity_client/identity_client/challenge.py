@@ -21,10 +21,11 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
+from msgspec import Struct
+
 from identity_client.did import split_did
 from identity_codec import jcs, multibase, times
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 
 DID_AUTH: Final = "DIDAuth"
 RECOVERY_KEY: Final = "RecoveryKey"
@@ -58,8 +59,7 @@ _ORIGIN: Final = re.compile(r"[!-~]{1,512}", re.ASCII)
 _EXPIRY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z", re.ASCII)
 
 
-@value_class
-class Challenge:
+class Challenge(Struct, frozen=True):
     """A parsed challenge. ``purpose`` and ``body_hash`` are None where the text is not bound to any. ``origin`` is ``origin_field``."""
 
     origin: str

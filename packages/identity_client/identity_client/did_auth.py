@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from identity_client.challenge import CHANGES, DID_AUTH, Challenge, build_header, origin_field
 from identity_codec import ed25519, multikey
 from identity_codec.ed25519 import Ed25519KeyPair
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 
 _UNBOUND: Final = "the challenge is not bound to a purpose and a body: request one with purpose, and for a change of a DID with bodyHash"
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -24,12 +25,11 @@ class ForeignOrigin(ValueError):
         self.origin = origin
 
 
-@value_class
-class Signer:
+class Signer(Hidden, Struct, frozen=True):
     """A DID and the secret multikey (``z3u2…``) of one of its authentication keys, or of its recovery key."""
 
     did: str
-    secret: str = field(repr=False)
+    secret: str
 
     @classmethod
     def of(cls, issued: Mapping[str, Any], purpose: str = "authentication") -> Signer:

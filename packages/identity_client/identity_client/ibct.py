@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_client.action import CREDENTIAL, NOT_EQUAL, PSEUDONYM, SAME, Action, check_type, pin_of
 from identity_client.capability import PROOF_VALUE, SIGNED, TYPE, Capability, CapabilityInvalid, signing_input_of
 from identity_client.did import split_did
@@ -20,13 +22,11 @@ from identity_client.did_auth import Signer
 from identity_codec import multibase
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import parse, printed
-from identity_codec.values import value_class
 
 NONCE_OCTETS: Final = 16
 
 
-@value_class
-class IbctTemplate:
+class IbctTemplate(Struct, frozen=True):
     """The permission that a token gives: ``agent`` may have proved ``action`` under ``delegation`` (id or URL), once,
     for ``lifetime``."""
 

@@ -13,12 +13,12 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
 from typing import Any, Final, Self
 from urllib.parse import quote
 
 import httpx
 import orjson
+from msgspec import Struct, field
 
 from identity_client.challenge import hash_body
 from identity_client.did_auth import Signer
@@ -34,14 +34,13 @@ from identity_client.session import (
 )
 from identity_codec import jcs
 from identity_codec.structs import python_name
-from identity_codec.values import value_class
+from identity_codec.values import Hidden, replace
 
 _PASSING: Final = frozenset({502, 503, 504})
 _FIRST_WAIT_SECONDS: Final = 0.25
 
 
-@value_class
-class CallLimits:
+class CallLimits(Struct, frozen=True):
     """How often an operation is tried again, how long an attempt and a wait before one may last (seconds), the longest answer (bytes),
     and how many pages are asked for."""
 
@@ -52,8 +51,7 @@ class CallLimits:
     max_pages: int = 10_000
 
 
-@value_class
-class Identity:
+class Identity(Hidden, Struct, frozen=True):
     """The service at ``url`` (without the prefix), called with ``api_key`` or as ``signer``; a context manager.
 
     ``origin`` is its ``public_url`` where it is called by another name: challenges of any other are not signed. ``on_request`` sees each
@@ -65,14 +63,14 @@ class Identity:
     """
 
     url: str
-    api_key: str | None = field(default=None, repr=False)
+    api_key: str | None = None
     origin: str | None = None
     limits: CallLimits = CallLimits()
     signer: Signer | None = None
-    wait: Callable[[float], None] = field(default=time.sleep, repr=False)
-    on_request: Callable[[httpx.Request], None] | None = field(default=None, repr=False)
-    on_response: Callable[[httpx.Response], None] | None = field(default=None, repr=False)
-    http: httpx.Client = field(default_factory=lambda: httpx.Client(trust_env=False), repr=False)
+    wait: Callable[[float], None] = time.sleep
+    on_request: Callable[[httpx.Request], None] | None = None
+    on_response: Callable[[httpx.Response], None] | None = None
+    http: httpx.Client = field(default_factory=lambda: httpx.Client(trust_env=False))
 
     def __enter__(self) -> Self:
         return self

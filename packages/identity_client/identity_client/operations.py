@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 
 import orjson
+from msgspec import Struct
 
-from identity_codec.values import value_class
 
-
-@value_class
-class ServedOperation:
+class ServedOperation(Struct, frozen=True):
     """The place of an operation, the places of its parameters, the media types of its answers (``forms``, the usual one
     first), whether it takes an Idempotency-Key (``idempotent``) and an API key or token (``keyed``); ``scheme`` and
     ``purpose`` of a signature, None where it takes none."""

@@ -13,16 +13,16 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+from msgspec import Struct
+
 from identity_codec import times
-from identity_codec.values import value_class
 
 
 class PlaceUnknown(Exception):
     """The answer does not tell what was demanded. The text is one line."""
 
 
-@value_class
-class LogPlace:
+class LogPlace(Struct, frozen=True):
     """``index`` is the place of the entry in the log, from 0; a log of ``tree_size`` entries holds it, of which a quorum of the
     witnesses had cosigned a checkpoint at ``cosigned_at`` (None: not known)."""
 

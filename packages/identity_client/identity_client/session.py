@@ -6,17 +6,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
 from time import monotonic, perf_counter
 from typing import Any, Final
 from urllib.parse import quote
 
 import httpx
 import orjson
+from msgspec import Struct
 
 from identity_client.challenge import DID_AUTH, RECOVERY_KEY, hash_body
 from identity_client.did_auth import Signer
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 
 PREFIX = "/api/v1"
 _STRICT_EVIDENCE = "strictEvidence"
@@ -27,16 +27,15 @@ MOST_OCTETS: Final = 64 * 1024 * 1024
 """More than any answer of the service has."""
 
 
-@value_class
-class Exchange:
+class Exchange(Hidden, Struct, frozen=True):
     """One request and its answer. ``sent`` and ``answer`` are parsed JSON, text for other media types, None for nothing;
     either may hold private keys."""
 
     method: str
     path: str
-    sent: Any = field(repr=False)
+    sent: Any
     status: int
-    answer: Any = field(repr=False)
+    answer: Any
     milliseconds: float
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,6 +17,7 @@ from identity_client.capability import (
     signing_input_of,
 )
 from identity_codec import ed25519, jcs, multibase
+from identity_codec.values import replace
 
 NOW = datetime(2026, 1, 5, 9, 30, tzinfo=UTC)
 PAIR = ed25519.generate(bytes(range(32)))
@@ -228,9 +228,9 @@ def test_a_text_with_two_readings_is_tried_both_ways() -> None:
     assert (as_multibase, as_bare) == (multibase.base58_decode(text[1:]), multibase.base58_decode(text))
     good = Capability.parse(signed(), places=())
     for readings in ((bytes(64), *good.signatures), (*good.signatures, bytes(64))):
-        dataclasses.replace(good, signatures=readings).check_signature([PAIR.public])
+        replace(good, signatures=readings).check_signature([PAIR.public])
     with pytest.raises(CapabilityInvalid):
-        dataclasses.replace(good, signatures=(as_multibase, as_bare)).check_signature([PAIR.public])
+        replace(good, signatures=(as_multibase, as_bare)).check_signature([PAIR.public])
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,11 @@ key is registered, so each key that is ever verified with has passed both.
 
 from __future__ import annotations
 
-from dataclasses import field
-
+from msgspec import Struct
 from nacl import bindings
 from nacl.exceptions import BadSignatureError
 
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 
 
 class Ed25519SignatureInvalid(Exception):
@@ -22,11 +21,10 @@ class InvalidEd25519Key(ValueError):
     """The bytes are no public key that is safe to use."""
 
 
-@value_class
-class Ed25519KeyPair:
+class Ed25519KeyPair(Hidden, Struct, frozen=True):
     """A key pair: ``seed`` is the 32-byte secret, ``public`` the 32-byte public key that follows from it."""
 
-    seed: bytes = field(repr=False)
+    seed: bytes
     public: bytes
 
     def sign(self, message: bytes) -> bytes:

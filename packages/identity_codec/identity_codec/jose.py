@@ -12,9 +12,11 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_codec import ed25519, jcs, jwk, multibase, multikey, p256, strict_json
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 
 ES256: Final = "ES256"
 ALGORITHMS: Final = {multikey.P256: (ES256,), multikey.ED25519: ("EdDSA", "Ed25519")}
@@ -26,8 +28,7 @@ LAST_SECOND: Final = 253_402_300_799
 Claims = Mapping[str, Any]
 
 
-@value_class
-class CompactJws:
+class CompactJws(Hidden, Struct, frozen=True):
     """One that was opened and not yet believed."""
 
     header: Mapping[str, Any]
@@ -60,8 +61,7 @@ def media_type(header: Mapping[str, Any]) -> str | None:
     return found.lower().removeprefix("application/") if isinstance(found, str) else None
 
 
-@value_class
-class ClaimTimes:
+class ClaimTimes(Struct, frozen=True):
     """``iat``, ``nbf`` and ``exp`` of a JWT, as aware UTC times."""
 
     issued: datetime | None
@@ -105,8 +105,7 @@ def _numeric_date(claims: Claims, name: str) -> datetime | None:
     return datetime.fromtimestamp(value, UTC)
 
 
-@value_class
-class JoseKey:
+class JoseKey(Struct, frozen=True):
     """A public key that may sign: ``kind`` is a key of ``ALGORITHMS``, ``raw`` what its multikey holds."""
 
     kind: str

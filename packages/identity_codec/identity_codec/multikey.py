@@ -9,8 +9,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
+from msgspec import Struct
+
 from identity_codec import multibase
-from identity_codec.values import value_class
 
 ED25519: Final = "Ed25519VerificationKey2020"
 X25519: Final = "X25519KeyAgreementKey2020"
@@ -18,8 +19,7 @@ BLS12381G2: Final = "Bls12381G2Key2020"
 P256: Final = "EcdsaSecp256r1VerificationKey2019"
 
 
-@value_class
-class Codec:
+class Codec(Struct, frozen=True):
     """One row of the multicodec table; ``size`` counts the raw bytes without the prefix."""
 
     prefix: bytes

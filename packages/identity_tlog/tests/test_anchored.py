@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from identity_codec.values import replace
 from identity_tlog.anchored import AnchorPath, root_and_paths
 from identity_tlog.tree import Frontier, Malformed, Refuted, leaf_hash
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from identity_codec.values import replace
 from identity_tlog.anchored import AnchoredCheckpoint, AnchorPath, checkpoint_commitment, root_and_paths
 from identity_tlog.note import Checkpoint
 from identity_tlog.tree import Malformed, Refuted

@@ -6,19 +6,19 @@ such member, so readers that drop empty members and readers that keep required o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
 from identity_oauth.metadata import ISSUER_PATH, KEYS_PATH
 from identity_oauth.token_endpoint import TOKEN_PATH
 from identity_oauth.use_cases.token_keys import TokenKeys
+from msgspec import Struct, field
 
 from identity_agents.endpoints import TASKS
 from identity_codec import jcs, multibase
 from identity_core.api.pages import static_page
 from identity_core.api.request import Answer, Handler, Request
-from identity_core.use_cases.proofs.stored import PROVE_SCOPE, VERIFY_SCOPE
+from identity_core.use_cases.proofs.steps import PROVE_SCOPE, VERIFY_SCOPE
 
 VERSION: Final = "1.0"
 CARD_PATH: Final = "/.well-known/agent-card.json"
@@ -115,8 +115,7 @@ def request_schema(origin: str) -> dict[str, Any]:
     }
 
 
-@dataclass(slots=True, eq=False)
-class AgentCardPage:
+class AgentCardPage(Struct, eq=False):
     """The card as a page, signed again after the key is replaced."""
 
     origin: str

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import urlencode
 
 import orjson
-from identity_consents.consents import HolderQuestions
+from identity_consents.calls import call_operation
+from identity_consents.waiting import HolderQuestions
 from identity_oauth.metadata import resource_metadata_url
+from msgspec import Struct
 
 from identity_codec import strict_json
-from identity_codec.structs import encode
 from identity_core.api.auth import BEARER
 from identity_core.api.request import NOTHING, Answer, Operation, Request
 from identity_core.api.security import Gate
@@ -68,8 +67,7 @@ NO_JSON: Final = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "messa
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-@dataclass(slots=True)
-class AskedService:
+class AskedService(Struct):
     """The operations, called as the agent ``did``.
 
     ``questions`` ask a holder for consent, None without a page. ``beyond`` is the refusal of an operation that is no result of a tool.
@@ -80,7 +78,7 @@ class AskedService:
     outer: Request
     operations: Mapping[str, Run]
     questions: HolderQuestions | None
-    beyond: Exception | None = field(default=None, init=False)
+    beyond: Exception | None = None
 
     async def ask(
         self, operation: str, body: Any = None, *, path: Mapping[str, str] = NOTHING, query: Mapping[str, Any] = NOTHING
@@ -89,7 +87,8 @@ class AskedService:
         try:
             if operation not in ASKED:
                 raise InternalError
-            return await self._call(operation, body, path, query)
+            run = self.operations[operation]
+            return await call_operation(run, self.outer, self.caller, body, path=path, query=query)
         except IdentityError as error:
             if error.status in _BEYOND_TOOLS or error.status >= 500 or _lacks_a_scope(error):
                 self.beyond = error
@@ -107,37 +106,14 @@ class AskedService:
         except Forbidden as error:
             self.beyond = error
             raise
-        return await self.questions.ask(self.did, arguments)
-
-    async def _call(self, operation: str, body: Any, path: Mapping[str, str], query: Mapping[str, Any]) -> Any:
-        data = b"" if body is None else orjson.dumps(body)
-        headers = {"accept": "application/json"}
-        if body is not None:
-            headers |= {"content-type": "application/json", "content-length": str(len(data))}
-        request = Request(
-            request_id=self.outer.request_id,
-            method="GET" if body is None else "POST",
-            client_address=self.outer.client_address,
-            headers=headers,
-            arrived=self.outer.arrived,
-            path=dict(path),
-            caller=self.caller,
-        )
-
-        async def receive() -> Message:
-            return {"type": "http.request", "body": data, "more_body": False}
-
-        text = urlencode({name: value for name, value in query.items() if value is not None})
-        answer = await self.operations[operation](request, {"query_string": text.encode("ascii")}, receive)
-        return orjson.loads(answer.body if isinstance(answer.body, bytes) else encode(answer.body))
+        return await self.questions.ask(self.did, arguments, self.outer)
 
 
 def _lacks_a_scope(error: IdentityError) -> bool:
     return isinstance(error, Forbidden) and "scope" in error.details
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AgentGate:
+class AgentGate(Struct, frozen=True, eq=False):
     """Authenticates the agents that call ``operation``, whose path is a resource of its own."""
 
     operation: Operation
@@ -166,8 +142,7 @@ def agent_gate(path: str, name: str, kernel: Kernel) -> AgentGate:
     return AgentGate(operation, kernel)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AgentEndpoint:
+class AgentEndpoint(Struct, frozen=True, eq=False):
     """The endpoint ``POST /mcp``."""
 
     gate: AgentGate

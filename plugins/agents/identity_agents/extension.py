@@ -66,7 +66,7 @@ def identity_extend() -> Extension:
     return Extension(
         name="agents",
         kernel=">=1,<2",
-        requires=("oauth",),
+        requires=("oauth", "verification"),
         open=open_agents,
         vital=True,
         default=False,

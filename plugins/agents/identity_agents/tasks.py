@@ -9,16 +9,16 @@ the agent and the request, or the result. So any process can answer for it, and 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
 
 from identity_agents.card import VERSION, request_schema
 from identity_agents.endpoints import NO_JSON, AgentGate, AskedService
 from identity_codec import multibase, sealing, strict_json
 from identity_codec.times import printed
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.api.transport import Receive, Scope
 from identity_core.errors import IdentityError, InvalidRequest
@@ -60,8 +60,7 @@ class RpcRefused(Exception):
         self.message = message
 
 
-@value_class
-class Task:
+class Task(Struct, frozen=True):
     """A task. ``context`` groups tasks as their agent chooses.
 
     One of the others is set: ``proof`` is the identifier of the proof that was made, ``refused`` a code and a message, ``asked`` the
@@ -74,12 +73,11 @@ class Task:
     asked: Mapping[str, Any] | None = None
 
 
-@value_class
-class SealedTasks:
+class SealedTasks(Hidden, Struct, frozen=True):
     """Tasks as texts. ``secret``: 32 bytes that all processes derive."""
 
     clock: Clock
-    secret: bytes = field(repr=False)
+    secret: bytes
     random: Callable[[int], bytes]
 
     def name(self, agent: str, task: Task) -> str:
@@ -106,8 +104,7 @@ def _for(agent: str) -> bytes:
     return _SEALED + agent.encode()
 
 
-@value_class
-class TaskEndpoint:
+class TaskEndpoint(Struct, frozen=True):
     """The endpoint ``POST /a2a``."""
 
     gate: AgentGate

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from importlib.metadata import EntryPoints
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +10,9 @@ from typing import Any
 import pytest
 from identity_agents import extension
 from identity_oauth import extension as oauth
+from identity_verification import extension as verification
 
+from identity_codec.values import replace
 from identity_core.bootstrap.runtime import require_resources, served_resources, unserved_resources
 from identity_core.extension.choice import choose_extensions, in_order
 from identity_core.extension.opening import OpenKernel
@@ -43,7 +44,8 @@ def contribute(settings: Settings) -> Any:
 
 
 def chosen(settings: Settings, *, kept: tuple[str, ...] = ()) -> Any:
-    installed = in_order([(source("oauth"), oauth.identity_extend()), (source("agents"), extension.identity_extend())])
+    declared = {"oauth": oauth, "verification": verification, "agents": extension}
+    installed = in_order([(source(name), one.identity_extend()) for name, one in declared.items()])
     require_resources(installed, settings)
     return choose_extensions(installed, settings, kept)
 
@@ -82,7 +84,7 @@ def test_setting_turns_the_extension_on(key: str) -> None:
     assert (row["state"], row["because"]) == ("on", f"environment {variable} ({key})")
     settings = replace(settings, extensions=ExtensionSettings((), ("agents",)))
     disabled = chosen(settings)
-    assert [one.declared.name for one in disabled.on] == ["oauth"]
+    assert [one.declared.name for one in disabled.on] == ["oauth", "verification"]
     assert unserved_resources(disabled, settings)[f"/{key.partition('.')[0]}"] == ("agents", "")
 
 
@@ -91,7 +93,7 @@ def test_extension_without_a_setting_serves_nothing(enabled: tuple[str, ...], on
     """An upgrade keeps it on by the settings alone: without them it was not in use, whatever the audit log contains."""
     settings = replace(Settings(), extensions=ExtensionSettings(enabled, ()))
     found = chosen(settings, kept=("agents",))
-    assert [one.declared.name for one in found.on if one.declared.name != "oauth"] == on
+    assert [one.declared.name for one in found.on if one.declared.name not in {"oauth", "verification"}] == on
     assert unserved_resources(found, settings) == {"/mcp": ("agents", "mcp.enabled"), "/a2a": ("agents", "a2a.enabled")}
 
 

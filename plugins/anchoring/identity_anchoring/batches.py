@@ -6,12 +6,13 @@ A leaf is first queued and then in a batch, whose state it shares. Only its revo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from identity_codec.values import value_class
-from identity_core.domain.proofs.verification import Anchor, AnchorStatus
+from msgspec import Struct
+
+from identity_codec.values import replace
+from identity_core.domain.proofs.stored import Anchor, AnchorStatus
 
 _NEXT: Mapping[AnchorStatus, frozenset[AnchorStatus]] = {
     AnchorStatus.PENDING: frozenset({AnchorStatus.CONFIRMED, AnchorStatus.FAILED, AnchorStatus.REVOKED}),
@@ -66,8 +67,7 @@ _PUBLIC: Mapping[BatchState, AnchorStatus] = {
 }
 
 
-@value_class
-class Batch:
+class Batch(Struct, frozen=True):
     """A tree of ``size`` commitments and the progress of its root. ``attempts`` counts the failures that the ledger reported.
     ``reason`` states why it waits or failed."""
 
@@ -113,24 +113,21 @@ class LeaseLost(Exception):
     """A lost lease: another worker has it, or the row has changed since it was read. Nothing was written."""
 
 
-@value_class
-class AnchorLeaf:
+class AnchorLeaf(Struct, frozen=True):
     """A commitment to a proof."""
 
     proof_id: str
     commitment: bytes
 
 
-@value_class
-class RevokedLeaf:
+class RevokedLeaf(Struct, frozen=True):
     """A leaf whose revocation the ledger has, in that block."""
 
     leaf: AnchorLeaf
     block_number: int
 
 
-@value_class
-class Work:
+class Work(Struct, frozen=True):
     """The outstanding work.
 
     - ``oldest``: the time when the first of the ``waiting`` leaves was queued.
@@ -151,8 +148,7 @@ class Work:
         return not (self.waiting or self.undecided or self.revoking)
 
 
-@value_class
-class Sealing:
+class Sealing(Struct, frozen=True):
     """A batch before it is stored. ``details``: the stored form of the paths, by proof. ``checkpoint``: the body of the checkpoint
     that is the last leaf, and its path, or None."""
 
@@ -163,8 +159,7 @@ class Sealing:
     checkpoint: tuple[bytes, str] | None
 
 
-@value_class
-class AnchoringPolicy:
+class AnchoringPolicy(Struct, frozen=True):
     """The rules of batches. A batch is sealed at ``batch_size`` leaves or when its oldest has waited for ``seal_after``. A batch
     that the ledger reports as failed is tried ``most_attempts`` times, ``retry_seconds`` apart."""
 

@@ -7,16 +7,16 @@ import contextlib
 import secrets
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from identity_commands.options import opened_part, refuse_absent
+from msgspec import Struct, structs
 
 from identity_codec.times import printed
-from identity_codec.values import value_class
-from identity_core.cli.options import FILE, Whole, of_installation, opened_part, refuse_absent
+from identity_core.cli.options import FILE, Whole, of_installation
 from identity_core.cli.output import fail, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.settings import Settings
@@ -33,8 +33,7 @@ def command() -> None:
     """Put commitments to proofs on the ledger, beside or instead of the server's own worker."""
 
 
-@value_class
-class AnchorAdministration:
+class AnchorAdministration(Struct, frozen=True):
     """The outbox and its worker, None if the ledger records no digests, without a server around them."""
 
     outbox: StoredOutbox
@@ -104,7 +103,7 @@ def status(settings: Settings) -> None:
         name = anchoring.ledger_name
         work = await anchoring.outbox.work(name)
         oldest = None if work.oldest is None else printed(work.oldest)
-        return {"ledger": name or None, **asdict(work), "oldest": oldest}
+        return {"ledger": name or None, **structs.asdict(work), "oldest": oldest}
 
     body = with_anchoring(settings, look)
     show(body, text=_text)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
+
+from msgspec import Struct
 
 from identity_anchoring.batches import Batch, BatchState, RevokedLeaf, Work
 from identity_core.extension.declaration import Gauge, Mode
@@ -17,8 +18,7 @@ from identity_core.extension.declaration import Gauge, Mode
 log = logging.getLogger("identity")
 
 
-@dataclass(slots=True)
-class Figures:
+class Figures(Struct):
     """The metrics of this process: gauges of the outbox at its last read, and counters since its start."""
 
     waiting: int = 0

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Final, Generic, TypeVar
+
+from msgspec import Struct, field
 
 from identity_anchoring.batches import AnchoringPolicy, AnchorLeaf, Batch, BatchState, LeaseLost, RevokedLeaf
 from identity_anchoring.figures import Figures
 from identity_anchoring.outbox import StoredOutbox
 from identity_codec.strict_json import JsonValue
+from identity_codec.values import replace
 from identity_core.domain.activity import DONE, REFUSED, SERVICE, Event, RequestContext
-from identity_core.domain.proofs.verification import AnchorStatus
+from identity_core.domain.proofs.stored import AnchorStatus
 from identity_core.errors import IdentityError
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
@@ -32,8 +34,7 @@ MOST_UNANSWERED: Final = 3
 log = logging.getLogger("identity")
 
 
-@dataclass(slots=True)
-class FollowBatches:
+class FollowBatches(Struct):
     """The polling of undecided batches. If the ledger is unreachable, nothing is abandoned, and the batch shows the reason."""
 
     outbox: StoredOutbox
@@ -107,8 +108,7 @@ def _event(batch: Batch, ledger: str) -> Event:
     )
 
 
-@dataclass(slots=True)
-class RevokeLeaves:
+class RevokeLeaves(Struct):
     """The polling of revocations under way, which is safe to repeat. A failed one begins again after ``retry_seconds``, without
     limit, because a revoked proof must not stay anchored."""
 
@@ -170,8 +170,7 @@ class _Unanswered(Exception):
     """An unreachable ledger."""
 
 
-@dataclass(slots=True)
-class RecheckFinal(Generic[T]):
+class RecheckFinal(Struct, Generic[T]):
     """The recheck of final batches or revocations.
 
     - ``page``: returns those after a given one, newest first.
@@ -184,7 +183,7 @@ class RecheckFinal(Generic[T]):
     clock: Clock
     page: Callable[[T | None, int], Awaitable[Sequence[T]]]
     correction: Callable[[T], Awaitable[Correction | None]]
-    _below: T | None = field(default=None)
+    _below: T | None = None
 
     async def __call__(self) -> bool:
         """Return whether anything was undone. If the ledger does not answer, the next call continues there. Raises ``LeaseLost``."""

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
+from identity_verification.domain.received import proof_commitment
+
 from identity_anchoring.batches import AnchorLeaf, Batch, BatchState, LeafState, LeaseLost, RevokedLeaf, next_status
 from identity_codec.times import micros
 from identity_core.database import Transaction
-from identity_core.domain.proofs.stored import StoredProof
-from identity_core.domain.proofs.verification import AnchorStatus, proof_commitment
+from identity_core.domain.proofs.stored import AnchorStatus, StoredProof
 from identity_core.store.proofs import PROOFS
 from identity_core.store.records import Table
 

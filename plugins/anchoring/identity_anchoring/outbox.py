@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 import orjson
+from identity_verification.store import anchors_of
 
 from identity_anchoring import leaves
 from identity_anchoring.batches import (
@@ -27,8 +28,7 @@ from identity_anchoring.batches import (
 from identity_anchoring.leaves import LEAVES
 from identity_codec.times import micros, moment
 from identity_core.database import Database, Transaction
-from identity_core.domain.proofs.verification import Anchor, AnchorStatus
-from identity_core.store.proofs import anchors_of
+from identity_core.domain.proofs.stored import Anchor, AnchorStatus
 from identity_core.store.records import Repository, Table
 from identity_tlog.anchored import AnchoredCheckpoint, AnchorPath
 from identity_tlog.note import Checkpoint

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from identity_verification.use_cases.stored import REVOKED
+from msgspec import Struct
 
 from identity_anchoring.leaves import add_leaf, revoke_leaf
 from identity_anchoring.outbox import StoredOutbox
 from identity_anchoring.worker import AnchorWorker
 from identity_core.database import Transaction
 from identity_core.domain.activity import Event, EventRecord, ProofMade, StatusChanged
-from identity_core.domain.proofs.stored import MAX_SYNC_WAIT_MS, StoredProof
-from identity_core.domain.proofs.verification import Anchor, AnchorStatus
+from identity_core.domain.proofs.stored import MAX_SYNC_WAIT_MS, Anchor, AnchorStatus, StoredProof
 from identity_core.errors import AnchoringDisabled, IdentityError
 from identity_core.ports.proofs import Anchoring
 from identity_core.use_cases.background import awaited
-from identity_core.use_cases.proofs.stored import REVOKED
 
 MOST_WAITERS: Final = 256
 POLL_SECONDS: Final = 0.2
@@ -40,15 +40,14 @@ class AnchorRows:
                 revoke_leaf(transaction, event.parties.proof_id)
 
 
-@dataclass(slots=True)
-class ProofAnchoring(Anchoring):
+class ProofAnchoring(Anchoring, Struct):
     """The service of the kernel. If ``most_waiters`` requests wait, further ones are answered at once."""
 
     outbox: StoredOutbox
     is_enabled: bool
     worker: AnchorWorker
     most_waiters: int = MOST_WAITERS
-    _waiting: int = field(default=0)
+    _waiting: int = 0
 
     @property
     def fault(self) -> str:

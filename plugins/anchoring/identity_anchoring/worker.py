@@ -19,12 +19,12 @@ from datetime import datetime
 from typing import Final
 
 from identity_transparency.use_cases.project import LedgerFollower
+from msgspec import Struct
 
 from identity_anchoring.batches import AnchoringPolicy, AnchorLeaf, Batch, LeaseLost, RevokedLeaf, Sealing, Work
 from identity_anchoring.follow import FollowBatches, RecheckFinal, RevokeLeaves, recheck_batches, recheck_revocations
 from identity_anchoring.outbox import StoredOutbox
 from identity_codec.times import printed
-from identity_codec.values import value_class
 from identity_core.errors import IdentityError
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.background import Repeating, Wakeup
@@ -32,8 +32,7 @@ from identity_tlog.anchored import AnchorPath, checkpoint_commitment, root_and_p
 from identity_tlog.note import Checkpoint
 
 
-@value_class
-class NewestCheckpoint:
+class NewestCheckpoint(Struct, frozen=True):
     """The newest checkpoint of the log with the name ``origin``. Its body, the signed text, is anchored, because it can be signed
     at any time."""
 
@@ -49,8 +48,7 @@ class NewestCheckpoint:
         return Checkpoint(self.origin, frontier.size, frontier.root).text.encode() if frontier.size else None
 
 
-@dataclass(slots=True)
-class SealBatch:
+class SealBatch(Struct):
     """The sealing of the oldest leaves, with the ledger's own checkpoint if it has changed since the last batch. A ledger that is
     anchored on another one cannot be rewritten undetected."""
 
@@ -59,7 +57,7 @@ class SealBatch:
     checkpoint: Callable[[], Awaitable[bytes | None]]
     clock: Clock
     batch_size: int
-    _last: bytes | None = field(default=None)
+    _last: bytes | None = None
 
     async def __call__(self) -> Batch | None:
         """Return the batch; None when nothing waits. Raises ``LeaseLost``."""

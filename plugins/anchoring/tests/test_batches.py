@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 from identity_anchoring.batches import AnchoringPolicy, Batch, BatchState, Work, next_status
 
-from identity_core.domain.proofs.verification import Anchor, AnchorStatus
+from identity_core.domain.proofs.stored import Anchor, AnchorStatus
 
 B = BatchState
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -7,7 +7,6 @@ import contextlib
 import json
 import shutil
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,11 +20,13 @@ from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline, TimelineEntry, TimelineRow
 from identity_transparency.opening import transparency_log
 from identity_transparency.use_cases.project import TransparencyLog
+from identity_verification.handlers import record as proof_record
+from identity_verification.store import StoredProofs
 
 from identity_codec import multikey
 from identity_codec.multibase import base64url_decode
 from identity_codec.structs import plain
-from identity_core.api import proofs
+from identity_codec.values import replace
 from identity_core.api.proofs import anchor
 from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import ProofInvalid
@@ -44,7 +45,7 @@ AT = datetime(2025, 6, 1, tzinfo=UTC)
 
 def record(proof: StoredProof) -> dict[str, Any]:
     """As ``getProof`` shows it."""
-    shown: dict[str, Any] = plain(proofs.record(proof))
+    shown: dict[str, Any] = plain(proof_record(proof))
     return shown
 
 
@@ -110,7 +111,7 @@ def anchored(folder: Path) -> dict[str, Any]:
                     await asyncio.sleep(0.05)
 
     asyncio.run(job())
-    found = stored(folder, lambda store: store.proofs.get(proof.id))
+    found = stored(folder, lambda store: StoredProofs.of(store).get(proof.id))
     assert found is not None
     return record(found)
 
@@ -120,7 +121,7 @@ def test_proofs_from_before_anchoring(identity: Commands, data: Path, here: Path
     file = lines(here / "old.jsonl", first, second, first)
     assert identity.json("proof", "import", file) == {"given": 3, "imported": 2}
     assert identity.json("proof", "import", file) == {"given": 3, "imported": 0}
-    kept = stored(data, lambda store: store.proofs.get(first["proofId"]))
+    kept = stored(data, lambda store: StoredProofs.of(store).get(first["proofId"]))
     assert kept is not None
     assert plain(anchor(kept.anchor)) == {
         "status": "pre-phase7",
@@ -129,7 +130,7 @@ def test_proofs_from_before_anchoring(identity: Commands, data: Path, here: Path
         "revokedBlock": None,
     }
     assert record(kept)["proof"] == first["proof"]
-    taken_back = stored(data, lambda store: store.proofs.get(second["proofId"]))
+    taken_back = stored(data, lambda store: StoredProofs.of(store).get(second["proofId"]))
     assert taken_back is not None
     assert taken_back.revocation is not None
     assert identity.json("anchor", "status")["waiting"] == 0
@@ -172,7 +173,7 @@ def test_one_bad_line_imports_nothing(identity: Commands, data: Path, here: Path
     good = old()
     file = lines(here / "old.jsonl", good, bad)
     assert "line 2" in identity.refused("proof", "import", file)[0]
-    assert stored(data, lambda store: store.proofs.get(good["proofId"])) is None
+    assert stored(data, lambda store: StoredProofs.of(store).get(good["proofId"])) is None
 
 
 def test_a_misspelt_directory_is_seen(identity: Commands, here: Path) -> None:

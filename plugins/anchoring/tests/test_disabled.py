@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from identity_commands.local_server import LocalServer
 
-from identity_core.domain.proofs.verification import Anchor, AnchorStatus
+from identity_core.domain.proofs.stored import Anchor, AnchorStatus
 from identity_core.store import Store
 from tests.anchoring import Anchorage, add_proofs, revoke_proof, some_proof, tell
 from tests.attack.stranger import GENEROUS, PREFIX, Wire

@@ -17,9 +17,10 @@ from pathlib import Path
 
 import pytest
 from identity_anchoring.outbox import StoredOutbox
+from identity_verification.domain.received import proof_commitment
+from identity_verification.store import StoredProofs
 
 from identity_core.domain.proofs.stored import StoredProof
-from identity_core.domain.proofs.verification import proof_commitment
 from identity_core.store import Store
 from identity_tlog.anchored import AnchorPath
 from tests import servers
@@ -125,7 +126,7 @@ async def _check(store: Store, folder: Path, url: str | None, proofs: list[Store
     places: set[tuple[bytes, int]] = set()
     try:
         for proof in proofs:
-            stored = await store.proofs.get(proof.id)
+            stored = await StoredProofs.of(store).get(proof.id)
             assert stored is not None
             assert stored.anchor is not None
             path = AnchorPath.parse(json.loads(stored.anchor_details or b"null"))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from identity_ledger_evm.contract import call
+from identity_verification.domain.received import proof_commitment
 
-from identity_core.domain.proofs.stored import StoredProof
-from identity_core.domain.proofs.verification import Anchor, AnchorStatus, proof_commitment
+from identity_codec.values import replace
+from identity_core.domain.proofs.stored import Anchor, AnchorStatus, StoredProof
 from tests.anchoring import Anchorage, tell
 from tests.anvil_server import AnvilServer, anvil_program
 from tests.evm_site import Site, SystemClock, make_site

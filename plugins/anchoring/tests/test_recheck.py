@@ -4,15 +4,16 @@ called them confirmed."""
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from identity_anchoring import follow
 from identity_anchoring.batches import LeaseLost
 from identity_records.audit import audit_of
+from identity_verification.domain.received import proof_commitment
+from identity_verification.store import StoredProofs
 
-from identity_core.domain.proofs.stored import StoredProof
-from identity_core.domain.proofs.verification import Anchor, AnchorStatus, proof_commitment
+from identity_codec.values import replace
+from identity_core.domain.proofs.stored import Anchor, AnchorStatus, StoredProof
 from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchorTransaction
 from identity_tlog.anchored import AnchorPath
@@ -56,7 +57,7 @@ async def one_by_one(rooms: Anchorage) -> list[StoredProof]:
 
 async def anchored_root(rooms: Anchorage, proof: StoredProof) -> bytes:
     """The root of the batch that a proof is in."""
-    stored = await rooms.store.proofs.get(proof.id)
+    stored = await StoredProofs.of(rooms.store).get(proof.id)
     assert stored is not None
     return AnchorPath.parse(json.loads(stored.anchor_details or b"null")).root
 
@@ -79,7 +80,7 @@ def test_revocation_that_vanishes_is_told_again_when_it_is_back(
         rooms.ledger.reorg(2, drop=drop)
         await rechecked(rooms)
         assert await rooms.anchor(gone) == before
-        stored = await rooms.store.proofs.get(gone.id)
+        stored = await StoredProofs.of(rooms.store).get(gone.id)
         assert stored is not None
         assert stored.revocation is not None, "the proof is revoked whatever the ledger does"
         [alarm] = [record.message for record in caplog.records if "ALARM" in record.message]

@@ -12,7 +12,7 @@ import pytest
 from identity_anchoring import service
 from identity_anchoring.service import ProofAnchoring
 
-from identity_core.domain.proofs.verification import Anchor, AnchorStatus
+from identity_core.domain.proofs.stored import Anchor, AnchorStatus
 from identity_core.errors import PluginUnavailable
 from identity_core.use_cases.background import Wakeup
 from tests.anchoring import PENDING, Anchorage, tell

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,8 +11,11 @@ import pytest
 from identity_anchoring.batches import LeaseLost, Sealing
 from identity_ledger_memory import MemoryLedger
 from identity_records.audit import audit_of
+from identity_verification.domain.received import proof_commitment
+from identity_verification.store import StoredProofs
 
-from identity_core.domain.proofs.verification import Anchor, AnchorStatus, proof_commitment
+from identity_codec.values import replace
+from identity_core.domain.proofs.stored import Anchor, AnchorStatus
 from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchorTransaction
 from identity_tlog.anchored import AnchorPath, checkpoint_commitment
@@ -58,7 +60,7 @@ def test_paths_are_there_at_sealing_and_lead_to_the_root(anchorage: Anchorage) -
         await rooms.worker.round()
         paths = []
         for proof in proofs:
-            stored = await rooms.store.proofs.get(proof.id)
+            stored = await StoredProofs.of(rooms.store).get(proof.id)
             assert stored is not None
             assert stored.anchor == PENDING
             path = AnchorPath.parse(json.loads(stored.anchor_details or b"null"))

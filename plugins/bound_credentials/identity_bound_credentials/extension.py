@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from identity_transparency.use_cases.watch import WatchStorage
+from identity_verification.suites import SuiteChecks
+from identity_verification.use_cases.check import IssuerKeys
 
 from identity_bound_credentials.doctor_credentials import credentials, holders, status_lists
 from identity_bound_credentials.handlers import BoundHandlers
@@ -30,7 +32,6 @@ from identity_core.ports.custodian import Custodian
 from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.suites import HolderKeeper, ProofSuite
 from identity_core.store.events import StoredEvents
-from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.transparency import LogPlaces
 
 
@@ -57,7 +58,7 @@ async def open_bound_credentials(kernel: Kernel) -> AsyncIterator[Contribution]:
             watch.hold_up(publisher)
         # Without the list of an epoch no credential in it can be proved to be in force.
         probes = {"statusLists": degraded_by(lambda: publisher.fault)}
-        yield Contribution(handlers=(handlers,), services={ProofSuite: suite}, probes=probes)
+        yield Contribution(handlers=(handlers,), services={ProofSuite: suite, SuiteChecks: suite}, probes=probes)
 
 
 @hookimpl

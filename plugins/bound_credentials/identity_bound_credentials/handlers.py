@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+
 from identity_bbs.holders import generation_of
 from identity_bound_credentials import wire
 from identity_bound_credentials.ports import SecretRotation
 from identity_bound_credentials.use_cases.gap_log import GetStatusGapsProof
 from identity_bound_credentials.use_cases.holder_secrets import RotateHolderSecret
 from identity_bound_credentials.use_cases.status_gaps import GetStatusGaps, GetStatusGapShard
-from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.dids.did import Did
 
@@ -19,8 +20,7 @@ LIST_SECONDS: Final = 60
 _FOR_GOOD: Final = ("Cache-Control", "public, max-age=86400, immutable")
 
 
-@value_class
-class BoundHandlers:
+class BoundHandlers(Struct, frozen=True):
     """getStatusGaps, getStatusGapShard, getStatusGapsProof, rotateHolderSecret."""
 
     gaps: GetStatusGaps

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
+from msgspec import Struct
+
 from identity_bound_credentials.domain.presentation import (
     Acceptance,
     PresentationContext,
@@ -16,14 +18,13 @@ from identity_bound_credentials.domain.presentation import (
     PresentationWitness,
 )
 from identity_bound_credentials.domain.presented import PresentedPresentation
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.domain.activity import EventRecord
 from identity_core.errors import ProofInvalid
 from identity_core.ports.prover import Prover
 
 
-@value_class
-class GapList:
+class GapList(Struct, frozen=True):
     """A list of an issuer. ``method`` is the DID URL of the BBS key that signs it, and ``period`` the length of its epochs in
     seconds. ``version`` changes with every change of the listed handles."""
 
@@ -34,16 +35,14 @@ class GapList:
     version: int = 1
 
 
-@value_class
-class Published:
+class Published(Struct, frozen=True):
     """The last publication of an epoch, and the version of the list from which it was made."""
 
     version: int
     manifest: bytes
 
 
-@value_class
-class BoundCredential:
+class BoundCredential(Hidden, Struct, frozen=True):
     """A credential and the name of the secret that it is bound to (``identity_bbs/holders.py``)."""
 
     id: str
@@ -51,8 +50,7 @@ class BoundCredential:
     secret: str
 
 
-@value_class
-class SecretRotation:
+class SecretRotation(Struct, frozen=True):
     """The current ``generation``, and the credentials in force that are bound to another one, oldest first. ``is_last``: there are
     no more of them."""
 

@@ -6,6 +6,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 DOCUMENT: bytes
 
+StatusGapsManifest = dict[str, Any]
 
 class BoundToFormerSecret(Struct, frozen=True, kw_only=True):
     credential_id: str
@@ -20,15 +21,3 @@ class HolderSecretRotation(Struct, frozen=True, kw_only=True):
 
 class RotateHolderSecretRequest(Struct, frozen=True, kw_only=True):
     forget_former: bool
-
-class StatusGapsManifest(Struct, frozen=True, kw_only=True):
-    bits: int
-    edition: int
-    epoch: int
-    firsts: tuple[int, ...]
-    format: str
-    gaps: int
-    issuer: str
-    method: str
-    period: int
-    shards: tuple[str, ...]

@@ -28,9 +28,10 @@ from identity_bound_credentials.domain.presented import PresentedPresentation
 from identity_bound_credentials.domain.question import Question
 from identity_bound_credentials.domain.status_gaps import StatusEpoch
 from identity_bound_credentials.ports import PresentingBatchVerifier, PresentingProver
+from identity_codec.values import Hidden
 from identity_core.domain.proofs.predicate import unsupported
 from identity_core.errors import PredicateUnsupported, ProofInvalid
-from identity_core.plugin.processes.extended import read, something_else
+from identity_core.plugin.isolation import read_answer, something_else
 from identity_core.ports.prover import CallKind, ProofWorkers, Prover
 
 NAME: Final = "bound_credentials"
@@ -81,7 +82,7 @@ class Stated(Struct):
         return PresentationStatement(asked.question, self.keys, asked.day, status), asked.bound
 
 
-class HeldCredential(Struct):
+class HeldCredential(Hidden, Struct):
     """A ``BoundWitness``. Its attributes are any JSON values."""
 
     signature: bytes
@@ -147,7 +148,7 @@ class Present(_Call):
     @staticmethod
     def read(data: bytes) -> str:
         """Return the answer."""
-        return read(data, str)
+        return read_answer(data, str)
 
 
 class ReadPresentation(_Call):
@@ -162,7 +163,7 @@ class ReadPresentation(_Call):
     @staticmethod
     def read(data: bytes) -> PresentedPresentation:
         """Return the answer, as the domain's parsers read it."""
-        asking = read(data, Asking)
+        asking = read_answer(data, Asking)
         try:
             return asking.parse()
         except (ValueError, TypeError, KeyError, AttributeError, PredicateUnsupported) as error:
@@ -196,7 +197,7 @@ class VerifyPresentation(_Call):
     @staticmethod
     def read(data: bytes) -> None:
         """Return the answer, which is null. False is no verdict."""
-        return read(data, type(None))
+        return read_answer(data, type(None))
 
 
 def _presenting(prover: Prover) -> PresentingProver:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -20,6 +19,7 @@ from identity_bound_credentials.domain.bound_credential import (
 )
 from identity_kit.conformance.prover_cases import HANA, SCHEMA
 
+from identity_codec.values import replace
 from identity_core.domain.credentials.attributes import NULL_SCALAR, ValueRefused
 
 LIST = StatusListReference("AbCdEfGhIjKlMnOpQrStUv", 86_400)

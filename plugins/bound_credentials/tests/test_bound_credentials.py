@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import os
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -16,15 +15,17 @@ from identity_bound_credentials.domain.bound_credential import BoundHeader, Secr
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_bound_credentials.use_cases.issue import GAP_PERIOD
 from identity_bound_credentials.use_cases.status_gaps import ListKeys
+from identity_verification.wire import VerifyCredentialRequest
 
 from identity_codec import multikey
 from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.values import replace
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.credentials.credential_schema import digest
 from identity_core.errors import InternalError, InvalidCredential
 from identity_core.use_cases.credentials.issue import CredentialIntake
 from identity_core.use_cases.credentials.sealed import ShownCredential
-from identity_core.wire import AdditionalKey, SetCredentialStatusRequest, VerifyCredentialRequest
+from identity_core.wire import AdditionalKey, SetCredentialStatusRequest
 from tests.credentials import shown_to_holder
 from tests.unit.use_cases.credentials.conftest import BASE, SCHEMA, Keys, Office, context
 

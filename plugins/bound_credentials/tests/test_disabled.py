@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from identity_commands.local_server import LocalServer
+from identity_verification.domain.received import ReceivedProof
+from identity_verification.domain.verification import Expectation
+from identity_verification.suites import SuiteOneChecks
+from identity_verification.use_cases.check import CheckProof, IssuerKeys
 
 from identity_client.action import pin_of
 from identity_core.domain.credentials import verifiable_credential
-from identity_core.domain.proofs.proof import ReceivedProof
-from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import InvalidCredential, PredicateUnsupported
-from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
 from identity_core.use_cases.proofs.suite_1 import NoSuite
 from tests.attack.stranger import GENEROUS, PREFIX, Wire
 from tests.credentials import VALUES
@@ -87,7 +88,7 @@ def test_proofs_of_suite_1_are_verified(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         remove_suite_2(rooms)
         schemas = rooms.store.credential_schemas
-        check = CheckProof(rooms.workers, rooms.suites, IssuerKeys(rooms.reader), schemas)  # type: ignore[arg-type]
+        check = CheckProof(rooms.workers, (SuiteOneChecks(),), IssuerKeys(rooms.reader), schemas)  # type: ignore[arg-type]
         received = ReceivedProof.of((await rooms.proven()).proof)
         verdict = await check(received, Expectation(), rooms.clock.now())
         assert verdict.presented is not None

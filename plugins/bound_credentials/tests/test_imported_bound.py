@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,18 +11,15 @@ import pytest
 from identity_bound_credentials.domain import status_gaps
 from identity_bound_credentials.domain.bound_credential import SecretKeeper, StatusListReference
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps
+from identity_verification.wire import VerifyCredentialRequest
 
 from identity_codec.multibase import base64url_encode
 from identity_codec.structs import convert
+from identity_codec.values import replace
 from identity_core.domain.credentials.credential import NO_SECRET
 from identity_core.errors import Conflict, Forbidden, InvalidCredential
 from identity_core.use_cases.credentials.sealed import ShownCredential
-from identity_core.wire import (
-    AdditionalKey,
-    ImportCredentialRequest,
-    SetCredentialStatusRequest,
-    VerifyCredentialRequest,
-)
+from identity_core.wire import AdditionalKey, ImportCredentialRequest, SetCredentialStatusRequest
 from tests.credentials import VALUES, shown_to_holder
 from tests.unit.use_cases.credentials.conftest import BASE, SCHEMA, Office, context, held_key
 from tests.wallets import DAY_SECONDS, HomeCredential, HomeWallet

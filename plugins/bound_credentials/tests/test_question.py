@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -24,6 +23,7 @@ from identity_bound_credentials.domain.status_gaps import StatusEpoch
 from identity_kit.conformance.prover_cases import SCHEMA
 
 from identity_codec import jcs
+from identity_codec.values import replace
 from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, OFFSET
 from identity_core.domain.proofs.asked import parse_asked
 from identity_core.domain.proofs.predicate import Equals, InRange, MemberOf

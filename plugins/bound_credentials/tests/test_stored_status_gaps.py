@@ -6,7 +6,6 @@ import asyncio
 import os
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from identity_bound_credentials.domain.status_gaps import LAST_END, StatusEpoch
 from identity_bound_credentials.ports import GapList, Published
 from identity_bound_credentials.store.status_gaps import TRIES, StoredStatusGaps
 
+from identity_codec.values import replace
 from identity_core.domain.credentials.credential import Credential, CredentialStatus
 from identity_core.errors import Overloaded
 from identity_core.ports.credentials import RegisteredSchema

@@ -27,12 +27,13 @@ from identity_commands.credential_offline import (
 )
 from identity_commands.credential_wallet import member
 from identity_commands.json_input import input_argument, name_of, read_json
+from identity_commands.options import all_of
 from identity_commands.public_keys import holder_keys
 from identity_commands.remote import keys_option
 from identity_commands.secret_input import private_record
 from identity_commands.status import PERIODS
 from identity_commands.wallet import Wallet
-from identity_core.cli.options import Whole, all_of
+from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.errors import IdentityError

@@ -9,9 +9,9 @@ import click
 
 from identity_codec import multibase, multikey
 from identity_commands.json_input import json_or_text, name_of, read_json
+from identity_commands.options import all_of, several
 from identity_commands.remote import did_option, keys_option
 from identity_commands.wallet import Wallet
-from identity_core.cli.options import all_of, several
 from identity_core.cli.output import Command, fail, failing, show
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.errors import IdentityError

@@ -10,8 +10,9 @@ import click
 
 from identity_codec.times import printed
 from identity_commands.json_input import predicate_value
+from identity_commands.options import NONE, OrNone, several
 from identity_commands.remote import RemoteCaller, add_command, did_option, named, page, page_options
-from identity_core.cli.options import NONE, Number, OrNone, Whole, several
+from identity_core.cli.options import Number, Whole
 from identity_core.cli.output import misused
 from identity_core.cli.plugin_commands import OpenGroup
 

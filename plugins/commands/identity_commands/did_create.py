@@ -20,10 +20,10 @@ import click
 from identity_client import Client, ServiceError, ServiceUnreachable
 from identity_codec.multikey import BLS12381G2
 from identity_commands.did_update import Triples, Wishes, change, witness_list, witness_threshold_option
+from identity_commands.options import several
 from identity_commands.profiles import signed_in
 from identity_commands.remote import api_key_option, session, url_option
 from identity_commands.wallet import ADDITIONAL, RECOVERY, STANDARD_INPUT, FiledKeys, Wallet, make_key, public_half
-from identity_core.cli.options import several
 from identity_core.cli.output import Command, fail, misused, show
 
 METHODS_THAT_NEVER_CHANGE = ("key",)

@@ -9,7 +9,8 @@ from typing import Any, Final
 import click
 
 from identity_commands.remote import page, page_options, session, url_option
-from identity_core.cli.output import Command, Text, on_one_line, prints_json, show, working
+from identity_commands.terminal import on_one_line, show_table, working
+from identity_core.cli.output import Command, Text, prints_json, show
 from identity_core.domain.dids.state import KEY_EXPIRED
 
 _MARKS: Final = {"create": "o", "recovered": "@", "deactivated": "x"}
@@ -51,7 +52,7 @@ def history(did: str, limit: int, cursor: str | None, graph: bool, url: str) -> 
     if graph:
         show(shown, text=lambda body: "\n".join(drawn(body["items"])))
     else:
-        show(shown, text=page(_line), columns=_COLUMNS)
+        show_table(shown, text=page(_line), columns=_COLUMNS)
 
 
 def drawn(items: Sequence[Mapping[str, Any]]) -> Iterator[str]:

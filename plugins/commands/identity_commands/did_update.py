@@ -12,9 +12,10 @@ from identity_client import Client
 from identity_client.possession import proof_of_possession
 from identity_codec import multikey
 from identity_commands.json_input import name_of
+from identity_commands.options import several
 from identity_commands.remote import keys_option, settled, url_option
 from identity_commands.wallet import Wallet, make_key
-from identity_core.cli.options import Whole, several
+from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, fail, failing, misused, show
 
 Wishes = Sequence[tuple[str, str]]

@@ -10,10 +10,11 @@ import click
 import orjson
 
 from identity_commands.json_input import input_argument, load_json, name_of, predicate_value, read_json
+from identity_commands.options import several
 from identity_commands.proof_question import question_option
 from identity_commands.remote import RemoteCaller, add_command, did_option, keys_option, named
 from identity_commands.wallet import Wallet
-from identity_core.cli.options import Number, Whole, several
+from identity_core.cli.options import Number, Whole
 from identity_core.cli.output import fail, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import NoReturn
 
 import httpx
+from msgspec import Struct
 
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.cli.output import fail
 
 START_SECONDS = 60.0
@@ -25,8 +26,7 @@ _LISTENING = re.compile(r"^Listening at (\S+)", re.MULTILINE)
 _REASON = re.compile(r"^error: (.*)\n  at: (.*)\n  do: (.*)\Z", re.MULTILINE)
 
 
-@value_class
-class LocalServer:
+class LocalServer(Hidden, Struct, frozen=True):
     """A running server: its URL, the API key that it takes, its data directory and its log."""
 
     url: str

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from identity_core.cli.options import FILE_THERE
+from identity_commands.options import FILE_THERE
 from identity_core.cli.output import fail, failing
 from identity_core.files import read_regular
 from identity_tlog.note import VerifierKey

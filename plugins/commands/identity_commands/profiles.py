@@ -12,14 +12,14 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import click
 from click.core import ParameterSource
+from msgspec import Struct, field
 
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_commands.secret_input import read_private
 from identity_core.cli.output import fail
 
@@ -29,17 +29,15 @@ _CHOSEN: Final = "identity.profile"
 _NAME: Final = re.compile(r"[\w.:\[\]-]{1,255}", re.ASCII)
 
 
-@value_class
-class Profile:
+class Profile(Hidden, Struct, frozen=True):
     """A service at ``url``; ``credential`` is the kind of the ``secret``, one of ``KINDS``."""
 
     url: str
     credential: str | None = None
-    secret: str | None = field(default=None, repr=False)
+    secret: str | None = None
 
 
-@dataclass(slots=True)
-class Profiles:
+class Profiles(Struct):
     """All profiles by name, and the name of the one in ``use``."""
 
     use: str | None = None

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from identity_verification.domain.received import proof_commitment
+
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.strict_json import JsonValue
 from identity_commands.proof_import import NotARecord, read_zk_proof
-from identity_core.domain.proofs.verification import proof_commitment
 from identity_core.errors import IdentityError, ProofInvalid
 from identity_core.settings import Settings, SettingsError, StartError
 from identity_tlog.anchored import AnchorPath

@@ -116,8 +116,7 @@ def hand_over(file: Any, wallet: Path, audience: str, challenge: str) -> None:
     Nothing is signed that names another key, audience or challenge.
     """
     from identity_bound_credentials.handover import hand_over as signed
-
-    from identity_core.domain.proofs.proof import ReceivedProof
+    from identity_verification.domain.received import ReceivedProof
 
     signer = Wallet.open(wallet).signer()
     try:

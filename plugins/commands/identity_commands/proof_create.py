@@ -15,13 +15,14 @@ from identity_codec import multikey
 from identity_codec.multibase import base64url_decode
 from identity_commands.credential_wallet import held_option, read_held
 from identity_commands.json_input import load_json, name_of, predicate_value, read_json
+from identity_commands.options import several
 from identity_commands.proof_home import AskedAtHome, WalletCredential, agreed, asked_of
 from identity_commands.proof_question import question_option
 from identity_commands.proof_verify import installed_prover
 from identity_commands.public_keys import raw_key
 from identity_commands.remote import keys_option
 from identity_commands.wallet import Wallet
-from identity_core.cli.options import Whole, configured, several
+from identity_core.cli.options import Whole, configured
 from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.errors import IdentityError
 

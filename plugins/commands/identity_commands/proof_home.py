@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from identity_bound_credentials.holder_file import ISSUED_ANEW, secret_of
+from msgspec import Struct
 
 from identity_codec.multibase import base64url_decode
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.cli.output import fail
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from identity_core.domain.proofs.proof import Context
 
 
-@value_class
-class WalletCredential:
+class WalletCredential(Struct, frozen=True):
     """An entry of the holder's file, its credential, and the credential's binding."""
 
     kept: dict[str, str]
@@ -32,8 +32,7 @@ class WalletCredential:
     bound: ShownBinding
 
 
-@value_class
-class AskedAtHome:
+class AskedAtHome(Hidden, Struct, frozen=True):
     """A question, the file's credentials for it, in its order, and the secret to which they are bound."""
 
     question: Question

@@ -14,16 +14,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from identity_verification.domain.received import ReceivedProof
 
 from identity_codec import strict_json, times
 from identity_commands.json_input import MAX_FILE_OCTETS, input_argument, name_of
-from identity_core.cli.options import of_installation, opened_part, refuse_absent
+from identity_commands.options import opened_part, refuse_absent
+from identity_core.cli.options import of_installation
 from identity_core.cli.output import Command, failing, show
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
-from identity_core.domain.proofs.proof import ReceivedProof, ZkProof
-from identity_core.domain.proofs.stored import IMPORTED, SALT_OCTETS, ProofRevocation, StoredProof
-from identity_core.domain.proofs.verification import Anchor, AnchorStatus
+from identity_core.domain.proofs.proof import ZkProof
+from identity_core.domain.proofs.stored import IMPORTED, SALT_OCTETS, Anchor, AnchorStatus, ProofRevocation, StoredProof
 from identity_core.errors import ProofInvalid
 from identity_core.settings import Settings
 
@@ -55,7 +56,7 @@ def import_(settings: Settings, file: Any) -> None:
 
 @contextlib.asynccontextmanager
 async def _store(settings: Settings) -> AsyncIterator[Store]:
-    from identity_core.bootstrap.ports import store_beside
+    from identity_commands.beside import store_beside
 
     async with AsyncExitStack() as stack:
         yield (await store_beside(settings, stack))[2]

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import click
 from identity_bound_credentials.domain.presented import PresentedPresentation
+from identity_verification.domain.expected import AnyPresented, ExpectedCredential, ExpectedQuestion
 
 from identity_codec.strict_json import JsonValue
 from identity_core.cli.output import shown
-from identity_core.domain.proofs.expected import AnyPresented, ExpectedCredential, ExpectedQuestion
 
 question_option: Final = click.option(
     "--question",
@@ -26,8 +26,9 @@ def question_of(presented: AnyPresented) -> JsonValue:
     if not isinstance(presented, PresentedPresentation) or presented.is_of_one_credential:
         return None
     # Importing the wire types takes longer than most commands.
+    from identity_verification.handlers import shown_question
+
     from identity_codec.structs import plain
-    from identity_core.api.proofs import shown_question
 
     found: JsonValue = plain(shown_question(presented))
     return found

@@ -11,11 +11,14 @@ import click
 from identity_bound_credentials.domain.presentation import Cover
 from identity_bound_credentials.domain.presented import PresentedPresentation
 from identity_bound_credentials.ports import PresentingProver
+from identity_verification.domain.checks import BOUND, BoundPart, verdict_of
+from identity_verification.domain.verification import Expectation
 
 from identity_codec import multibase, strict_json
 from identity_codec.strict_json import JsonValue
 from identity_commands.credential_offline import issuer_options, read_schema
 from identity_commands.json_input import MAX_FILE_OCTETS, input_argument, name_of, predicate_value, read_json
+from identity_commands.options import installed_plugins, refuse_absent, several
 from identity_commands.proof_anchor import LedgerUnreachable, check_anchor
 from identity_commands.proof_question import proven, question_from_json, question_of, question_option
 from identity_commands.public_keys import (
@@ -27,10 +30,8 @@ from identity_commands.public_keys import (
     key_of_option,
     resolved_at,
 )
-from identity_core.cli.options import Whole, installed_plugins, of_installation, refuse_absent, several
+from identity_core.cli.options import Whole, of_installation
 from identity_core.cli.output import Command, fail, fail_start, show
-from identity_core.domain.proofs.checks import BOUND, BoundPart, verdict_of
-from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import ProofInvalid
 from identity_core.ports.prover import Prover
 from identity_core.settings import Settings, StartError
@@ -63,8 +64,8 @@ def verify_octets(
     is checked too, on the ledger of the settings ``ledger`` if they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and
     what ``find_key`` raises."""
     from identity_bound_credentials.domain.check import check_presentation
-
-    from identity_core.use_cases.proofs.check import ReceivedProof, check
+    from identity_verification.domain.received import ReceivedProof
+    from identity_verification.use_cases.check import check
 
     value = _read(data)
     received = ReceivedProof.parse(value)

@@ -17,7 +17,7 @@ from identity_codec.strict_json import JsonValue
 from identity_codec.times import parse
 from identity_commands.json_input import load_json
 from identity_core.cli.output import failing
-from identity_core.domain.proofs.issuer_key import controller_of
+from identity_core.domain.dids.did import controller_of
 from identity_core.errors import InvalidDid, ProofInvalid
 
 KeyFinder = Callable[[str], bytes]

@@ -10,17 +10,18 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlsplit
 
 import click
 import orjson
+from msgspec import Struct
 
 from identity_client import Client, Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Signer
 from identity_client.operations import served_operations
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
+from identity_commands.options import all_of
 from identity_commands.profiles import (
     DEFAULT_URL,
     asked_url,
@@ -31,9 +32,10 @@ from identity_commands.profiles import (
 )
 from identity_commands.refusals import BY_DOCUMENT, as_options
 from identity_commands.secret_input import secret_option
+from identity_commands.terminal import on_one_line, show_table, working
 from identity_commands.wallet import Wallet
-from identity_core.cli.options import FILE, Whole, all_of
-from identity_core.cli.output import Text, fail, on_one_line, prints_json, refused_values, show, working
+from identity_core.cli.options import FILE, Whole
+from identity_core.cli.output import Text, fail, prints_json, refused_values
 
 F = TypeVar("F", bound=Callable[..., Any])
 Option = Callable[[F], F]
@@ -125,8 +127,7 @@ def explained(error: Exception, url: str) -> tuple[str, str, str]:
     return what, url, "start it with `identity serve`, or name another place with --url"
 
 
-@value_class
-class RemoteCaller:
+class RemoteCaller(Struct, frozen=True):
     """A caller of operations. With a ``signer``, each is signed with a challenge for exactly its purpose and body."""
 
     session: Client
@@ -150,8 +151,7 @@ class RemoteCaller:
         return self.session.signed(method, path, body, self.signer, purpose, query=query)
 
 
-@dataclass(slots=True)
-class TokenCaller:
+class TokenCaller(Hidden, Struct):
     """A caller in the name of a DID, with an access token that one signature obtains."""
 
     session: Client
@@ -241,7 +241,7 @@ def add_command(
         sent = {} if body is None else {"body": body(caller, **given)}
         with working("waiting for the service"):
             answer = caller.send(operation_id, *places, **(sent or given))
-        show(answer if text is None or prints_json() else on_one_line(answer), text=text, columns=columns)
+        show_table(answer if text is None or prints_json() else on_one_line(answer), text=text, columns=columns)
 
     made = group.command(name=name, help=says)(with_caller(all_of(*options)(run), anonymous=anonymous))
     arguments = [str(one.name) for one in made.params if isinstance(one, click.Argument)]

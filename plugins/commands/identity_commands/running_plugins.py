@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from identity_client import Exchange, ServiceError
+from identity_codec.values import replace
 from identity_commands.profiles import signed_in
 from identity_commands.remote import api_key_option, named_service_option, session
 from identity_core.cli.output import fail

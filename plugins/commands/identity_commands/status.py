@@ -18,10 +18,11 @@ from identity_codec.times import printed
 from identity_commands.credential_offline import key_option, signing_key
 from identity_commands.json_input import name_of
 from identity_commands.log_policy import policy_option, read_policy, verifier_key
+from identity_commands.options import all_of
 from identity_commands.remote import keys_option
 from identity_commands.secret_input import secret_option
 from identity_commands.wallet import Wallet
-from identity_core.cli.options import FILE, Whole, all_of
+from identity_core.cli.options import FILE, Whole
 from identity_core.cli.output import Command, fail, failing, show
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from identity_commands.profiles import KINDS, Profiles, changed_profiles, read_profiles, require_name
-from identity_core.cli.output import Command, show
+from identity_commands.terminal import show_table
+from identity_core.cli.output import Command
 
 
 @click.command(name="use", cls=Command)
@@ -18,7 +19,7 @@ def command(name: str | None) -> None:
         with changed_profiles() as kept:
             kept.find(name)
             kept.use = name
-    show(
+    show_table(
         [
             {"profile": each, "url": one.url, "credential": one.credential, "inUse": each == kept.use}
             for each, one in sorted(kept.profiles.items())

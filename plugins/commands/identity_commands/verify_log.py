@@ -17,16 +17,15 @@ from identity_did_ids import entry as entries
 from identity_did_ids.chain import Chain
 from identity_did_ids.evolution import Rules
 from identity_did_webvh import log as webvh
+from msgspec import Struct
 
 from identity_codec import times
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.dids.logs import fold
 from identity_core.domain.dids.state import DidState, LogInvalid, UnknownLogMethod
 
 
-@value_class
-class Verified:
+class Verified(Struct, frozen=True):
     """A valid log. It proves nothing about newer entries that were withheld.
 
     ``head`` is the versionId of the last entry, ``updated_at`` its time, ``document`` the DID document as JSON, ``unbound_changes``
@@ -86,8 +85,7 @@ def _verify_webvh(lines: list[bytes], now: datetime | None, witness_file: bytes 
     return Verified(str(head.did), len(states), head.version_id, head.time, head.deactivated, head.document, None)
 
 
-@value_class
-class UnnamedKey:
+class UnnamedKey(Struct, frozen=True):
     """A multikey of a version that the controller's request did not name."""
 
     version: int

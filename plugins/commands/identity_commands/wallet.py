@@ -15,12 +15,14 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from identity_client import Client, ServiceError, Signer
 from identity_codec.multikey import decode_secret
+from identity_codec.values import Hidden
 from identity_commands.secret_input import read_private
 from identity_core.cli.output import fail, failing
 from identity_core.errors import InvalidDocument
@@ -34,15 +36,14 @@ FiledKeys = list[tuple[list[str], dict[str, Any]]]
 ADDITIONAL, RETIRED = "additional", "retired"
 
 
-@dataclass(slots=True)
-class Wallet:
+class Wallet(Hidden, Struct):
     """An open keys file. ``did`` is empty until it exists. ``pending`` is ``{operation, keys, …}`` of an operation with an unknown
     result."""
 
     path: Path
     did: str
-    keys: dict[str, Any] = field(repr=False)
-    pending: dict[str, Any] | None = field(default=None, repr=False)
+    keys: dict[str, Any]
+    pending: dict[str, Any] | None = None
 
     @classmethod
     def read(cls, path: Path) -> Wallet:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -31,6 +31,7 @@ from identity_commands.proof_verify import verify_octets
 from identity_commands.wallet import Wallet, make_key
 from identity_prover_bbs.plugin import BbsProver
 from identity_prover_bbs.suite2 import PresentationProver
+from identity_verification.domain.verification import Expectation
 
 from identity_bbs import consent, interface
 from identity_bbs.bls12381 import ORDER, select
@@ -40,8 +41,8 @@ from identity_bbs.suite import ciphersuite
 from identity_codec import multikey
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.times import printed
+from identity_codec.values import replace
 from identity_core.domain.proofs.proof import Context
-from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import PredicateUnsupported
 from tests.presenting import AUDIENCE, NONCE, ask
 from tests.unit.cli.conftest import Commands

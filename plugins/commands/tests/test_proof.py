@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from identity_commands.proof_verify import verify_octets
 from identity_commands.public_keys import key_of_option
 from identity_kit.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer, context, statement
+from identity_verification.domain.verification import Expectation
 
 from identity_bbs.bls12381 import select
 from identity_codec import multikey
@@ -18,7 +19,6 @@ from identity_codec.multibase import base64url_encode
 from identity_core.cli import main
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.credentials.credential_schema import CredentialSchema
-from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import ProofInvalid
 from tests.transparent_prover import TransparentProver
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from identity_commands.proof_verify import verify_octets
 from identity_prover_bbs.plugin import BbsProver
+from identity_verification.domain.verification import Expectation
 
-from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import ProofInvalid
 from tests.presenting import AUDIENCE, CURVE, NONCE, NOW, Holder, Issuer, Scene, ask, seeded, target
 from tests.transparent_prover import TransparentProver

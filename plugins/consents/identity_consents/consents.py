@@ -9,30 +9,28 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
 
 from identity_client.capability import Capability, CapabilityInvalid
 from identity_codec import jcs, multibase, sealing, strict_json
-from identity_codec.times import printed
-from identity_codec.values import value_class
-from identity_consents.requests import MAX_REPLY, read_request
+from identity_codec.structs import encode
+from identity_codec.values import Hidden
+from identity_consents.requests import MAX_REPLY
 from identity_consents.store import ConsentReply, StoredConsentReplies
-from identity_core.domain.dids.did import Did
-from identity_core.errors import IbctInvalid, InvalidDid, InvalidRequest
+from identity_core.errors import IbctInvalid, InvalidRequest
 from identity_core.ports.clock import Clock
 
 LIFETIME: Final = timedelta(minutes=15)
 MAX_ANSWER: Final = 16_384
 _REPLY: Final = b"identity: reply of a holder, v1"
-_ANSWER: Final = b"identity: answer of a holder, v1"
+ANSWER: Final = b"identity: answer of a holder, v1"
 
 
-@value_class
-class AskedConsent:
+class AskedConsent(Struct, frozen=True):
     """A question to a holder. ``reply`` is the text by which the answer is given and fetched, until ``expires_at``."""
 
     reply: str
@@ -46,30 +44,32 @@ class AskedConsent:
         return hashlib.sha256(self.reply.encode()).digest()
 
 
-@value_class
-class HolderApproval:
+class HolderApproval(Struct, frozen=True):
     """The holder's token for one use, and the credential that she chose."""
 
     credential_id: str
     ibct: Mapping[str, str]
 
 
-@value_class
-class HolderConsents:
+class HolderConsents(Hidden, Struct, frozen=True):
     """Questions and answers. ``secret``: 32 bytes that all processes derive."""
 
     replies: StoredConsentReplies
     clock: Clock
-    secret: bytes = field(repr=False)
+    secret: bytes
     random: Callable[[int], bytes]
 
-    def ask(self, agent: str, holder: str, request: Mapping[str, Any]) -> AskedConsent:
+    def ask(self, agent: str, holder: str, request: Mapping[str, Any], lifetime: timedelta = LIFETIME) -> AskedConsent:
         """Return a reply for ``request``, which each later call about the answer must repeat."""
-        expires_at = self.clock.now().replace(microsecond=0) + LIFETIME
+        expires_at = self.clock.now().replace(microsecond=0) + lifetime
         hashed = _hash(request)
         plain = orjson.dumps([agent, holder, hashed, int(expires_at.timestamp())])
-        reply = multibase.base64url_encode(sealing.seal(self.secret, plain, _REPLY, random=self.random))
+        reply = multibase.base64url_encode(self.seal(plain, _REPLY))
         return AskedConsent(reply, agent, holder, hashed, expires_at)
+
+    def seal(self, plain: bytes, place: bytes) -> bytes:
+        """Return the box of ``plain`` that opens only with ``place``."""
+        return sealing.seal(self.secret, plain, place, random=self.random)
 
     def open_reply(self, reply: str) -> AskedConsent:
         """Return the question of a reply. Raises ``InvalidRequest``: when the text is not a valid reply, or has expired."""
@@ -96,7 +96,7 @@ class HolderConsents:
         kept = await self.replies.find(asked.digest)
         if kept is None:
             return asked, False, None
-        answer = orjson.loads(sealing.unseal(self.secret, kept.sealed, _ANSWER + asked.digest))
+        answer = orjson.loads(sealing.unseal(self.secret, kept.sealed, ANSWER + asked.digest))
         return asked, True, None if answer is None else HolderApproval(**answer)
 
     async def answer(self, reply: str, holder: str, text: str) -> None:
@@ -108,46 +108,9 @@ class HolderConsents:
         if asked.holder != holder:
             raise InvalidRequest("The request is to another holder.")
         approval = None if text == "null" else _approval(text, asked)
-        data = orjson.dumps(approval)
-        sealed = sealing.seal(self.secret, data, _ANSWER + asked.digest, random=self.random)
+        sealed = self.seal(encode(approval), ANSWER + asked.digest)
         if not await self.replies.keep(ConsentReply(asked.digest, sealed, asked.expires_at)):
             raise InvalidRequest("The request has been answered.")
-
-
-@value_class
-class HolderQuestions:
-    """Questions that a holder answers at ``page``, a URL. The extension that serves the page provides them as a service."""
-
-    consents: HolderConsents
-    page: str
-
-    async def ask(self, agent: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return ``status`` and its members: ``approved``, ``declined``, ``waiting`` if the holder was asked before, ``consent_required``.
-
-        ``arguments``: those of a request for a proof. Raises ``InvalidRequest``: also when the page would not show it.
-        """
-        shown = {"agentDid": agent, "predicates": arguments.get("predicates", [arguments.get("predicate")])}
-        shown |= {name: arguments[name] for name in ("domain", "purpose") if name in arguments}
-        holder, reply = arguments["holderDid"], arguments.get("consentId")
-        if reply is None:
-            read_request(orjson.dumps(shown).decode())
-            try:
-                Did.parse(holder)
-            except InvalidDid as error:
-                raise InvalidRequest("holderDid is not a DID.") from error
-            return self._link("consent_required", self.consents.ask(agent, holder, shown), shown)
-        asked, is_answered, approval = await self.consents.find(reply, agent, holder, shown)
-        if not is_answered:
-            return self._link("waiting", asked, shown)
-        if approval is None:
-            return {"status": "declined"}
-        return {"status": "approved", "credentialId": approval.credential_id, "ibct": approval.ibct}
-
-    def _link(self, status: str, asked: AskedConsent, shown: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the link. The request is behind its #, so that it stays in the browser; the link does not show the holder."""
-        text = multibase.base64url_encode(orjson.dumps({**shown, "reply": asked.reply}))
-        times = {"expiresAt": printed(asked.expires_at)}
-        return {"status": status, "consentId": asked.reply, "consentUrl": f"{self.page}#{text}", **times}
 
 
 def _approval(text: str, asked: AskedConsent) -> HolderApproval:

@@ -1,4 +1,4 @@
-"""The extension ``consents``: the service ``HolderConsents``, and the table of the replies."""
+"""The extension ``consents``: requests of agents and of verifiers until they are answered, and the replies of holders."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from identity_consents.consents import HolderConsents
-from identity_consents.store import TABLE, StoredConsentReplies
+from identity_consents.handlers import RequestHandlers
+from identity_consents.store import KEPT, TABLE, StoredConsentReplies, StoredRequests
+from identity_consents.verifier_requests import VerifierRequests
+from identity_consents.waiting import ConsentRequests
+from identity_consents.wire import DOCUMENT
 from identity_core.database import Database
 from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.plugin import hookimpl
@@ -15,14 +19,24 @@ from identity_core.use_cases.background import ForgetRows
 
 @contextlib.asynccontextmanager
 async def open_consents(kernel: Kernel) -> AsyncIterator[Contribution]:
-    """Open the extension. Expired replies are deleted until it is closed."""
-    replies = StoredConsentReplies(kernel.need(Database))
+    """Open the extension. Expired requests and replies are deleted until it is closed."""
+    replies, stored = StoredConsentReplies(kernel.need(Database)), StoredRequests(kernel.need(Database))
     consents = HolderConsents(replies, kernel.clock, kernel.secret("replies"), kernel.random)
-    async with ForgetRows(replies.forget, kernel.clock):
-        yield Contribution(services={HolderConsents: consents})
+    verifiers = VerifierRequests(stored, kernel.secret("requests"), kernel)
+    handlers = RequestHandlers(ConsentRequests(stored, consents, kernel), verifiers, kernel.origin)
+    async with ForgetRows(replies.forget, kernel.clock), ForgetRows(stored.forget, kernel.clock, KEPT):
+        yield Contribution(handlers=(handlers,), services={HolderConsents: consents, RequestHandlers: handlers})
 
 
 @hookimpl
 def identity_extend() -> Extension:
     """Return the extension."""
-    return Extension(name="consents", kernel=">=1,<2", open=open_consents, vital=True, adopts=(TABLE,))
+    return Extension(
+        name="consents",
+        kernel=">=1,<2",
+        document=DOCUMENT,
+        open=open_consents,
+        vital=True,
+        adopts=(TABLE,),
+        migrations="identity_consents.migrations",
+    )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_client.action import Action, check_type, pin_of
 from identity_codec import strict_json
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import UNSET, ValidationError, convert
-from identity_codec.values import value_class
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid, InvalidRequest
 from identity_core.wire import AskedPredicate
@@ -20,8 +21,7 @@ MAX_REPLY: Final = 8_192
 _MEMBERS: Final = frozenset({"agentDid", "predicates", "domain", "purpose", "reply"})
 
 
-@value_class
-class AgentRequest:
+class AgentRequest(Struct, frozen=True):
     """A request of an agent to its holder.
 
     ``predicates`` as generateDelegatedProof takes them, each with its value; ``actions`` pin those values. ``domain`` is the verifier and
@@ -52,15 +52,23 @@ def read_request(text: str) -> AgentRequest:
     agent = _text(value, "agentDid", 2_048)
     try:
         Did.parse(agent)
-        asked = convert(value["predicates"], tuple[AskedPredicate, ...])
-        predicates = tuple(map(_predicate, asked))
+    except InvalidDid as error:
+        raise InvalidRequest(f"This is no request of an agent: {error}.") from None
+    predicates, actions = read_question(value["predicates"])
+    reply = _text(value, "reply", MAX_REPLY)
+    return AgentRequest(agent, predicates, actions, _text(value, "domain"), _text(value, "purpose"), reply)
+
+
+def read_question(value: Any) -> tuple[tuple[dict[str, JsonValue], ...], tuple[str, ...]]:
+    """Return the predicates of a question with their actions. Raises ``InvalidRequest``: with the reason, which a page shows."""
+    try:
+        predicates = tuple(map(_predicate, convert(value, tuple[AskedPredicate, ...])))
         actions = tuple(map(_action, predicates))
-    except (InvalidDid, ValidationError, ValueError) as error:
+    except (ValidationError, ValueError) as error:
         raise InvalidRequest(f"This is no request of an agent: {error}.") from None
     if not 1 <= len(predicates) <= MAX_PREDICATES:
         raise InvalidRequest(f"A request has 1 to {MAX_PREDICATES} predicates.")
-    reply = _text(value, "reply", MAX_REPLY)
-    return AgentRequest(agent, predicates, actions, _text(value, "domain"), _text(value, "purpose"), reply)
+    return predicates, actions
 
 
 def _text(value: Mapping[str, Any], name: str, longest: int = MAX_TEXT) -> str:

@@ -117,6 +117,6 @@ def test_purge_empties_the_table_and_replies_are_stored_again(settings: Settings
     assert asyncio.run(keep())
     (one,) = in_order([(source("consents"), identity_extend())])
     tables = read_store(settings, lambda reading: tables_of(reading, "sqlite", one.declared, [one]))
-    assert tables == ["consent_replies"]
+    assert tables == ["consent_replies", "consents_migrations", "consents_requests"]
     purge_tables(settings, one.declared, tables)
     assert asyncio.run(keep())

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.attack.page_requests import FORM, OWN, begin, cookie_of
-from tests.attack.stranger import GENEROUS, Stranger, Wire
+from tests.attack.stranger import GENEROUS, PREFIX, Stranger, Wire
 from tests.servers import local_server
 
 
@@ -20,7 +20,8 @@ def stranger(request: pytest.FixtureRequest) -> Iterator[Stranger]:
 
 
 @pytest.mark.parametrize(
-    ("method", "path"), [("GET", "/ui/consent"), ("POST", "/ui/consent"), ("POST", "/ui/consent/reply")]
+    ("method", "path"),
+    [("GET", "/ui/consent"), ("POST", "/ui/consent"), ("POST", "/ui/consent/reply"), ("GET", "/ui/ask")],
 )
 def test_page_of_consent_is_not_served(stranger: Stranger, method: str, path: str) -> None:
     body = b"request={}" if method == "POST" else None
@@ -33,11 +34,11 @@ def test_pages_of_a_holder_do_not_link_to_it(stranger: Stranger) -> None:
     assert answer.status == 200
     assert b'href="/ui/agents"' in answer.body
     assert b"/ui/consent" not in answer.body
+    assert b"/ui/ask" not in answer.body
 
 
-def test_document_is_complete_without_it(stranger: Stranger) -> None:
-    """The extension has no operation, so the document is that of a service that has it."""
-    with local_server(environment=GENEROUS) as server:
-        wire = Wire(server.url)
-        assert wire.call("GET", "/openapi.json").json == stranger.wire.call("GET", "/openapi.json").json
-        wire.close()
+def test_document_has_no_operation_of_requests(stranger: Stranger) -> None:
+    paths = stranger.wire.call("GET", "/openapi.json").json["paths"]
+    assert [path for path in paths if "/consents" in path or "/verifier-requests" in path] == []
+    answer = stranger.wire.call("GET", f"{PREFIX}/consents", None, {"X-API-Key": stranger.api_key})
+    assert (answer.status, answer.json["error"]["code"]) == (404, "NOT_FOUND")

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pkcs11
+from msgspec import Struct
 from pkcs11 import Attribute, KeyType, Mechanism, ObjectClass
 
 from identity_codec import ed25519, multikey, p256
+from identity_codec.values import Hidden
 from identity_core.ports.custodian import KeyRefused
 
 SECRET_BYTES: Final = 32
@@ -43,8 +44,7 @@ class KeyDamaged(Exception):
     """The objects of the token under a name are not one whole key; the text states the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Struct, frozen=True):
     """The purpose of a key."""
 
     name: str
@@ -75,8 +75,7 @@ def is_printable(text: str, most: int) -> bool:
     return 1 <= len(text) <= most and text.isascii() and text.isprintable()
 
 
-@dataclass(frozen=True, slots=True)
-class TokenKey:
+class TokenKey(Hidden, Struct, frozen=True):
     """A key that was found on the token and proved to sign for its public key. ``public_raw`` is what a multikey has of a ``key_type``."""
 
     private: Any

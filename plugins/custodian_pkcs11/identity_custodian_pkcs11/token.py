@@ -10,10 +10,10 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 import pkcs11
+from msgspec import Struct, field
 
 from identity_core.cache import BoundedCache
 from identity_core.errors import PluginUnavailable
@@ -55,8 +55,7 @@ _LOST: Final = (
 MOST_IN_MEMORY = 4_096
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(Struct, frozen=True):
     """An open session, logged in, and the keys that were looked up in it: their handles end with it."""
 
     session: pkcs11.Session

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from identity_custodian_pkcs11 import Pkcs11Settings, keys, open_custodian, open
 from pkcs11 import Attribute, ObjectClass
 
 from identity_codec import multikey
+from identity_codec.values import replace
 from identity_core.cli import main
 from identity_core.plugin import BuildContext
 from tests.softhsm import PIN, SoftHsm

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 from identity_codec import sealing
+from identity_codec.values import Hidden
 
 _PURPOSE = b"identity-service custodian data key v1"
 _LATER_PURPOSE = b"identity-service custodian data key v2, generation "
 _ROOTS_PURPOSE = b"identity-service custodian data key v3, generation "
 
 
-@dataclass(frozen=True, slots=True)
-class DataKey:
+class DataKey(Hidden, Struct, frozen=True):
     """``key`` seals, the secrets of holders follow from the ``roots``, new ones from the last; each has 32 bytes. ``generation`` counts
     from 1."""
 
     generation: int
-    key: bytes = field(repr=False)
-    roots: tuple[bytes, ...] = field(repr=False)
+    key: bytes
+    roots: tuple[bytes, ...]
 
     @property
     def octets(self) -> bytes:

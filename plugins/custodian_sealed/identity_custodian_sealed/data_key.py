@@ -16,10 +16,12 @@ import logging
 import stat
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct, field
+
 from identity_codec import sealing
+from identity_codec.values import Hidden
 from identity_core.database import Database, DatabaseAbsent, Transaction
 from identity_core.files import durable_draft, locked_folder, read_regular, require_own, sync_folder
 from identity_custodian_sealed.box_contents import DataKey, purpose, roots_in
@@ -46,16 +48,14 @@ class SealBroken(Exception):
         self.fix = fix
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
+class Costs(Struct, frozen=True):
     """The cost parameters of Argon2id for a passphrase."""
 
     operations: int
     memory_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class StoredSeal:
+class StoredSeal(Struct, frozen=True):
     """The row: a box with a data key, and what opens it."""
 
     kind: str
@@ -109,8 +109,7 @@ def read_seal(transaction: Transaction, statement: str) -> StoredSeal | None:
     return StoredSeal(kind, bytes(salt), Costs(operations, memory_bytes), bytes(box), generation)
 
 
-@dataclass(frozen=True, slots=True)
-class Seal:
+class Seal(Hidden, Struct, frozen=True):
     """The stored seal of one installation. Works without an event loop: it is opened while the plugin is built."""
 
     database: Database
@@ -118,10 +117,10 @@ class Seal:
     costs: Costs
     logger: logging.Logger
     random: Callable[[int], bytes]
-    passphrase: str | None = field(default=None, repr=False)
-    previous_passphrase: str | None = field(default=None, repr=False)
-    _known: dict[tuple[str, bytes, Costs], bytes] = field(default_factory=dict, repr=False)
-    _one_at_a_time: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    passphrase: str | None = None
+    previous_passphrase: str | None = None
+    _known: dict[tuple[str, bytes, Costs], bytes] = field(default_factory=dict)
+    _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def next_file(self) -> Path:

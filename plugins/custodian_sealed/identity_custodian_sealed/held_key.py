@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 from identity_bbs import blind
 from identity_bbs.blind import IssueRequest
 from identity_client import possession
 from identity_codec import ed25519, multikey, p256, x25519
+from identity_codec.values import Hidden
 from identity_core.ports.custodian import KeyRefused
 
 SIGN_BBS = "sign_bbs"
@@ -28,8 +30,7 @@ def check_texts(*texts: tuple[str, int]) -> None:
             raise KeyRefused("A name, DID or purpose of a key is printable ASCII and not empty.")
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Struct, frozen=True):
     """The purpose of a key. It is authenticated with the key's box, so a box that is moved to another row does not open
     there."""
 
@@ -50,14 +51,13 @@ class Label:
         return "\0".join(parts).encode("ascii")
 
 
-@dataclass(frozen=True, slots=True)
-class HeldKey:
+class HeldKey(Hidden, Struct, frozen=True):
     """A key in memory. ``public_key`` is a multikey, ``public_raw`` the bytes within it."""
 
     label: Label
     public_key: str
     public_raw: bytes
-    secret: bytes = field(repr=False)
+    secret: bytes
 
     @classmethod
     def of(cls, label: Label, secret: bytes) -> HeldKey:

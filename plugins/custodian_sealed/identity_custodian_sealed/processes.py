@@ -16,8 +16,9 @@ import secrets
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from identity_codec.strict_json import JsonValue
 from identity_core.database import Transaction
@@ -56,8 +57,7 @@ _WITHDRAW = "DELETE FROM custodian_offer WHERE id = 1 AND box = :box"
 _LIFETIME = {"lifetime": CRASHED_AFTER_SECONDS}
 
 
-@dataclass(slots=True)
-class Attendance:
+class Attendance(Struct):
     """The row of this process. ``tell`` is called by one task at a time."""
 
     seal: Seal
@@ -137,8 +137,7 @@ def require_opened(transaction: Transaction, seal: Seal, new: StoredSeal) -> Non
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Behind:
+class _Behind(Struct, frozen=True):
     """A process that has not opened what is offered: ``answered`` that it cannot, or nothing yet."""
 
     host: str

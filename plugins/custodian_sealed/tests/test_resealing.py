@@ -10,7 +10,6 @@ import sqlite3
 import sys
 import threading
 import time
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from identity_kit.conformance.custodian_holders import REQUEST
 
 from identity_bbs.bls12381.backend import G1_OCTETS
 from identity_codec import multikey, sealing
+from identity_codec.values import replace
 from identity_core.database import files, sqlite_connection
 from identity_core.errors import PluginUnavailable
 from identity_core.files import locked_folder
@@ -276,7 +276,7 @@ def test_nothing_that_was_deleted_or_written_over_stays_in_file(
 
     monkeypatch.setattr(sqlite_connection, "_connect", forgetful)
 
-    def left(boxes: list[bytes]) -> list[str]:
+    def find_left(boxes: list[bytes]) -> list[str]:
         # The first bytes of a free place are SQLite's own.
         return [path.name for path in tmp_path.iterdir() if any(box[25:] in path.read_bytes() for box in boxes)]
 
@@ -290,9 +290,9 @@ def test_nothing_that_was_deleted_or_written_over_stays_in_file(
         custodian = opened(tmp_path)
         destroyed = [box for box in boxes if box not in {bytes(row[-1]) for row in rows(tmp_path)}]
         assert len(destroyed) == 30
-        assert left(destroyed) == ["custodian.sqlite"]
+        assert find_left(destroyed) == ["custodian.sqlite"]
         assert custodian.reseal_now(compromised=False).left_to_do == ""
-        assert left(boxes) == []
+        assert find_left(boxes) == []
         await custodian.close()
 
     asyncio.run(scenario())

@@ -8,13 +8,16 @@ states the change and its authorization. A reader runs the rules that made the e
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
+
+from msgspec import Struct
 
 from identity_client.data_integrity import check_signature, signer_of_proof
 from identity_codec import times
 from identity_codec.multibase import base58btc_encode
-from identity_codec.values import replace, value_class
+from identity_codec.values import replace
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Create, Deactivate, SetStrictEvidence, has_step
 from identity_core.domain.dids.did import SERVICE_CONTEXTS, Did
@@ -100,8 +103,7 @@ _POSSESSION: Final = "possession"
 _OURS: Final = MEMBERS | {"proofBy", _POSSESSION}
 
 
-@value_class
-class DraftedEntry:
+class DraftedEntry(Struct, frozen=True):
     """An entry without its signature (the port's ``UnsignedEntry``)."""
 
     did: Did
@@ -135,7 +137,7 @@ class DraftedEntry:
         return self.body.octets(self.version_id, entries.canonical_plain(proof))
 
 
-@value_class
+@dataclass(slots=True, unsafe_hash=True)
 class Chain:
     """The logs of the DID method ``method`` under ``rules``."""
 

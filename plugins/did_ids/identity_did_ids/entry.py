@@ -14,11 +14,11 @@ from datetime import datetime
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
 
 from identity_client import data_integrity
 from identity_client.data_integrity import signer_of_proof
 from identity_codec import jcs, multibase, strict_json, times
-from identity_codec.values import value_class
 from identity_core.domain.dids.logs import multihash
 from identity_core.domain.dids.state import LogInvalid
 
@@ -31,8 +31,7 @@ HASH: Final = re.compile(r"Qm[1-9A-HJ-NP-Za-km-z]{44}", re.ASCII)
 _VERSION_ID: Final = re.compile(rf"([1-9][0-9]{{0,9}})-({HASH.pattern})", re.ASCII)
 
 
-@value_class
-class Entry:
+class Entry(Struct, frozen=True):
     """A parsed entry. Only its shape was checked. ``body`` is the entry without its proofs."""
 
     number: int
@@ -59,8 +58,7 @@ def parse(data: bytes) -> Entry:
     return _read(value)
 
 
-@value_class
-class EntryBody:
+class EntryBody(Struct, frozen=True):
     """An entry without its proof, parameters and state already in canonical form.
 
     The members around them are written out here. To canonicalize the whole entry three times, for the hash, the signature and the

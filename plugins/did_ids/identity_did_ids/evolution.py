@@ -1,8 +1,7 @@
 """The rules of openapi/DECISIONS.md §2 as one pure function from state and change to the next state.
 
 Every change passes through this module: the use cases draft with it, and the fold of a log runs it again and compares. It signs and
-hashes nothing, so the state that it returns has no entry hash yet.
-"""
+hashes nothing, so the state that it returns has no entry hash yet."""
 
 from __future__ import annotations
 
@@ -10,7 +9,9 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final
 
-from identity_codec.values import replace, value_class
+from msgspec import Struct
+
+from identity_codec.values import replace
 from identity_core.domain.dids import document as documents
 from identity_core.domain.dids import keys
 from identity_core.domain.dids import state as history
@@ -49,8 +50,7 @@ MAX_UPDATE_KEYS: Final = 10
 MAX_OPERATIONS: Final = 50
 
 
-@value_class
-class Rules:
+class Rules(Struct, frozen=True):
     """The rules that an operator sets: ``max_grace`` is the longest grace period; the next three are initial rules of new DIDs
     (``DidState``).
 

@@ -6,9 +6,11 @@ Each operation refuses an invalid change of the current document, such as a serv
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from identity_codec.values import replace
 from identity_core.domain.dids import did as endpoint
@@ -20,8 +22,7 @@ from identity_core.domain.dids.keys import Key
 from identity_core.errors import InvalidDocument
 
 
-@dataclass(slots=True)
-class Revision:
+class Revision(Struct):
     """The working copy. Keys and services keep their order; new ones come last, and a successor comes before its predecessor."""
 
     did: str
@@ -88,7 +89,7 @@ class Revision:
         fragment = service.fragment
         if fragment is None:
             endpoint.check_type(service.type)
-            fragment = endpoint.derive_fragment(service.type, taken)
+            fragment = derive_fragment(service.type, taken)
         endpoint.check_fragment(fragment)
         if fragment in taken:
             raise InvalidDocument("The document has this service already.", details={"id": fragment})
@@ -108,3 +109,12 @@ class Revision:
             if service.fragment == fragment:
                 return place
         raise InvalidDocument("The document has no such service.", details={"id": (fragment or "")[:80]})
+
+
+def derive_fragment(type_name: str, taken: Collection[str]) -> str:
+    """Return a free fragment: ``didcommmessaging-1`` for a first service of type DIDCommMessaging, ``-2`` for the second."""
+    stem = re.sub(r"[^a-z0-9]+", "-", type_name.lower()).strip("-")[:56] or "service"
+    ordinal = 1
+    while f"{stem}-{ordinal}" in taken:
+        ordinal += 1
+    return f"{stem}-{ordinal}"

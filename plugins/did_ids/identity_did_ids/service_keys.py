@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
+
 from identity_codec import multibase
-from identity_codec.values import value_class
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.document import ServiceEntry
 from identity_core.domain.dids.keys import PublicKey
@@ -33,8 +34,7 @@ def token_key_name(number: int) -> str:
     return f"{TOKEN}-{number}"
 
 
-@value_class
-class Replacement:
+class Replacement(Struct, frozen=True):
     """The replacement of the key ``replaces`` by ``multikey``, which has this ``number``, from 2. It signs access tokens or checkpoints.
 
     - ``at``: the time of the entry, from which the new key signs.

@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, Protocol, runtime_checkable
 
 import orjson
+from msgspec import Struct
 
-from identity_codec.values import value_class
 from identity_core.domain.dids.logs import Apply, fold
 from identity_core.domain.dids.state import LOG_KEY_RETIRED, LogInvalid
 from identity_did_ids import change_json
@@ -25,8 +25,7 @@ SERVICE_METHOD: Final = "ids"
 """The logs of this method state what happened to a key, for which those of did:webvh have no place."""
 
 
-@value_class
-class LogKeyHistory:
+class LogKeyHistory(Struct, frozen=True):
     """The content of a service log.
 
     - ``generations``: multikeys, oldest first, the current one last.

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,6 +9,7 @@ from identity_did_ids.evolution import Rules, evolve
 from identity_kit.conformance.controller import Controller, WalletSigner
 
 from identity_client import challenge
+from identity_codec.values import replace
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,

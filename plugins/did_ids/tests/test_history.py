@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from identity_did_ids.evolution import Rules, evolve
 from identity_kit.conformance.controller import Controller, WalletSigner
 
+from identity_codec.values import replace
 from identity_core.domain.dids import logs
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (

@@ -7,7 +7,6 @@ grace period had been written by then.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given, settings
@@ -17,6 +16,7 @@ from identity_did_ids.evolution import Rules
 from identity_kit.conformance.controller import BIRTH, Controller, Life, WalletSigner
 
 from identity_client import challenge
+from identity_codec.values import replace
 from identity_core.domain.dids import document as documents
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (

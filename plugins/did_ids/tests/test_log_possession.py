@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from identity_kit.conformance.controller import BIRTH, Controller, Life
 
 from identity_client import challenge
 from identity_codec import multibase
+from identity_codec.values import replace
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import AddVerificationMethod, Create, NewService, Recover, Rotate, Update
 from identity_core.domain.dids.keys import Key

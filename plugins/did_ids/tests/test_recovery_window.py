@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,6 +10,7 @@ from identity_commands.verify_log import verify
 from identity_kit.conformance.controller import BIRTH, Controller, Life
 
 from identity_client import challenge
+from identity_codec.values import replace
 from identity_core.domain.dids import logs
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (

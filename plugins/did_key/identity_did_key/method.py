@@ -8,7 +8,7 @@ that nothing here could check a signature of.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
@@ -20,6 +20,7 @@ from identity_did_ids.revision import Revision
 
 from identity_codec import multikey, times, x25519
 from identity_codec.strict_json import JsonValue
+from identity_codec.values import replace
 from identity_core.domain.dids import document as documents
 from identity_core.domain.dids import keys
 from identity_core.domain.dids import state as history

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import urllib.parse
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid
@@ -22,8 +23,7 @@ _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 _HTTPS: Final = 443
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """``target`` is the path of the document, percent-encoded."""
 
     host: str

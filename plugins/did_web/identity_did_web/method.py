@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from identity_did_ids import foreign
+from msgspec import Struct
 
 from identity_codec.strict_json import JsonValue
 from identity_core.cache import BoundedCache
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from identity_did_web.fetch import Fetch
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     """An answer and until when (monotonic seconds) it is given again."""
 
     until: float

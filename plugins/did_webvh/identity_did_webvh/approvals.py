@@ -11,12 +11,12 @@ from typing import Any, Final
 
 import orjson
 from identity_did_ids import entry as entries
+from msgspec import Struct
 
 from identity_client import data_integrity
 from identity_codec import multikey, strict_json
 from identity_codec.ed25519 import Ed25519KeyPair
 from identity_codec.multibase import base58btc_encode
-from identity_codec.values import value_class
 from identity_core.domain.dids.state import LogInvalid
 
 NOTHING: Final = b"[]\n"
@@ -28,8 +28,7 @@ MOST_PENDING: Final = 64
 the others."""
 
 
-@value_class
-class Witnesses:
+class Witnesses(Struct, frozen=True):
     """``threshold`` of ``keys`` (Ed25519 multikeys) must approve."""
 
     threshold: int

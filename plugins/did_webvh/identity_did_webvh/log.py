@@ -15,9 +15,9 @@ from typing import Any, Final
 
 from identity_did_ids import entry as entries
 from identity_did_ids.entry import Entry
+from msgspec import Struct
 
 from identity_codec import multikey
-from identity_codec.values import value_class
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.logs import key_hash
 from identity_core.domain.dids.state import LogInvalid
@@ -45,8 +45,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
 _MAX_TTL: Final = 2**31
 
 
-@value_class
-class WebvhState:
+class WebvhState(Struct, frozen=True):
     """The state of a did:webvh log after an entry: the parameters in force for the next one."""
 
     did: Did

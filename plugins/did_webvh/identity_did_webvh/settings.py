@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 from urllib.parse import urlsplit
@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from identity_did_ids.entry import PLACEHOLDER
 from identity_did_ids.evolution import Rules
 
+from identity_codec.values import replace
 from identity_core.errors import InvalidDid
 from identity_core.plugin import setting
 from identity_did_webvh import log as webvh

@@ -219,7 +219,7 @@ def test_the_recovery_key_is_not_the_log_key() -> None:
     keys = committed(FIRST, SECOND)
     draft = make().draft(None, creation, LIFE.states[0].created_at, signer=FIRST.multikey, next_keys=keys)
     assert draft.state.recovery_key == creation.recovery_key
-    from dataclasses import replace
+    from identity_codec.values import replace
 
     with pytest.raises((LogInvalid, InvalidDocument)):
         make().draft(

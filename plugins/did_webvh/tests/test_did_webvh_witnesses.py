@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from test_did_webvh_readers import resolver, verifier
 from webvh_life import begin, resealed, sealed
 
 from identity_codec import ed25519, multikey
+from identity_codec.values import replace
 from identity_core.domain.dids import logs
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Create, Rotate, SetAlsoKnownAs, SetWitnesses, Update, WitnessList
@@ -56,7 +56,7 @@ def approvals(*given: tuple[ed25519.Ed25519KeyPair, Life, int]) -> bytes:
     return json.dumps(found).encode()
 
 
-def taken(folder: Path, life: Life, file: bytes, versions: int | None = None) -> bool:
+def verify_both(folder: Path, life: Life, file: bytes, versions: int | None = None) -> bool:
     """Whether we and the PyPI package did-webvh take the log so far: one answer, or the test fails."""
     lines = life.entries[:versions]
     try:
@@ -80,13 +80,13 @@ def test_the_list_before_approves_of_its_own_replacement(tmp_path: Path) -> None
     said = [json.loads(line)["parameters"].get("witness") for line in life.entries]
     assert said[1:] == [{"threshold": 1, "witnesses": [{"id": name} for name in names(NEW)]}, None]
     old, new = [(pair, life, 2) for pair in OLD], (NEW[1], life, 3)
-    assert taken(tmp_path, life, approvals(*old, new))
-    assert taken(tmp_path, life, approvals(*old), 2)
+    assert verify_both(tmp_path, life, approvals(*old, new))
+    assert verify_both(tmp_path, life, approvals(*old), 2)
     # The new ones speak for nothing before their list acts, and the old ones for nothing after it.
-    assert not taken(tmp_path, life, approvals(*((pair, life, 2) for pair in NEW)), 2)
-    assert not taken(tmp_path, life, approvals(old[0], new))
-    assert not taken(tmp_path, life, approvals(*old))
-    assert not taken(tmp_path, life, approvals(*((pair, life, 3) for pair in OLD)))
+    assert not verify_both(tmp_path, life, approvals(*((pair, life, 2) for pair in NEW)), 2)
+    assert not verify_both(tmp_path, life, approvals(old[0], new))
+    assert not verify_both(tmp_path, life, approvals(*old))
+    assert not verify_both(tmp_path, life, approvals(*((pair, life, 3) for pair in OLD)))
     assert list(fold(life.method.apply, life.entries)) == life.states
 
 
@@ -95,13 +95,13 @@ def test_who_stops_to_have_witnesses_needs_them_once_more(tmp_path: Path) -> Non
     life.update(wish([]))
     updated(life)
     assert json.loads(life.entries[1])["parameters"]["witness"] == {}
-    assert taken(tmp_path, life, approvals((OLD[0], life, 2)))
-    assert not taken(tmp_path, life, approvals((OLD[0], life, 1)))
+    assert verify_both(tmp_path, life, approvals((OLD[0], life, 2)))
+    assert not verify_both(tmp_path, life, approvals((OLD[0], life, 1)))
     life.update(wish(NEW))
     updated(life)
     file = approvals((OLD[0], life, 2), (NEW[0], life, 5))
-    assert taken(tmp_path, life, file)
-    assert not taken(tmp_path, life, approvals((OLD[0], life, 2)))
+    assert verify_both(tmp_path, life, file)
+    assert not verify_both(tmp_path, life, approvals((OLD[0], life, 2)))
     states = webvh.verify_entries(life.entries, now=None, witness_file=file)
     required = [None if one is None else len(one.keys) for one in webvh.required_witnesses(states)]
     assert required == [2, 2, None, 2, 2]

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
+
 from identity_core.domain import callers as key_text
 from identity_core.domain.callers import ApiKey
 from identity_core.plugin import setting
@@ -15,8 +17,7 @@ _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 _DIGEST = re.compile(r"sha256-([0-9a-f]{64})", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One key. ``length`` is that of its text, None where only the digest was given."""
 
     name: str

@@ -11,6 +11,8 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct
+
 from identity_core.domain.callers import ApiKey
 from identity_core.files import open_regular, require_own
 from identity_keys_file.entries import FileInvalid, parse_file
@@ -23,8 +25,7 @@ class FileKeysSettings:
     path: Path | None = field(default=None, metadata={"help": "The file of API keys. Default: keys.toml in data_dir."})
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     """The state of the file, by which a change is found; all zero while there is no file."""
 
     modified_ns: int = 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from identity_codec import strict_json
 from identity_codec.times import parse, printed_exactly
+from identity_codec.values import replace
 from identity_core.domain.callers import ApiKey
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
 from datetime import timedelta
 
 from identity_kit.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer, context, statement
 
+from identity_codec.values import replace
 from identity_core.bootstrap import SystemClock
 from identity_core.errors import PredicateNotSatisfied, ProofInvalid
 from identity_core.plugin.manager import PluginManager

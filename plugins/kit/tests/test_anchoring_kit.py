@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from _pytest.outcomes import Failed
 from identity_kit.conformance.anchoring import AnchoringLedgerConformance
 from identity_ledger_memory import MemoryLedger
 
+from identity_codec.values import replace
 from identity_core.ports.ledger import AnchorTransaction, Receipt
 from tests.rooms import MovableClock
 

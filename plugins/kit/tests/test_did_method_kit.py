@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -14,6 +13,7 @@ from identity_kit.conformance.controller import Controller, Life, WalletSigner
 from identity_kit.conformance.did_method import DidMethodConformance
 
 from identity_codec import jcs
+from identity_codec.values import replace
 from identity_core.domain.dids.changes import SetAlsoKnownAs
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState, LogInvalid

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar, NoReturn
 
@@ -12,6 +11,7 @@ import pytest
 from identity_did_ids import foreign
 from identity_kit.conformance.expanding import ExpandingDidMethodConformance
 
+from identity_codec.values import replace
 from identity_core.domain.dids.changes import Change
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState, LogInvalid

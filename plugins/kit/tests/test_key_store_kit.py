@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from _pytest.outcomes import Failed
 from identity_kit.conformance.key_store import NASTY, WritableKeyStoreConformance, key
 
+from identity_codec.values import replace
 from identity_core.domain.callers import digest_of
 from identity_core.errors import VersionConflict
-from tests.unit.use_cases.api_keys.memory_keys import MemoryKeys
+from tests.unit.use_cases.auth.memory_keys import MemoryKeys
 
 KNOWN = "the text of known"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,6 +12,7 @@ from _pytest.outcomes import Failed, Skipped
 from identity_kit.conformance.ledger import LedgerConformance
 from identity_ledger_memory import MemoryLedger
 
+from identity_codec.values import replace
 from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, LedgerHead, LogSize, Receipt
 

@@ -15,7 +15,7 @@ assert prover is identity_kit.conformance.prover
 ABSENT = """
 import sys
 sys.modules["identity_kit"] = None
-import identity_core.bootstrap.app, identity_core.cli.plugins
+import identity_core.bootstrap.app, identity_core.cli.serve
 import identity_core.conformance.ledger
 """
 

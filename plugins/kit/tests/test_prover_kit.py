@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -15,6 +14,7 @@ from identity_kit.conformance.prover_cases import BbsIssuer, context
 
 from identity_codec import jcs, strict_json
 from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.values import replace
 from identity_core.domain.proofs.predicate import check_satisfied, normalise
 from identity_core.domain.proofs.proof import public_signals
 from identity_core.errors import PredicateNotSatisfied, ProofInvalid

@@ -108,11 +108,11 @@ class Trusting(Shelf):
     """Takes the keys of a stranger's document for keys that sign in here."""
 
     async def resolve(self, did: Did) -> DidState | None:
-        from dataclasses import replace
-
         from identity_did_ids.chain import Chain
         from identity_did_ids.evolution import Rules
         from identity_kit.conformance.controller import BIRTH, Controller, WalletSigner
+
+        from identity_codec.values import replace
 
         state = await super().resolve(did)
         if state is None:

@@ -7,7 +7,6 @@ import hashlib
 import inspect
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +16,7 @@ from identity_kit.conformance.securing import SecuringConformance
 from identity_kit.conformance.securing_keys import KitIssuer
 
 from identity_codec import ed25519, jcs, multikey
+from identity_codec.values import replace
 from identity_core.errors import InvalidCredential, ProofInvalid
 from identity_core.ports.securing import (
     CredentialDraft,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from identity_core.database import Transaction
 from identity_core.ports.ledger import AnchorState, AnchorTransaction
@@ -36,8 +37,7 @@ WHERE state = 'confirmed' AND block_number > :number
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """A digest that was not sent yet."""
 
     kind: Kind
@@ -45,8 +45,7 @@ class Waiting:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Confirmed:
+class Confirmed(Struct, frozen=True):
     """A digest that the contract recorded in a block."""
 
     kind: Kind

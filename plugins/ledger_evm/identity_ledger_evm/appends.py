@@ -7,8 +7,9 @@ The outcome of a sent one is unknown before the chain has decided.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from identity_core.database import Transaction
 from identity_core.errors import Overloaded, VersionConflict
@@ -57,8 +58,7 @@ class Withdrawn(Exception):
     """An append that was about to be sent is no longer wanted; what was about to be written is undone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(Struct, frozen=True):
     """The outcome of an append: its receipt, or ``found``, the version that refused it, or the ``reason`` of its failure."""
 
     id: int
@@ -68,8 +68,7 @@ class Decided:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Queued:
+class Queued(Struct, frozen=True):
     """A row that waits."""
 
     id: int

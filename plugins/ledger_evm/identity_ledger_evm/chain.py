@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from identity_ledger_evm.contract import artifact, call, word
 from identity_ledger_evm.node import Node, NodeAway, NodeRefused, hexed, listed, member, octets, quantity
@@ -11,8 +12,7 @@ from identity_ledger_evm.node import Node, NodeAway, NodeRefused, hexed, listed,
 WORDS = {"Recorded": 4, "Refused": 3, "Anchored": 2, "Revoked": 1, "OwnershipOffered": 1, "OwnershipTaken": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """``base_fee`` is wei per gas; ``timestamp`` seconds since 1970."""
 
     number: int
@@ -21,8 +21,7 @@ class Block:
     base_fee: int
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """An event of the contract. ``words`` are its 32-byte values: the indexed one first."""
 
     name: str
@@ -37,8 +36,7 @@ class Event:
         return int.from_bytes(self.words[place], "big")
 
 
-@dataclass(frozen=True, slots=True)
-class Mined:
+class Mined(Struct, frozen=True):
     """The receipt of a transaction that is in a block; ``succeeded`` is False when it was reverted there,
     ``contract`` the address that it made, if it made one."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import click
+from msgspec import structs
 
 from identity_core.cli.options import Number, config_option, configured, of_installation, plugin_context
 from identity_core.cli.output import as_json, fail, show
@@ -39,7 +39,7 @@ def deploy(config: Path | None, wait: float) -> None:
       identity ledger evm deploy --config identity.toml --wait 300
     """
     tools = _tools()
-    made = dataclasses.asdict(_run(tools.deploy(_settings(configured(config)), wait_seconds=wait)))
+    made = structs.asdict(_run(tools.deploy(_settings(configured(config)), wait_seconds=wait)))
     show(made, text=_deployed)
 
 
@@ -58,7 +58,7 @@ def status(settings: Settings, transaction: str | None) -> None:
     """
     tools, table = _tools(), _settings(settings)
     if transaction is None:
-        found = dataclasses.asdict(_run(tools.status(table)))
+        found = structs.asdict(_run(tools.status(table)))
         show(found, text=_lines)
         if found["fault"]:
             fail(found["fault"], found["contract"], "check plugins.evm.contract and plugins.evm.rpc_url")
@@ -69,7 +69,7 @@ def status(settings: Settings, transaction: str | None) -> None:
     known = _run(tools.find_transaction(table, plugin_context(settings), bytes.fromhex(match[1])))
     if known is None:
         fail("this ledger has signed no such transaction", transaction, "ask a block explorer of the chain")
-    show(dataclasses.asdict(known), text=_lines)
+    show(structs.asdict(known), text=_lines)
 
 
 def _tools() -> ModuleType:

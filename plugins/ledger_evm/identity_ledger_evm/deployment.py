@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec import Struct
 
 from identity_core.errors import LedgerUnavailable
 from identity_core.plugin import BuildContext
@@ -24,8 +25,7 @@ POLL_SECONDS = 0.1
 GAS_PER_OCTET = 260
 
 
-@dataclass(frozen=True, slots=True)
-class Deployment:
+class Deployment(Struct, frozen=True):
     """A contract that is on the chain; the first three are settings of the plugin."""
 
     chain_id: int
@@ -36,8 +36,7 @@ class Deployment:
     gas_used: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChainStatus:
+class ChainStatus(Struct, frozen=True):
     """How the chain sees it. ``fault`` says what is wrong with the contract's code, or is empty; the balance is
     the sender's, ``transactions`` how many it has sent."""
 
@@ -118,8 +117,7 @@ async def status(settings: EvmSettings) -> ChainStatus:
             raise LedgerUnavailable(f"The node cannot be asked: {error}.") from error
 
 
-@dataclass(frozen=True, slots=True)
-class KnownTransaction:
+class KnownTransaction(Struct, frozen=True):
     """The state of a transaction. ``transaction_hash`` is the one that is mined, or the one that was requested."""
 
     kind: str

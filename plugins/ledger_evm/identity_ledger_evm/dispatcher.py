@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from identity_core.database import ConstraintViolated, Transaction
 from identity_ledger_evm import anchors, appends, outgoing
@@ -38,8 +39,7 @@ _POOR = ("insufficient funds", "insufficient balance")
 _CHEAP = ("underpriced", "less than block base fee", "fee cap", "fee too low", "max fee per gas")
 
 
-@dataclass(slots=True)
-class Memory:
+class Memory(Struct):
     """The record of a process of its own sending; its loss costs a repetition and nothing else."""
 
     sent: dict[bytes, tuple[bytes, float]] = field(default_factory=dict)

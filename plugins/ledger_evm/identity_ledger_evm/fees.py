@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 GWEI = 10**9
 
@@ -10,16 +10,14 @@ GWEI = 10**9
 _BUMP_NUMERATOR, _BUMP_DENOMINATOR = 9, 8
 
 
-@dataclass(frozen=True, slots=True)
-class Fees:
+class Fees(Struct, frozen=True):
     """``most`` per gas in all, of which ``tip`` at most goes to the maker of the block; wei."""
 
     most: int
     tip: int
 
 
-@dataclass(frozen=True, slots=True)
-class FeeRule:
+class FeeRule(Struct, frozen=True):
     """``cap`` is the most that may ever be offered, None for no limit."""
 
     tip: int

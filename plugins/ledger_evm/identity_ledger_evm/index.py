@@ -7,8 +7,9 @@ entries stay until the chain says something else in their place: our own transac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
 
 from identity_core.database import Transaction
 from identity_core.ports.ledger import LedgerEntry, LedgerHead, LogSize, Receipt
@@ -52,8 +53,7 @@ WHERE sequence = :sequence
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(Struct, frozen=True):
     """Everything up to block ``number`` (whose hash was ``hash``; empty before the chain is read) is in the index: the first
     ``sequence`` entries."""
 
@@ -62,8 +62,7 @@ class Cursor:
     sequence: int
 
 
-@dataclass(frozen=True, slots=True)
-class Indexed:
+class Indexed(Struct, frozen=True):
     """An entry as the chain has it; ``timestamp`` is its block's, in seconds."""
 
     sequence: int

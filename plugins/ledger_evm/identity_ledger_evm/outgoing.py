@@ -6,8 +6,9 @@ One row a nonce; the signatures that were given to it are its *attempts*, and an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from identity_core.database import Transaction
 from identity_core.store.records import Table
@@ -50,8 +51,7 @@ _BACK_ONE = f"{_BACK} WHERE id = :id"
 _REOPEN = f"{_BACK} WHERE state <> 'submitted' AND block_number > :number RETURNING id"
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(Struct, frozen=True):
     """A transaction of ours. ``signed_in`` is the head when it was last signed; the block is where it is mined, if it is."""
 
     id: int
@@ -67,8 +67,7 @@ class Outgoing:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One signature."""
 
     hash: bytes

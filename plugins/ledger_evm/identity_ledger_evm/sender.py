@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
+from msgspec import Struct
 
 from identity_core.files import read_regular
 from identity_ledger_evm.fees import Fees
@@ -19,8 +19,7 @@ class KeyUnusable(Exception):
     """The key cannot be read. The message says where it was looked for, and nothing of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Signed:
+class Signed(Struct, frozen=True):
     """The bytes to send, and the hash by which the chain will know them."""
 
     raw: bytes

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from identity_core.plugin import NotConfigured, setting
 
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
@@ -63,8 +65,7 @@ class EvmSettings:
         return Configured(self.rpc_url, self.chain_id, self.contract.lower())
 
 
-@dataclass(frozen=True, slots=True)
-class Configured:
+class Configured(Struct, frozen=True):
     """The settings that have no default. ``contract`` is in lower case."""
 
     rpc_url: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from identity_core.database import Database, Job, Transaction
 from identity_core.ports.clock import Clock
@@ -17,8 +18,7 @@ T = TypeVar("T")
 RENEW_MICROSECONDS = lease.LEASE_MICROSECONDS // 3
 
 
-@dataclass(slots=True)
-class Station:
+class Station(Struct):
     """One process. ``trouble`` is what keeps transactions from getting into a block now, for people to read; empty when
     there is nothing."""
 

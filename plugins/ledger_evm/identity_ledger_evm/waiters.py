@@ -6,15 +6,15 @@ A thousand callers that each ask the database would cost more than the chain doe
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from identity_core.database import Database, Transaction
 from identity_ledger_evm import appends
 from identity_ledger_evm.appends import Decided
 
 
-@dataclass(slots=True)
-class Waiters:
+class Waiters(Struct):
     """By the number of the append: the caller's future, and the look that was going on when it came."""
 
     database: Database

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from identity_core.database import Database, Transaction
 from identity_ledger_evm import anchors, appends, index, outgoing
@@ -27,8 +28,7 @@ class ChainUnreadable(NodeError):
     """The contract's owner has recorded what cannot be read; the index cannot go on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(Struct, frozen=True):
     """A final transaction, and why it was reverted; empty when it was not."""
 
     outgoing: Outgoing

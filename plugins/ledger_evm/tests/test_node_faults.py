@@ -9,7 +9,6 @@ import logging
 import os
 import signal
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from identity_ledger_evm.dispatcher import LASTING_SECONDS
 from identity_ledger_evm.node import Node, NodeAway
 from identity_ledger_evm.worker import NeverRead, has_work
 
+from identity_codec.values import replace
 from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.ports.ledger import Receipt
 from tests.evm_site import is_, until

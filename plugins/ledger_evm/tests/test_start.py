@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from identity_ledger_evm.worker import NeverRead
 from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.project import LedgerFollower
 
+from identity_codec.values import replace
 from identity_core.database import Transaction, migrate, open_database
 from identity_core.errors import LedgerUnavailable
 from identity_core.plugin import NotConfigured, PluginError

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+
+from msgspec import Struct
 
 from identity_codec.strict_json import JsonValue
 from identity_core.database import (
@@ -78,8 +79,7 @@ _RECORDED = f"{_COLUMNS} WHERE did = :did AND version = :version AND transaction
 _AFTER = f"{_COLUMNS} WHERE sequence > :sequence ORDER BY sequence LIMIT :limit"
 
 
-@dataclass(frozen=True, slots=True)
-class Tip:
+class Tip(Struct, frozen=True):
     """The newest entry as the open commit ``group`` sees it, and the number of the block that the commit makes."""
 
     group: int

@@ -11,7 +11,6 @@ import stat
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -19,9 +18,11 @@ from urllib.parse import quote
 import httpx
 import orjson
 from mcp_types.version import LATEST_MODERN_VERSION
+from msgspec import Struct, field
 
 from identity_client.operations import served_operations
 from identity_codec import ed25519, multibase, multikey
+from identity_codec.values import Hidden
 from identity_core.domain.callers import OF_AGENTS
 from identity_core.files import read_regular, require_own
 from identity_mcp.service import NOTHING, Refused
@@ -57,12 +58,11 @@ class NotSetUp(Exception):
     """A setting of the environment is missing or invalid; the message has the remedy, and contains no secret."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentKey:
+class AgentKey(Hidden, Struct, frozen=True):
     """A DID and the 32 raw bytes of one of its authentication keys."""
 
     did: str
-    secret: bytes = field(repr=False)
+    secret: bytes
 
     @classmethod
     def read(cls, did: str, path: Path) -> AgentKey:
@@ -88,15 +88,14 @@ class AgentKey:
         return f"{text}.{multibase.base64url_encode(ed25519.sign(self.secret, text.encode('ascii')))}"
 
 
-@dataclass(slots=True)
-class Agent:
+class Agent(Hidden, Struct):
     """``url`` is where the service is called, ``issuer`` its own name (``public_url``)."""
 
     key: AgentKey
     url: str
     issuer: str
     http: httpx.AsyncClient
-    _tokens: dict[str, tuple[str, float]] = field(default_factory=dict, repr=False)
+    _tokens: dict[str, tuple[str, float]] = field(default_factory=dict)
     """By resource: the token, and until when (monotonic) it is used."""
 
     @classmethod

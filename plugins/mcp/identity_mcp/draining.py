@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 import anyio
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from msgspec import Struct, field
 
 DRAIN_SECONDS = 120.0
 """No call of a tool takes longer: two requests over HTTP, and two for a token."""
@@ -16,8 +16,7 @@ DRAIN_SECONDS = 120.0
 _Inner = TypeVar("_Inner")
 
 
-@dataclass(slots=True)
-class Unanswered:
+class Unanswered(Struct):
     """Identifiers of requests that were read and have no answer yet."""
 
     identifiers: set[int | str] = field(default_factory=set)
@@ -45,8 +44,7 @@ class Unanswered:
                 await self._empty.wait()
 
 
-@dataclass(slots=True)
-class _Stream(Generic[_Inner]):
+class _Stream(Struct, Generic[_Inner]):
     inner: _Inner
     unanswered: Unanswered
 
@@ -64,7 +62,6 @@ class _Stream(Generic[_Inner]):
         await self.aclose()
 
 
-@dataclass(slots=True)
 class DrainedInput(_Stream[Any]):
     """The messages of ``inner``, which end once each request has its answer or ``seconds`` have passed."""
 
@@ -95,7 +92,6 @@ class DrainedInput(_Stream[Any]):
             raise StopAsyncIteration from None
 
 
-@dataclass(slots=True)
 class NotedOutput(_Stream[Any]):
     """Sends to ``inner``, and notes which requests are answered."""
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.types import INVALID_PARAMS, INVALID_REQUEST
+from msgspec import Struct
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -65,8 +65,7 @@ def refusal(message: object) -> tuple[int, str] | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedMessages:
+class CheckedMessages(Struct, frozen=True):
     """The application ``inner`` behind the check of each message. Every error is a JSON document."""
 
     inner: ASGIApp
@@ -99,13 +98,12 @@ class CheckedMessages:
         await held.finish(scope, receive)
 
 
-@dataclass(slots=True)
-class _HeldAnswer:
+class _HeldAnswer(Struct):
     """The SDK's answer. One with a status of an error and without JSON is replaced by an error in JSON."""
 
     send: Send
-    _replaced: int = field(default=0, init=False)
-    _text: bytes = field(default=b"", init=False)
+    _replaced: int = 0
+    _text: bytes = b""
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start" and message["status"] >= 400:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
 from jsonschema_rs import Draft202012Validator
 from mcp.types import Tool, ToolAnnotations
+from msgspec import Struct
 
 from identity_mcp import schemas
 from identity_mcp.schemas import Json
@@ -89,8 +89,7 @@ async def create_challenge(service: Service, given: Json) -> Json:
     return made
 
 
-@dataclass(frozen=True, slots=True)
-class AgentTool:
+class AgentTool(Struct, frozen=True):
     """A tool, what checks its arguments, and what runs it."""
 
     tool: Tool

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Final
 
+from msgspec import Struct
+
 from identity_client.challenge import DID_AUTH, hash_body
-from identity_codec.values import value_class
 from identity_core.api.pages import form_members
 from identity_core.api.request import NO_STORE, Answer, PageForm, Request
 from identity_core.domain.activity import RequestContext
@@ -25,7 +26,6 @@ from identity_oauth.domain.tokens import OauthRefusal
 from identity_oauth.token_endpoint import (
     OPERATION,
     TokenEndpoint,
-    TokenGrant,
     authenticated,
     read_scopes,
     token_answer,
@@ -58,8 +58,7 @@ MAX_BODY: Final = 32 * 1024
 MAX_STATE: Final = 2_048
 
 
-@value_class
-class ReceivedAuthorization:
+class ReceivedAuthorization(Struct, frozen=True):
     """A request whose client and redirection URI are known. ``said`` are its parameters, ``state`` the one to send back."""
 
     said: Mapping[str, str]
@@ -77,8 +76,7 @@ class ReceivedAuthorization:
         return self.redirect.answer(code=code, state=self.state, iss=self.issuer)
 
 
-@value_class
-class AuthorizationEndpoint:
+class AuthorizationEndpoint(Struct, frozen=True):
     """The page on which a holder decides about a client, and the handler of the decision. ``pages`` show the request to the holder."""
 
     find: FindRedirect
@@ -158,8 +156,7 @@ class AuthorizationEndpoint:
         return Answer(200, {"redirect_to": received.going_on(code)}, headers=[NO_STORE])
 
 
-@value_class
-class AuthorizationCodeGrant(TokenGrant):
+class AuthorizationCodeGrant(Struct, frozen=True):
     """The grant ``authorization_code`` at ``/oauth/token``. A client with a key proves it. A client without one states its name,
     and its code is bound to a redirection URI on the holder's own machine or to an application of the holder."""
 

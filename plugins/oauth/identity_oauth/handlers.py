@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.api.request import Answer, Request
 from identity_oauth.token_endpoint import token_answer
 from identity_oauth.use_cases.token_keys import GetJwks
 from identity_oauth.use_cases.tokens import IssueToken
 
 
-@value_class
-class TokenHandlers:
+class TokenHandlers(Struct, frozen=True):
     """issueToken, getJwks."""
 
     issue: IssueToken

@@ -14,8 +14,7 @@ from typing import Any, Final
 from joserfc import errors, jws
 from joserfc.jwk import OKPKey
 from joserfc.registry import JWS_HEADER_REGISTRY
-
-from identity_codec.values import value_class
+from msgspec import Struct
 
 # The older name is what most readers still know; RFC 9864 gave the curve a name of its own. Both are Ed25519 here.
 ISSUED_ALGORITHM: Final = "EdDSA"
@@ -45,8 +44,7 @@ class _Registry(jws.JWSRegistry):
 _REGISTRY: Final = _Registry()
 
 
-@value_class
-class VerificationKey:
+class VerificationKey(Struct, frozen=True):
     """An Ed25519 public key: ``kid`` is its RFC 7638 thumbprint, ``jwk`` is its entry in a JWK Set."""
 
     kid: str

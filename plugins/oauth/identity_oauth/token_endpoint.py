@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, Protocol
 
+from msgspec import Struct
+
 from identity_client.challenge import TOKEN
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import UNSET
-from identity_codec.values import value_class
 from identity_core.api.pages import form_members
 from identity_core.api.request import NO_STORE, Answer, Operation, PageForm, Request
 from identity_core.api.writing import AuditRefusals
@@ -55,8 +56,7 @@ class TokenGrant(Protocol):
         """Return the answer with the token."""
 
 
-@value_class
-class TokenEndpoint:
+class TokenEndpoint(Struct, frozen=True):
     """The token endpoint.
 
     - ``resources``: the scopes of the resources that tokens are issued for, by path below the issuer (RFC 8707).

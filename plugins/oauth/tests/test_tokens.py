@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import dataclasses
 import hashlib
 import json
 import logging
@@ -27,6 +26,7 @@ from identity_oauth.wire import IssueTokenRequest
 from identity_records.audit import audit_of
 
 from identity_codec.structs import UNSET
+from identity_codec.values import replace
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids.changes import Authorization
@@ -85,7 +85,7 @@ class Desk:
         """An API key that the store knows."""
         digest = hashlib.sha256(name.encode()).hexdigest()
         key = ApiKey(name, name, digest, None, None, None, None, START, fingerprint=f"of {digest[:4]}")
-        return self.store_key(dataclasses.replace(key, **fields))
+        return self.store_key(replace(key, **fields))
 
     def store_key(self, key: ApiKey) -> ApiKey:
         self.store.keys[key.digest] = key
@@ -227,11 +227,11 @@ async def test_more_scopes_than_a_token_can_carry_must_be_chosen_from(desk: Desk
 async def test_a_token_gets_no_other_rights_when_its_key_does(desk: Desk) -> None:
     key = desk.operator(scopes=frozenset({"dids:list"}))
     issued = await desk.of_key(key)
-    desk.store_key(dataclasses.replace(key, scopes=None))
+    desk.store_key(replace(key, scopes=None))
     caller = await desk.bearer(issued.text)
     assert caller.api_key is not None
     assert caller.api_key.scopes == {"dids:list"}
-    desk.store_key(dataclasses.replace(key, scopes=frozenset({"dids:create"})))
+    desk.store_key(replace(key, scopes=frozenset({"dids:create"})))
     caller = await desk.bearer(issued.text)
     assert caller.api_key is not None
     assert caller.api_key.scopes == frozenset()
@@ -285,9 +285,9 @@ async def test_allowlist_change_ends_tokens_of_removed_clients(desk: Desk) -> No
     did = (await desk.rooms.new_did()).version.state.did
     key = desk.operator()
     issued = await desk.of_key(key, wish_for(None, did))
-    desk.store_key(dataclasses.replace(key, allowed_targets=frozenset()))
+    desk.store_key(replace(key, allowed_targets=frozenset()))
     await refused(desk, issued.text)
-    desk.store_key(dataclasses.replace(key, scopes=frozenset({"zkp:prove"})))
+    desk.store_key(replace(key, scopes=frozenset({"zkp:prove"})))
     await refused(desk, issued.text)
     desk.store_key(key)
     assert (await desk.bearer(issued.text)).subject == did
@@ -298,7 +298,7 @@ async def test_tokens_end_with_their_key(desk: Desk) -> None:
     did = (await desk.rooms.new_did()).version.state.did
     key = desk.operator()
     tokens = [await desk.of_key(key), await desk.of_key(key, wish_for(None, did))]
-    desk.store_key(dataclasses.replace(key, revoked_at=desk.rooms.clock.now() + timedelta(seconds=30)))
+    desk.store_key(replace(key, revoked_at=desk.rooms.clock.now() + timedelta(seconds=30)))
     for issued in tokens:
         await desk.bearer(issued.text)
     desk.rooms.clock.move(seconds=30)
@@ -379,7 +379,7 @@ async def test_rotation_by_one_keeps_everybody_and_by_two_nobody(desk: Desk) -> 
     issued = await desk.of_key(desk.operator())
     for number, lives in ((1, True), (2, True), (3, False)):
         keys = await TokenKeys.open(desk.custodian, number, desk.rooms.clock, 600)
-        later = dataclasses.replace(desk.own, keys=keys)
+        later = replace(desk.own, keys=keys)
         if lives:
             await later(issued.text, "")
         else:
@@ -390,7 +390,7 @@ async def test_rotation_by_one_keeps_everybody_and_by_two_nobody(desk: Desk) -> 
     assert next(iter(second.known)) == second.signing.kid
     assert second.signing.kid in desk.keys.known
     # What the next key signs is good before it is the one in use, as in the middle of a rolling restart.
-    ahead = await dataclasses.replace(desk.issue, keys=second)(
+    ahead = await replace(desk.issue, keys=second)(
         MINE, RequestContext("issueToken", Caller(api_key=desk.operator()), "r-1")
     )
     await desk.bearer(ahead.text)
@@ -484,7 +484,7 @@ async def test_token_ends_with_service_key(desk: Desk) -> None:
         await desk.bearer(text)
     without = await TokenKeys.open(desk.custodian, 7, desk.rooms.clock, 600)
     with pytest.raises(AuthFailed):
-        await dataclasses.replace(desk.own, keys=without)(first, "")
+        await replace(desk.own, keys=without)(first, "")
     desk.rooms.clock.move(seconds=600)
     await refused(desk, second)
 

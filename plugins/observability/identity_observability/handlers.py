@@ -6,15 +6,15 @@ is, and whether an attack works.
 
 from __future__ import annotations
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.errors import AuthRequired
 from identity_core.use_cases.service import SCOPE, Dependencies
 from identity_observability.metrics import CONTENT_TYPE, Metrics
 
 
-@value_class
-class MetricsHandlers:
+class MetricsHandlers(Struct, frozen=True):
     """getMetrics."""
 
     dependencies: Dependencies

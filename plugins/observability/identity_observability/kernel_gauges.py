@@ -17,9 +17,8 @@ from identity_core.extension.declaration import Gauge, Kernel
 from identity_core.plugin.choose import InUse
 from identity_core.plugin.manager import PluginManager
 from identity_core.store import Store
-from identity_core.throttle.fallback import FallbackStorage
 from identity_core.throttle.memory import TokenBucketStorage
-from identity_core.use_cases.api_keys.tagged import KeyStoreWatch
+from identity_core.use_cases.auth.tagged import KeyStoreWatch
 from identity_core.use_cases.dids.index_audit import RecordSuspicions
 
 _CALLS: Final = {
@@ -52,12 +51,12 @@ def plugin_gauges(in_use: Callable[[], Mapping[str, InUse]]) -> Iterator[Gauge]:
     yield Gauge("plugin_process_restarts", "counter", _RESTARTS, of_workers("restarts"), "plugin")
 
 
-def limiter_gauges(limiter: FallbackStorage | None) -> Iterator[Gauge]:
+def limiter_gauges(limiter: TokenBucketStorage | None) -> Iterator[Gauge]:
     """Yield the gauges of a shared rate limiter; none without one."""
     if limiter is None:
         return
     degraded = "1 while the shared rate limits are out of reach and each process limits for itself."
-    yield Gauge("limiter_degraded", "livemax", degraded, lambda: limiter.degraded)
+    yield Gauge("limiter_degraded", "livemax", degraded, lambda: bool(limiter.degraded))
     local = "Decisions made without the shared store."
     yield Gauge("limiter_local_decisions", "counter", local, lambda: limiter.local_decisions)
 
@@ -67,7 +66,7 @@ def kernel_gauges(kernel: Kernel) -> Iterator[Gauge]:
     answers, buckets, keys = kernel.need(DidHandlers).cache, kernel.need(TokenBucketStorage), kernel.need(KeyStoreWatch)
     suspicions = kernel.need(RecordSuspicions)
     yield from plugin_gauges(kernel.need(PluginManager).in_use)
-    yield from limiter_gauges(buckets if isinstance(buckets, FallbackStorage) else None)
+    yield from limiter_gauges(None if buckets.degraded is None else buckets)
     withheld = "DIDs that are withheld because index and ledger differ about them; see `identity ledger repair`."
     yield Gauge("quarantined_dids", "livemax", withheld, lambda: suspicions.withheld)
     load = kernel.need(Database).load

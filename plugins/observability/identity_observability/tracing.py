@@ -14,7 +14,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from importlib import util
 from typing import TYPE_CHECKING, Any, Final
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core import __version__
 from identity_core.api.access_log import METHODS
 from identity_core.api.guard import Guard
@@ -32,8 +33,7 @@ DEADLINE_SECONDS: Final = 2
 """For one batch to the collector. What it does not take is dropped; no request waits for it."""
 
 
-@value_class
-class RequestSpan:
+class RequestSpan(Struct, frozen=True):
     """The span of a request that is being answered."""
 
     _span: Span
@@ -47,8 +47,7 @@ class RequestSpan:
             self._span.set_attribute("error.type", code)
 
 
-@value_class
-class Tracing:
+class Tracing(Struct, frozen=True):
     """Makes the spans of one process."""
 
     provider: TracerProvider
@@ -95,8 +94,7 @@ class Tracing:
         self.provider.shutdown()
 
 
-@value_class
-class TracedApplication:
+class TracedApplication(Struct, frozen=True):
     """The application within a span for each request."""
 
     app: Guard

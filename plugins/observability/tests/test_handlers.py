@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from identity_observability.handlers import MetricsHandlers
 from identity_observability.metrics import Metrics
 
+from identity_codec.values import replace
 from identity_core.api.request import Request
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.errors import AuthRequired, Forbidden

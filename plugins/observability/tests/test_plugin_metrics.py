@@ -7,8 +7,8 @@ from identity_observability.kernel_gauges import limiter_gauges, plugin_gauges
 from identity_observability.metrics import Metrics
 
 from identity_core.extension.declaration import Gauge
+from identity_core.plugin.build import WorkerTable
 from identity_core.plugin.choose import InUse
-from identity_core.plugin.processes.pool import WorkerTable
 from identity_core.plugin.sockets import LEDGER
 from tests.unit.plugin.parts import bulkhead
 

@@ -8,8 +8,9 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
+from msgspec import Struct
+
 from identity_codec.structs import given
-from identity_codec.values import value_class
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.errors import InvalidRequest
 from identity_core.ports.clock import Clock
@@ -48,16 +49,14 @@ class SweepRecords(Repeating):
         return SOON_SECONDS if more else self.interval_seconds
 
 
-@value_class
-class Erasure:
+class Erasure(Struct, frozen=True):
     """The numbers of erased records of each kind, and of those that wait for their anchors and can be erased later."""
 
     erased: Mapping[str, int]
     waiting: int
 
 
-@value_class
-class EraseHolder:
+class EraseHolder(Struct, frozen=True):
     """The erasure of a DID's records as holder. The audit log records the requester before the erasure begins, and keeps its own
     lines."""
 
@@ -79,8 +78,7 @@ class EraseHolder:
         return gone + step
 
 
-@value_class
-class EraseRecords:
+class EraseRecords(Struct, frozen=True):
     """The erasure of records for the holder, or for an API key that may act for the holder that it names.
 
     Raises ``InvalidRequest`` for an unknown kind, or a key that names no holder; ``InvalidDid``, ``Forbidden``.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_operations.erasure import EraseRecords
 from identity_operations.kinds import KINDS
 from identity_operations.wire import ErasedCounts, ErasedRecords
 
 
-@value_class
-class RecordHandlers:
+class RecordHandlers(Struct, frozen=True):
     """eraseRecords."""
 
     erase: EraseRecords

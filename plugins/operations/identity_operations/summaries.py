@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 SUMMARIES: Final = {
-    "config.check": "Say everything that is wrong with the settings.",
-    "config.init": "Write FILE with every setting, its meaning and its default.",
+    "config": "Show the settings in force and where each came from.",
+    "extensions": "List the installed extensions; turn one on or off.",
     "extensions.remove": "Drop what the extension NAME has stored.",
-    "keys.accept": "Take every key in the key store as it is now.",
+    "plugins": "List and check the installed plugins.",
     "plugins.check": "Build what the settings choose, as a start would.",
     "records": "Export and erase what is kept about a DID.",
     "backup": "Back up an installation while it runs; check a backup; put one back.",

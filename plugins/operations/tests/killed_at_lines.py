@@ -17,12 +17,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from identity_commands.options import installed_plugins
 from identity_operations.backup import archive, create, restore, snapshot
 from identity_transparency import remembered as checkpoint_file
 
 from identity_core import files
 from identity_core.cli import main
-from identity_core.cli.options import installed_plugins
 from identity_core.settings import load
 from tests.fault.killed_before_a_line import KilledBeforeALine
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import os
@@ -19,6 +18,7 @@ from identity_operations.backup.seal import CHUNK, MAGIC, BackupInvalid, Operato
 from identity_transparency.remembered import Remembered
 
 from identity_codec import ed25519, sealing
+from identity_codec.values import replace
 from identity_tlog.note import Checkpoint, VerifierKey, base64_encode, sign_checkpoint
 from identity_tlog.tree import EMPTY_ROOT
 
@@ -275,7 +275,7 @@ def test_a_file_is_listed_once(content: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_its_hash_is_refused(content: Path, tmp_path: Path) -> None:
-    files = [dataclasses.replace(described(content / "custodian.key"), sha256="0" * 64)]
+    files = [replace(described(content / "custodian.key"), sha256="0" * 64)]
     with pytest.raises(BackupInvalid, match=r"custodian\.key is not what its manifest says"):
         read_archive(crafted(json.loads(manifest(*files).encode()), bytes(range(32))), KEY, tmp_path)
 
@@ -329,7 +329,7 @@ def test_a_manifest_of_before_names_no_keeper_of_holders_secrets(content: Path) 
     read = json.loads(whole.encode())
     assert read.pop("holders") == "pkcs11"
     before = BackupManifest.parse(json.dumps(read).encode())
-    assert before == dataclasses.replace(whole, holders=None)
+    assert before == replace(whole, holders=None)
     assert "holders" not in json.loads(before.encode())
     for wrong in (7, None, "x" * 101):
         with pytest.raises(BackupInvalid):

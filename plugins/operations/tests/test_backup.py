@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import errno
 import json
 import os
@@ -27,6 +26,7 @@ from identity_operations.examination.storage import compare_storage
 from identity_transparency.cli.ledger_cosigner import CosigningKey
 
 from identity_codec import ed25519
+from identity_codec.values import replace
 from identity_core.files import locked_folder
 from identity_core.settings import load
 from identity_tlog.note import WITNESS, Checkpoint, Note, VerifierKey
@@ -191,7 +191,7 @@ def remade(backup: Path, key: Path, change: Callable[[Path], None]) -> None:
     change(folder)
     files = tuple(described(path) for path in sorted(folder.iterdir()) if path.suffix in (".sqlite", ".key"))
     with backup.open("wb") as file:
-        write_archive(file, operator, dataclasses.replace(manifest, files=files), folder)
+        write_archive(file, operator, replace(manifest, files=files), folder)
     shutil.rmtree(folder)
 
 

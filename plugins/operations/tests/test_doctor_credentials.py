@@ -7,7 +7,6 @@ import hashlib
 import logging
 import os
 import shutil
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_custodian_sealed import SealedSettings, build
 from identity_kit.conformance.custodian_holders import REQUEST
 
+from identity_codec.values import replace
 from identity_core.bootstrap import SystemClock
 from identity_core.domain.credentials.credential import Binding, CredentialStatus
 from identity_core.domain.dids.did import Did

@@ -15,9 +15,9 @@ from identity_operations.commands.extensions_remove import purge_tables, tables_
 from identity_core.extension.choice import InstalledExtension, in_order, read_store
 from identity_core.settings import Settings
 from identity_core.store import Store
+from plugins.operations.tests.test_extensions import here, settings_file, state
 from tests.postgres_server import postgres_server, postgres_url
 from tests.unit.cli.conftest import Commands
-from tests.unit.cli.test_extensions import here, settings_file, state
 from tests.unit.extension.test_choice import opened, settings
 from tests.unit.extension.test_extensions import toy
 

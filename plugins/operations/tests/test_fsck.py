@@ -16,10 +16,10 @@ from identity_ledger_sql import SqlLedger
 from identity_operations.examination import examiner
 from identity_operations.examination.fsck import examine
 
-from identity_core.bootstrap import SystemClock, open_installation
+from identity_core.bootstrap import Installation, SystemClock, open_installation
 from identity_core.domain.activity import SERVICE, RequestContext
+from identity_core.domain.callers import ApiKey, digest_of
 from identity_core.settings import Settings, load
-from identity_core.wire import CreateApiKeyRequest
 from plugins.operations.tests.test_doctor_storage import scribbled, sums
 from tests.postgres_server import postgres_server, postgres_url
 from tests.unit.cli.conftest import Commands
@@ -39,6 +39,12 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+async def make_key(house: Installation, name: str) -> None:
+    key = ApiKey(f"key_{name}", name, digest_of(name), None, None, None, None, SystemClock().now())
+    await house.keys.create(key)
+    await house.record(RequestContext("createApiKey", SERVICE), key)
+
+
 async def make_installation(data: Path) -> None:
     data.mkdir(mode=0o700)
     await fill_here(data, DIDS, 1)
@@ -48,9 +54,7 @@ async def make_installation(data: Path) -> None:
     await ledger.close()
     async with open_installation(settings_of(data)) as house:
         for number in range(4):
-            await house.keys.create(
-                CreateApiKeyRequest(name=f"key {number}", admin=True), RequestContext("createApiKey", SERVICE)
-            )
+            await make_key(house, f"key {number}")
 
 
 @pytest.fixture
@@ -334,7 +338,7 @@ async def made_on_a_server(data: Path, url: str) -> Settings:
     await fill_here(data, 3, 2, url=url)
     settings = load(environment={}, overrides={"data_dir": data, "database_url": url})
     async with open_installation(settings) as house:
-        await house.keys.create(CreateApiKeyRequest(name="key", admin=True), RequestContext("createApiKey", SERVICE))
+        await make_key(house, "key")
     return settings
 
 

@@ -15,13 +15,14 @@ from identity_operations.erasure import SweepRecords
 from identity_operations.examination.rows import StoreExamination
 from identity_records.queries import TimelineQuery, VerificationQuery
 from identity_records.store import StoredTimeline, StoredVerifications, TimelineEntry, Verification
+from identity_verification.store import StoredProofs
 
 from identity_client.status_list import ENTRIES
 from identity_codec.times import printed
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.credentials.status_list import list_id
 from identity_core.domain.dids.did import Did
-from identity_core.domain.proofs.expected import KeptCredential, KeptQuestion
+from identity_core.domain.proofs.stored import KeptCredential, KeptQuestion
 from identity_core.ports.credentials import CredentialFilter, RegisteredSchema
 from identity_core.ports.retention import ERASED_HOLDER
 from identity_core.store import Store
@@ -80,7 +81,7 @@ def test_what_is_old_goes_and_nothing_else(store: Store) -> None:
         proofs = [some_proof(NOW - age * DAY, anchor=None) for age in (3, 2, 1)]
         await add_proofs(store, proofs)
         assert await stored(store).forget("proofs", NOW - DAY, limit=10) == 2
-        assert [await store.proofs.get(one.id) is None for one in proofs] == [True, True, False]
+        assert [await StoredProofs.of(store).get(one.id) is None for one in proofs] == [True, True, False]
 
     run(scenario())
 
@@ -106,7 +107,7 @@ def test_a_holder_takes_what_is_hers_and_nothing_of_anothers(store: Store) -> No
         assert await rows_left(store, HANA) == (0, 0)
         assert await rows_left(store, IRIS) == (1, 1)
         assert await rows_left(store, None) == (1, 3), "what a verifier did stays the verifier's"
-        assert (await store.proofs.get(own.id), await store.proofs.get(other.id)) == (None, other)
+        assert (await StoredProofs.of(store).get(own.id), await StoredProofs.of(store).get(other.id)) == (None, other)
         assert await store.credentials.sealed(another.id) == b"sealed"
         found = await store.credentials.get(hers.id)
         assert found is not None

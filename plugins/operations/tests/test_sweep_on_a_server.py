@@ -11,10 +11,11 @@ import psycopg
 import pytest
 from identity_postgresql.session import translated_sql
 from identity_records.store import TimelineEntry
+from identity_verification import store as verification
 
 from identity_codec.times import micros
 from identity_core.database import Transaction
-from identity_core.store import Store, challenges
+from identity_core.store import Store
 from identity_core.store.records import delete_first
 from identity_core.store.requests import RETENTION
 from plugins.operations.tests.records import stored
@@ -71,7 +72,7 @@ def test_without_statistics_a_step_does_not_sort_all_that_is_due(store: Store, u
         connection.execute("ALTER TABLE verifier_challenges SET (autovacuum_enabled = off)")
         rows = "SELECT sha256(n::text::bytea), 'key:a', '', random() * 1000, 1 FROM generate_series(1, %s) AS n"
         connection.execute(f"INSERT INTO verifier_challenges (digest, owner, domain, expires_at, spent) {rows}", [ROWS])
-    sql = f"EXPLAIN {challenges._FORGET['postgresql']}"
+    sql = f"EXPLAIN {verification._FORGET['postgresql']}"
 
     def explained(transaction: Transaction) -> str:
         return "\n".join(line for (line,) in transaction.execute(sql, {"until": 500, "limit": 25}).fetchall())

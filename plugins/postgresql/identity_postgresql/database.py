@@ -15,12 +15,12 @@ import threading
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from identity_codec.values import replace
 from identity_core.database.group_commit import GroupCommit, Pending, WriterThread, hop
 from identity_core.database.interface import (
     READERS,

@@ -13,12 +13,12 @@ import os
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
 from typing import Any, Final
 
 import psycopg
+from msgspec import Struct
 from psycopg import errors, pq
 from psycopg.adapt import Transformer
 
@@ -36,8 +36,7 @@ _BINARY: Final = 1
 Rows = list[Any]
 
 
-@dataclass(slots=True, eq=False)
-class LookUp:
+class LookUp(Struct, eq=False):
     """One that was asked; ``result`` is what has come of it."""
 
     sql: str

@@ -10,8 +10,8 @@ import warnings
 import psycopg
 import pytest
 from identity_postgresql.buckets import TokenBucketPostgresqlStorage
+from identity_server_processes.fallback import FallbackStorage
 
-from identity_core.throttle.fallback import FallbackStorage
 from tests.postgres_server import cut_connections, postgres_server, postgres_url  # noqa: F401
 from tests.unit.throttle.promises import BucketPromises, run
 

@@ -14,7 +14,6 @@ import argparse
 import json
 import os
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -22,15 +21,17 @@ from identity_bound_credentials.domain.check import check_presentation
 from identity_bound_credentials.domain.presented import PresentedPresentation
 from identity_commands.verify_log import verify
 from identity_prover_bbs import BbsProver
+from identity_verification.domain.expected import AnyPresented
+from identity_verification.domain.received import ReceivedProof
+from identity_verification.domain.verification import Expectation
+from identity_verification.use_cases import check as proofs
+from identity_verification.use_cases.check import VerifiedProof
 
 from identity_bbs.bls12381 import select
 from identity_client.issuer_key import assertion_key
+from identity_codec.values import replace
 from identity_core.domain.dids.state import LogInvalid
-from identity_core.domain.proofs.expected import AnyPresented
-from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import ProofInvalid
-from identity_core.use_cases.proofs import check as proofs
-from identity_core.use_cases.proofs.check import ReceivedProof, VerifiedProof
 
 
 def check(answer: Path, log: Path, expectation: Expectation) -> VerifiedProof:

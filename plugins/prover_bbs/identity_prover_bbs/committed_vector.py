@@ -9,11 +9,13 @@ verifier computes them from the responses and the challenge hash decides (PROTOC
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from identity_bbs.bls12381 import G1, ORDER, InvalidPoint
 from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
+from identity_codec.values import Hidden
 from identity_core.errors import ProofInvalid
 from identity_prover_bbs.generators import CommitmentGenerators
 
@@ -25,8 +27,7 @@ def octets_of_vector_proof(points: int, responses: int) -> int:
     return G1_OCTETS * points + SCALAR_OCTETS * (responses + 2)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ProverVector:
+class ProverVector(Hidden, Struct, frozen=True):
     """The prover's side. All of it but the commitments is secret; ``taus`` has one blinding for each coefficient."""
 
     generators: CommitmentGenerators
@@ -88,8 +89,7 @@ class VectorProver:
         return b"".join(self._sent_points) + self._vector.responses(c, self._sent)
 
 
-@dataclass(frozen=True, slots=True)
-class VerifierVector:
+class VerifierVector(Struct, frozen=True):
     """The decoded vector that the verifier received: every point in the subgroup and not the identity, every scalar
     below r."""
 

@@ -9,8 +9,9 @@ which the verifier computes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from identity_codec import jcs
 from identity_codec.multibase import base64url_decode, base64url_encode
@@ -38,8 +39,7 @@ _MEMBERS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(Struct, frozen=True):
     """A parsed envelope. ``disclosed`` maps hashed slots to bytes."""
 
     presented: PresentedProof

@@ -7,9 +7,10 @@ signed messages is the BBS responses themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
+
+from msgspec import Struct
 
 from identity_bbs import core
 from identity_bbs.bls12381 import Curve
@@ -30,6 +31,7 @@ from identity_bbs.suite import (
     Signature,
     ciphersuite,
 )
+from identity_codec.values import Hidden
 from identity_core.cache import BoundedCache
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.proofs.predicate import check_satisfied
@@ -56,8 +58,7 @@ _HIDDEN_DICE: Final = 5
 """r1, r2, e~, r1~, r3~ stand before the masks of the messages in the draft's list of random scalars."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class _Credential:
+class _Credential(Hidden, Struct, frozen=True):
     """A checked credential: never printed, never kept."""
 
     key: BbsPublicKey

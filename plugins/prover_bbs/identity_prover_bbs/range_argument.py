@@ -8,10 +8,11 @@ BBS signed needs no commitment of its own: the last response of each slot is der
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct
 
 from identity_bbs.bls12381 import ORDER
 from identity_bbs.bls12381.hedged import HedgedScalars
@@ -24,8 +25,7 @@ POINTS: Final = RADIX
 """A and T_1 … T_3 are sent; the coefficients are T_0 … T_3."""
 
 
-@dataclass(frozen=True, slots=True)
-class RangeLayout:
+class RangeLayout(Struct, frozen=True):
     """The public shape: goals in the order of slots, their digits one after another."""
 
     goals: tuple[InRange, ...]

@@ -6,9 +6,10 @@ Prover and verifier both make it from the statement alone, so that nothing about
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
+
+from msgspec import Struct
 
 from identity_bbs.frames import frame, number, scalar
 from identity_bbs.octets import mixed_messages_to_scalars
@@ -29,8 +30,7 @@ from identity_prover_bbs.transcript import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(Struct, frozen=True):
     """``equal`` are numeric slots whose scalar is public but stays undisclosed; ``shown`` hashed slots with their bytes."""
 
     statement: Statement
@@ -76,8 +76,7 @@ class Relation:
         return Transcript(first_challenge(first), sha256(first).digest(), self.octets, bound)
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(Struct, frozen=True):
     """The values that are known after y is drawn."""
 
     y: int

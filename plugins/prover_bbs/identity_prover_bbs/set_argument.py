@@ -8,7 +8,8 @@ and the element that they choose is the message.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from identity_bbs.bls12381 import ORDER
 from identity_bbs.bls12381.hedged import HedgedScalars
@@ -16,8 +17,7 @@ from identity_prover_bbs.committed_vector import ProverVector, VectorProver, Ver
 from identity_prover_bbs.generators import CommitmentGenerators
 
 
-@dataclass(frozen=True, slots=True)
-class SetLayout:
+class SetLayout(Struct, frozen=True):
     """The public shape: a slot and the set, strictly ascending as scalars; at least two of them."""
 
     slot: int

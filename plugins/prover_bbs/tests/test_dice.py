@@ -3,7 +3,7 @@
 import inspect
 import logging
 import os
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from identity_prover_bbs.dice import Dice
 from identity_prover_bbs.envelope import Envelope
 
 from identity_bbs.bls12381 import ORDER, select
+from identity_codec.values import replace
 from identity_core.plugin import BuildContext
 
 ISSUER = BbsIssuer()

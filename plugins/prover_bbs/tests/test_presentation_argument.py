@@ -1,7 +1,6 @@
 """PROTOCOL-2.md §9 as code: what is proved is what integers say, the extractor forks a prover, the simulator does without a witness."""
 
 import random
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +17,7 @@ from identity_bbs.bls12381 import ORDER
 from identity_bbs.bls12381.hedged import HedgedScalars
 from identity_bbs.bls12381.keys import secret_scalar
 from identity_bbs.octets import mixed_messages_to_scalars
+from identity_codec.values import replace
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
 
 from identity_codec.times import printed_exactly
-from identity_codec.values import value_class
 from identity_core.database import Transaction
 from identity_core.domain.activity import EVERY_EVENT, REFUSED, EventRecord
 from identity_core.store import Store
@@ -54,8 +54,7 @@ GENESIS: Final = bytes(32)
 _TAG: Final = b"identity audit line v1\n"
 
 
-@value_class
-class ChainedLine:
+class ChainedLine(Struct, frozen=True):
     """One line as it is stored: its number from 1, its JSON as it was hashed, and the link (32 bytes)."""
 
     sequence: int
@@ -63,8 +62,7 @@ class ChainedLine:
     link: bytes
 
 
-@value_class
-class ChainHead:
+class ChainHead(Struct, frozen=True):
     """The number and the link of the last line; 0 and ``GENESIS`` for an empty log."""
 
     sequence: int = 0
@@ -76,8 +74,7 @@ def next_link(previous: bytes, line: bytes) -> bytes:
     return hashlib.sha256(_TAG + previous + line).digest()
 
 
-@value_class
-class KeyedHead:
+class KeyedHead(Struct, frozen=True):
     """The stored head of the log. ``keyed_from`` is the number of the first line that was written with tags; earlier lines are
     unverified."""
 

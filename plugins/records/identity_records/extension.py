@@ -8,24 +8,26 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from typing import Final
 
-from identity_core.database import migrate
+from identity_verification.store import StoredProofs, StoredVerifierChallenges
+from identity_verification.use_cases.stored import ProofAccess
+
 from identity_core.extension.declaration import Contribution, Extension, Gauge, Kernel
 from identity_core.plugin import hookimpl
 from identity_core.ports.activity import EventSink
 from identity_core.ports.retention import RetentionRule
 from identity_core.store import Store
-from identity_core.use_cases.proofs.stored import ProofAccess
+from identity_core.use_cases.credentials.read import CredentialAccess
 from identity_core.use_cases.record import Record
 from identity_records.audit import AuditLines, audit_of
 from identity_records.handlers import RecordsHandlers
 from identity_records.labels import DeleteLabel, ListLabels, SetLabel, StoredLabels
 from identity_records.store import ActivityRows, StoredTimeline, StoredVerifications
 from identity_records.use_cases.audit import CheckAuditChain, CutAuditLog, FollowAuditChain, ListAuditLines
+from identity_records.use_cases.disclosures import ResetDisclosures
 from identity_records.use_cases.timeline import GetDashboardTimeline
 from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
 from identity_records.wire import DOCUMENT
 
-MIGRATIONS: Final = "identity_records.migrations"
 TIMELINE: Final = RetentionRule(
     kind="timeline",
     expired="id < :before ORDER BY id",
@@ -51,9 +53,6 @@ def record_sinks(store: Store, is_new: bool) -> Sequence[EventSink]:
     """Return the sinks of the audit log and of the other rows. In a new store, the log begins with a head that only the service can
     make."""
     audit = AuditLines(store)
-    if not store.database.read_only:
-        # A command that erases records may be the first program of this version that opens the store.
-        migrate(store.database, MIGRATIONS, "records_")
     if is_new:
         store.database.write_now(audit.begin)
     return audit, ActivityRows(secrets.token_bytes)
@@ -64,17 +63,19 @@ async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
     """Open the extension, whose jobs follow the chain of the audit log and cut off expired lines."""
     store, clock, days = kernel.need(Store), kernel.clock, kernel.settings.retention.audit_days
     audit = audit_of(store)
-    access = ProofAccess(store.proofs, store.verifier_challenges)
+    proofs = StoredProofs.of(store)
+    access = ProofAccess(proofs, StoredVerifierChallenges(store.database))
     verifications = StoredVerifications(store.database)
     labels, record = StoredLabels(store.database, kernel.secret("labels"), kernel.random), kernel.need(Record)
     handlers = RecordsHandlers(
         ListAuditLines(audit),
         GetDashboardTimeline(StoredTimeline(store.database)),
-        ListVerificationHistory(verifications, store.proofs, access, clock),
+        ListVerificationHistory(verifications, proofs, access, clock),
         GetVerificationStats(verifications),
         ListLabels(labels),
         SetLabel(labels, record, clock),
         DeleteLabel(labels, record, clock),
+        ResetDisclosures(kernel.need(CredentialAccess), store.credentials, record, clock),
     )
     chain = FollowAuditChain(audit)
     cutter = None if days is None else CutAuditLog(audit, timedelta(days=days), clock, clock.monotonic)
@@ -88,7 +89,7 @@ async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
             Gauge("audit_cut_stuck", "livemax", f"1: {stuck}", lambda: bool(cutter is not None and cutter.fault)),
         )
         probes = {"audit": lambda: _state_of(audit)}
-        services = {RecordsHandlers: handlers, CheckAuditChain: CheckAuditChain(audit)}
+        services: dict[type, object] = {RecordsHandlers: handlers, CheckAuditChain: CheckAuditChain(audit)}
         yield Contribution(handlers=(handlers,), services=services, gauges=gauges, probes=probes)
 
 
@@ -107,6 +108,6 @@ def identity_extend() -> Extension:
         vital=True,
         sinks=record_sinks,
         adopts=("timeline", "verifications"),
-        migrations=MIGRATIONS,
+        migrations="identity_records.migrations",
         retention=(TIMELINE, VERIFICATIONS, LABELS),
     )

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from identity_verification.domain.checks import verdict_of
+from msgspec import Struct
+
 from identity_codec.times import printed
-from identity_codec.values import value_class
-from identity_core.api.api_keys import sees_keys
+from identity_core.api.authors import sees_keys
 from identity_core.api.decode import ROW_ID, page_of, position
 from identity_core.api.proofs import anchor
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.callers import Caller
-from identity_core.domain.proofs.checks import verdict_of
 from identity_records import wire
 from identity_records.labels import DeleteLabel, ListLabels, NamedDid, SetLabel
 from identity_records.store import TimelineRow, VerificationRow
 from identity_records.use_cases.audit import ListAuditLines
+from identity_records.use_cases.disclosures import ResetDisclosures
 from identity_records.use_cases.timeline import GetDashboardTimeline
 from identity_records.use_cases.verifications import GetVerificationStats, ListVerificationHistory
 
 
-@value_class
-class RecordsHandlers:
-    """listAuditLines, getDashboardTimeline, listVerificationHistory, getVerificationStats, listLabels, setLabel, deleteLabel."""
+class RecordsHandlers(Struct, frozen=True):
+    """listAuditLines, getDashboardTimeline, listVerificationHistory, getVerificationStats, listLabels, setLabel, deleteLabel,
+    resetDisclosures."""
 
     lines: ListAuditLines
     timeline: GetDashboardTimeline
@@ -29,6 +31,7 @@ class RecordsHandlers:
     labels: ListLabels
     label: SetLabel
     unlabel: DeleteLabel
+    reset: ResetDisclosures
 
     async def list_audit_lines(self, request: Request) -> Answer:
         query: wire.ListAuditLinesQuery = request.query
@@ -76,6 +79,13 @@ class RecordsHandlers:
     async def delete_label(self, request: Request) -> Answer:
         await self.unlabel(request.path["namedDid"], request.context)
         return await self.list_labels(request)
+
+    async def reset_disclosures(self, request: Request) -> Answer:
+        credential, at = await self.reset(request.body, request.context)
+        body = wire.DisclosuresReset(
+            credential_id=credential.id, holder_did=str(credential.holder), reset_at=printed(at)
+        )
+        return Answer(200, body, headers=[NO_STORE])
 
 
 def _label(named: NamedDid) -> wire.Label:

@@ -9,10 +9,10 @@ from datetime import datetime
 from typing import Final
 
 import orjson
+from msgspec import Struct
 
 from identity_codec import sealing
 from identity_codec.times import micros, moment
-from identity_codec.values import value_class
 from identity_core.database import Database, Transaction
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
@@ -27,8 +27,7 @@ MOST: Final = 2_000
 """Nicknames that one DID gives."""
 
 
-@value_class
-class LabelRow:
+class LabelRow(Struct, frozen=True):
     """A sealed nickname of ``holder``. ``id`` is a keyed hash of both DIDs."""
 
     id: str
@@ -37,8 +36,7 @@ class LabelRow:
     updated_at: datetime
 
 
-@value_class
-class NamedDid:
+class NamedDid(Struct, frozen=True):
     """A DID and the nickname that its reader gave to it."""
 
     did: str
@@ -100,8 +98,7 @@ def _owner(caller: Caller) -> str:
     return str(caller.person)
 
 
-@value_class
-class ListLabels:
+class ListLabels(Struct, frozen=True):
     """The nicknames that the caller gave. Raises ``Forbidden``."""
 
     labels: StoredLabels
@@ -110,8 +107,7 @@ class ListLabels:
         return await self.labels.list(_owner(caller))
 
 
-@value_class
-class SetLabel:
+class SetLabel(Struct, frozen=True):
     """The operation setLabel. Raises ``Forbidden``, ``InvalidDid``, ``InvalidRequest``, ``QuotaExceeded``. The audit log names the
     caller alone."""
 
@@ -132,8 +128,7 @@ class SetLabel:
         return named
 
 
-@value_class
-class DeleteLabel:
+class DeleteLabel(Struct, frozen=True):
     """The operation deleteLabel. Raises ``Forbidden``, ``InvalidDid``."""
 
     labels: StoredLabels

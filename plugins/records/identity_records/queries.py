@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from identity_codec.values import value_class
+from msgspec import Struct
 
 
-@value_class
-class TimelineQuery:
+class TimelineQuery(Struct, frozen=True):
     """A filter of timeline rows: those that concern one of ``dids`` (None: all), of ``kind`` or of the noun that it is (None: all),
     from ``since`` on and before ``until``, with ids before ``before``."""
 
@@ -26,8 +25,7 @@ class TimelineQuery:
     limit: int = 50
 
 
-@value_class
-class VerificationQuery:
+class VerificationQuery(Struct, frozen=True):
     """A filter of verifications: those that ``caller`` made or that one of ``dids`` made or held (both None: all), limited by the
     other members; from ``since`` on, before ``until``, with ids before ``before``."""
 
@@ -42,8 +40,7 @@ class VerificationQuery:
     limit: int = 50
 
 
-@value_class
-class VerificationCounts:
+class VerificationCounts(Struct, frozen=True):
     """The numbers of verifications, of valid ones and of verified ones, and of each reason among the others."""
 
     total: int

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from datetime import datetime
 from operator import attrgetter
 from typing import Final
 
 import orjson
+from identity_verification.domain.checks import BoundPart, compared_of
+from identity_verification.domain.verification import ProofVerification, issuer_of
+from identity_verification.store import anchors_of
+from msgspec import Struct
 
-from identity_codec.values import value_class
 from identity_core.database import Transaction
 from identity_core.domain.activity import EVERY_EVENT, REFUSED, ApiKeyChanged, DidChanged, Event, EventRecord, Parties
 from identity_core.domain.callers import Caller
-from identity_core.domain.proofs.checks import BoundPart, compared_of
-from identity_core.domain.proofs.verification import Anchor, ProofVerification, issuer_of
-from identity_core.store.proofs import anchors_of
+from identity_core.domain.proofs.stored import Anchor
 from identity_core.store.records import Repository, Table, bounds, row_id
 from identity_records.queries import (
     TimelineQuery,
@@ -26,8 +26,7 @@ from identity_records.queries import (
 )
 
 
-@value_class
-class TimelineEntry:
+class TimelineEntry(Struct, frozen=True):
     """One event. ``kind`` is a dotted name such as ``delegation.created`` or ``proof.refused``; ``outcome`` is ``done`` or
     ``refused``, with the ``code`` of the refusal; ``actor`` is ``Caller.identity``; DIDs and identifiers as text."""
 
@@ -44,8 +43,7 @@ class TimelineEntry:
     proof_id: str | None = None
 
 
-@value_class
-class Verification:
+class Verification(Struct, frozen=True):
     """One verification.
 
     - ``caller``: ``Caller.identity``.
@@ -74,8 +72,7 @@ class Verification:
         return compared_of(self.codes) if self.verified else ()
 
 
-@value_class
-class TimelineRow:
+class TimelineRow(Struct, frozen=True):
     """A stored event. Ids ascend with time; ``anchor`` is the current one of the proof, or None."""
 
     id: str
@@ -83,8 +80,7 @@ class TimelineRow:
     anchor: Anchor | None
 
 
-@value_class
-class VerificationRow:
+class VerificationRow(Struct, frozen=True):
     """A stored verification. Ids ascend with time; ``anchor`` is the current one of the proof."""
 
     id: str
@@ -95,7 +91,7 @@ class VerificationRow:
 EVENTS: Final = Table("timeline", TimelineEntry, extra=("id",))
 VERIFICATIONS: Final = Table("verifications", Verification, extra=("id",))
 # In the order in which ``TimelineEntry`` has them.
-_OF_PARTIES: Final = attrgetter(*(field.name for field in fields(Parties)))
+_OF_PARTIES: Final = attrgetter(*Parties.__struct_fields__)
 _EVENT_PAGE = f"SELECT id, {EVENTS.columns} FROM timeline WHERE id >= :since AND id < :before"  # noqa: S608  (its own text)
 _LAST = " ORDER BY id DESC LIMIT :limit"
 # Each kind is found by one look into the index on kinds, so that no row is read but the first of each.

@@ -17,6 +17,11 @@ class AuditLog(Struct, frozen=True, kw_only=True):
     items: tuple[AuditLine, ...]
     next_after: int
 
+class DisclosuresReset(Struct, frozen=True, kw_only=True):
+    credential_id: str
+    holder_did: str
+    reset_at: str
+
 class GetDashboardTimelineQuery(Struct, frozen=True, kw_only=True):
     after: str | None = None
     before: str | None = None
@@ -55,6 +60,9 @@ class ListVerificationHistoryQuery(Struct, frozen=True, kw_only=True):
 class ReasonCount(Struct, frozen=True, kw_only=True):
     code: str
     count: int
+
+class ResetDisclosuresRequest(Struct, frozen=True, kw_only=True):
+    credential_id: str
 
 class SetLabelRequest(Struct, frozen=True, kw_only=True):
     label: str

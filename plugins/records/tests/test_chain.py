@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import cast
 
 import pytest
 from identity_records.audit import ChainedLine, ChainHead, KeyedHead, next_link
 from identity_records.chain import CUT, ChainBroken, check_kept, check_reached, cut_details, follow, follow_export
+
+from identity_codec.values import replace
 
 
 def chain(*said: str) -> list[ChainedLine]:

@@ -6,7 +6,6 @@ import asyncio
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from identity_postgresql.session import translated_sql
 from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline, TimelineEntry
 
+from identity_codec.values import replace
 from identity_core.database import Cursor, Transaction
 from identity_core.store import Store
 from tests.events import write_rows

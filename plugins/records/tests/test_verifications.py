@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from identity_records.queries import VerificationQuery
 from identity_records.store import StoredVerifications, Verification
+from identity_verification.ports import VerifierChallenge
+from identity_verification.store import StoredVerifierChallenges
 
+from identity_codec.values import replace
 from identity_core.errors import Overloaded
-from identity_core.ports.activity import VerifierChallenge
 from identity_core.store import Store
-from identity_core.store.challenges import StoredVerifierChallenges
 from tests.events import write_rows
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -75,12 +75,14 @@ def test_a_challenge_is_spent_once_by_one_of_many(store: Store) -> None:
     challenge = VerifierChallenge(VERA, "https://shop.example", START + timedelta(minutes=5), False)
 
     async def scenario() -> None:
-        await store.verifier_challenges.add("vc1_text", challenge, START)
-        assert await store.verifier_challenges.find("vc1_text") == challenge
-        assert await store.verifier_challenges.find("vc1_other") is None
-        won = await asyncio.gather(*(store.verifier_challenges.spend("vc1_text", START) for _ in range(24)))
+        await StoredVerifierChallenges(store.database).add("vc1_text", challenge, START)
+        assert await StoredVerifierChallenges(store.database).find("vc1_text") == challenge
+        assert await StoredVerifierChallenges(store.database).find("vc1_other") is None
+        won = await asyncio.gather(
+            *(StoredVerifierChallenges(store.database).spend("vc1_text", START) for _ in range(24))
+        )
         assert won.count(True) == 1
-        assert await store.verifier_challenges.find("vc1_text") == replace(challenge, spent=True)
+        assert await StoredVerifierChallenges(store.database).find("vc1_text") == replace(challenge, spent=True)
 
     asyncio.run(scenario())
 
@@ -89,10 +91,10 @@ def test_an_expired_challenge_is_not_spent_and_goes(store: Store) -> None:
     challenge = VerifierChallenge(VERA, "d", START + timedelta(minutes=5), False)
 
     async def scenario() -> None:
-        await store.verifier_challenges.add("vc1_text", challenge, START)
-        assert not await store.verifier_challenges.spend("vc1_text", challenge.expires_at)
-        await store.verifier_challenges.add("vc1_next", challenge, challenge.expires_at)
-        assert await store.verifier_challenges.find("vc1_text") is None
+        await StoredVerifierChallenges(store.database).add("vc1_text", challenge, START)
+        assert not await StoredVerifierChallenges(store.database).spend("vc1_text", challenge.expires_at)
+        await StoredVerifierChallenges(store.database).add("vc1_next", challenge, challenge.expires_at)
+        assert await StoredVerifierChallenges(store.database).find("vc1_text") is None
 
     asyncio.run(scenario())
 

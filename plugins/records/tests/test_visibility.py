@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -20,12 +19,14 @@ from identity_records.wire import (
     ListAuditLinesQuery,
     ListVerificationHistoryQuery,
 )
+from identity_verification.store import StoredProofs, StoredVerifierChallenges
+from identity_verification.use_cases.stored import ProofAccess
 
+from identity_codec.values import replace
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import Forbidden
 from identity_core.store import Store
-from identity_core.use_cases.proofs.stored import ProofAccess
 from tests.events import open_store, write_rows
 from tests.rooms import MovableClock
 
@@ -61,9 +62,11 @@ def store(tmp_path: Path) -> Store:
 
 
 def list_seen(store: Store, caller: Caller, wish: ListVerificationHistoryQuery = ANY) -> Sequence[Verification]:
-    access = ProofAccess(store.proofs, store.verifier_challenges)
+    access = ProofAccess(StoredProofs.of(store), StoredVerifierChallenges(store.database))
     rows = asyncio.run(
-        ListVerificationHistory(StoredVerifications(store.database), store.proofs, access, MovableClock())(wish, caller)
+        ListVerificationHistory(StoredVerifications(store.database), StoredProofs.of(store), access, MovableClock())(
+            wish, caller
+        )
     )
     counts = asyncio.run(
         GetVerificationStats(StoredVerifications(store.database))(

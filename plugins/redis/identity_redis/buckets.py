@@ -87,7 +87,7 @@ class TokenBucketRedisStorage(TokenBucketStorage):
         return (RedisError, OSError)
 
     async def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
-        """See ``TokenBucketSupport``. A caller who stops waiting has spent the token all the same."""
+        """See ``TokenBucketStorage``. A caller who stops waiting has spent the token all the same."""
         spending = BucketDebit.of(rate, burst, cost, _MICROSECONDS)
         answer: asyncio.Future[tuple[int, int]] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(_PREFIX + key, spending.capacity, spending.cost, answer))

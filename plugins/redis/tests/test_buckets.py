@@ -6,9 +6,9 @@ import time
 
 import pytest
 from identity_redis.buckets import TokenBucketRedisStorage
+from identity_server_processes.fallback import FallbackStorage
 from limits.storage import storage_from_string
 
-from identity_core.throttle.fallback import FallbackStorage
 from tests.redis_server import redis_server
 from tests.unit.throttle.promises import BucketPromises, run
 

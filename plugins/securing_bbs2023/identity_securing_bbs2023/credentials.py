@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
 
 from identity_client.data_integrity import check_proof_options
 from identity_codec import times
@@ -32,8 +32,7 @@ MAX_ITEMS: Final = 128
 _VALUE_OBJECT: Final = frozenset({"@value", "@language", "@direction"})
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """A credential in its parts: the document that is signed, the proof without its value, and that."""
 
     document: dict[str, Any]

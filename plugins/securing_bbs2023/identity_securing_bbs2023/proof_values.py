@@ -3,12 +3,14 @@ pseudonyms, which the draft marks as at risk, are left out."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_bbs.suite import MAX_MESSAGES
 from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.values import Hidden
 from identity_securing_bbs2023 import cbor
 from identity_securing_bbs2023.refused import malformed
 
@@ -18,8 +20,7 @@ MAX_QUADS: Final = 2 * MAX_MESSAGES
 """Statements of a document: those that are signed as messages, and as many mandatory ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class BaseProofValue:
+class BaseProofValue(Hidden, Struct, frozen=True):
     """The proof value that an issuer gives to a holder. The HMAC key is a secret of both: it hides how the labels of
     blank nodes are shuffled."""
 
@@ -35,8 +36,7 @@ class BaseProofValue:
         return "u" + base64url_encode(BASE + cbor.encode(parts))
 
 
-@dataclass(frozen=True, slots=True)
-class DerivedProofValue:
+class DerivedProofValue(Struct, frozen=True):
     """The proof value that a holder presents. ``labels`` maps the number of a canonical label in the revealed document
     to that of a shuffled one; ``mandatory`` are indexes into the revealed statements, ``selective`` into the signed
     messages."""

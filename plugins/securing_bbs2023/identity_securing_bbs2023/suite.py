@@ -10,8 +10,9 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from identity_bbs import disclosure, interface
 from identity_bbs.bls12381.keys import InvalidBlsKey
@@ -27,24 +28,21 @@ from identity_securing_bbs2023.tree import Quad
 Json = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class SignData:
+class SignData(Struct, frozen=True):
     """The content of a base proof: the header, and each statement that is not mandatory."""
 
     header: bytes
     messages: list[bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class Disclosure:
+class Disclosure(Struct, frozen=True):
     """Verified statements, compacted with the contexts of the wheel: the credential, and the options of its proof."""
 
     document: dict[str, Any]
     proof: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Shuffled:
+class _Shuffled(Struct, frozen=True):
     """A document whose blank nodes have shuffled labels: its statements in order, the compact form to select from, and the labels."""
 
     lines: list[str]

@@ -10,8 +10,9 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct
 
 from identity_securing_bbs2023.refused import malformed
 
@@ -55,10 +56,9 @@ def tree(quads: Sequence[Quad], root: str | None) -> dict[str, Any]:
     return _Tree(nodes).node(root, ())
 
 
-@dataclass(slots=True)
-class _Tree:
+class _Tree(Struct):
     nodes: Mapping[str, Properties]
-    values: int = field(default=0)
+    values: int = 0
 
     def node(self, name: str, above: tuple[str, ...]) -> dict[str, Any]:
         self._count()

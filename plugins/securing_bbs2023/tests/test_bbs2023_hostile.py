@@ -6,7 +6,6 @@ import asyncio
 import json
 import socket
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from identity_securing_bbs2023.refused import Malformed
 from test_bbs2023_conformance import CLAIMS, ISSUER, UNSECURED
 
 from identity_codec import multikey
+from identity_codec.values import replace
 from identity_core.errors import InvalidCredential, ProofInvalid
 
 VC, TERMS = "https://www.w3.org/ns/credentials/v2", "https://www.w3.org/ns/credentials/undefined-terms/v2"

@@ -6,7 +6,6 @@ verifies here, and everything around it is made.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from identity_securing_bbs2023.statements import Statements
 from identity_bbs import interface
 from identity_bbs.bls12381 import select
 from identity_bbs.suite import ciphersuite
+from identity_codec.values import replace
 from tests.vectors.files import vector_json
 
 CASES = (("", "windMandatory.json", "windSelective.json"), ("prc/", "prCredMandatory.json", "prCredSelective.json"))

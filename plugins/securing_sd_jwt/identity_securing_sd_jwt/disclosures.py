@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import random as permutation
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct, field
 
 from identity_codec import multibase, strict_json
 from identity_codec.strict_json import JsonValue
@@ -34,8 +34,7 @@ def digest_of(text: str) -> str:
     return multibase.base64url_encode(hashlib.sha256(text.encode("ascii")).digest())
 
 
-@dataclass(frozen=True, slots=True)
-class Disclosure:
+class Disclosure(Struct, frozen=True):
     """One disclosure. ``name`` is None for an element of an array. ``text`` is what is sent."""
 
     text: str
@@ -54,8 +53,7 @@ class Disclosure:
         return cls(text, name, value[-1])
 
 
-@dataclass(slots=True)
-class Concealing:
+class Concealing(Struct):
     """Makes disclosures, in the order in which they were asked for. ``random`` is the operating system's random source."""
 
     random: Callable[[int], bytes]
@@ -93,8 +91,7 @@ def disclosed(payload: Mapping[str, Any], texts: Sequence[str]) -> dict[str, Any
     return found
 
 
-@dataclass(slots=True)
-class _Opening:
+class _Opening(Struct):
     known: Mapping[str, Disclosure]
     seen: set[str] = field(default_factory=set)
 

@@ -7,9 +7,10 @@ from the head. All errors are ``ValueError``, whose text quotes nothing.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
+
+from msgspec import Struct
 
 from identity_codec.jose import LEEWAY, CompactJws, JoseKey, check_claims
 from identity_core.ports.securing import KeyBinding, SecuredHead
@@ -27,8 +28,7 @@ IN_THE_OPEN: Final = frozenset({"iss", "aud", "nbf", "exp", "cnf", "vct", "vct#i
 Single elements of an ``aud`` that is an array may be."""
 
 
-@dataclass(frozen=True, slots=True)
-class PresentedSdJwt:
+class PresentedSdJwt(Struct, frozen=True):
     """One that was opened and not yet believed. ``bound`` are the characters that ``sd_hash`` covers."""
 
     issued: CompactJws

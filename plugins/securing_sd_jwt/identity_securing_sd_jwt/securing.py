@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct
 
 from identity_codec import multibase, multikey
 from identity_codec.jose import ES256, JoseKey, signing_input
+from identity_codec.values import Hidden
 from identity_core.errors import InvalidCredential, ProofInvalid
 from identity_core.ports.securing import (
     CredentialDraft,
@@ -34,11 +36,10 @@ ALWAYS_OPEN: Final = IN_THE_OPEN | {"iat"}
 MAX_POINTER: Final = 1_024
 
 
-@dataclass(frozen=True, slots=True)
-class SdJwtVc:
+class SdJwtVc(Hidden, Struct, frozen=True):
     """An ``IssuingFormat`` and ``DerivingFormat``. ``random`` is the operating system's random source."""
 
-    random: Callable[[int], bytes] = field(default=secrets.token_bytes, repr=False)
+    random: Callable[[int], bytes] = secrets.token_bytes
     name: str = TYPE
     key_type: str = multikey.P256
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from identity_securing_sd_jwt import SdJwtVc
 from test_hostile_sd_jwts import AUDIENCE, DROP, IVO, NAME, NONCE, NOW, b64, bound_to, issued
 
 from identity_codec import multikey
+from identity_codec.values import replace
 from identity_core.errors import ProofInvalid
 from identity_core.ports.securing import Disclosed, KeyBinding
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
@@ -10,8 +11,7 @@ from identity_core.use_cases.dids.index import DidReader
 from identity_transparency.use_cases.approvals import ApproveDidVersion, GetDidApprovals
 
 
-@value_class
-class ApprovalHandlers:
+class ApprovalHandlers(Struct, frozen=True):
     """getDidApprovals, approveDidVersion."""
 
     reader: DidReader

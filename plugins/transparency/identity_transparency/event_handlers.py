@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from identity_codec.times import printed
-from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_transparency import wire
 from identity_transparency.use_cases.events import ListEvents
 
 
-@value_class
-class EventHandlers:
+class EventHandlers(Struct, frozen=True):
     """listEvents."""
 
     events: ListEvents

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from functools import partial
 
-from identity_core.bootstrap.ports import store_beside
+from identity_commands.beside import store_beside
+
 from identity_core.bootstrap.probes import degraded_by
 from identity_core.cache import BoundedCache
 from identity_core.database import Database

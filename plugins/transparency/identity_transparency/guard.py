@@ -9,8 +9,8 @@ from contextlib import AsyncExitStack
 
 from identity_records.audit import audit_of
 from identity_records.chain import require_line
+from msgspec import Struct
 
-from identity_codec.values import value_class
 from identity_core.bootstrap.ports import SystemClock, told_at_start
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.ledger import LedgerBackend
@@ -39,8 +39,7 @@ from identity_transparency.use_cases.storage import require_signed
 from identity_transparency.use_cases.watch import WatchStorage
 
 
-@value_class
-class CheckpointGuard(RollbackGuard):
+class CheckpointGuard(RollbackGuard, Struct, frozen=True):
     """The comparison of an installation's databases with its stored checkpoint."""
 
     settings: Settings

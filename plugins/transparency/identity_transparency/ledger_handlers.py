@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+
 from identity_codec.multibase import base64url_encode
 from identity_codec.times import printed, printed_exactly
-from identity_codec.values import value_class
 from identity_core.api.errors import negotiate
 from identity_core.api.request import Answer, Request
 from identity_core.errors import InvalidRequest, TileNotFound
@@ -33,8 +34,7 @@ TEXT: Final = "text/plain"
 PROOF_MEDIA: Final = ("application/json", TEXT)
 
 
-@value_class
-class LedgerHandlers:
+class LedgerHandlers(Struct, frozen=True):
     """getLedgerTransaction, getLedgerBlock, getLedgerKey, getLedgerCheckpoint, getLedgerTile, getLedgerInclusionProof,
     getLedgerConsistencyProof."""
 

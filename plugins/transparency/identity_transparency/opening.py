@@ -9,8 +9,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from identity_codec.values import value_class
-from identity_core.bootstrap.ports import PUT_BACK, SystemClock, log, origin_of, store_beside
+from identity_commands.beside import store_beside
+from msgspec import Struct
+
+from identity_core.bootstrap.ports import PUT_BACK, SystemClock, log, origin_of
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import NAME_OF_LOG, Settings, StartError
@@ -128,8 +130,7 @@ def check_new_origin(settings: Settings, new_origin: str) -> None:
         raise StartError(what, "ledger.origin", "set ledger.origin to the new name, or take it out")
 
 
-@value_class
-class IndexTools:
+class IndexTools(Struct, frozen=True):
     """The tools that compare and repair the index, and their store."""
 
     audit: IndexAudit

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import secrets
 import tempfile
-from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
-from identity_codec.values import value_class
+from msgspec import Struct, field
+
+from identity_codec.values import replace
 from identity_core.bootstrap.ports import SystemClock, rows_secret, told_at_start
 from identity_core.database import DatabaseAbsent, MigrationPending
 from identity_core.plugin import BuildContext, PluginError
@@ -25,8 +26,7 @@ from identity_core.store import Store
 log = logging.getLogger("identity.look")
 
 
-@value_class
-class LookOnly:
+class LookOnly(Struct, frozen=True):
     """A read-only view of the installation. Missing parts are built in ``scratch``, a temporary directory. ``pending``: migrations
     that the next start will run. ``blind``: hooks of providers without a read-only mode."""
 

@@ -12,7 +12,6 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from identity_codec.values import value_class
 from identity_core.files import durable_draft, open_regular
 from identity_tlog.note import Checkpoint, Note
 from identity_tlog.tree import Malformed
@@ -25,8 +24,7 @@ class _File(Struct, rename="camel", omit_defaults=True):
     published: bool = False
 
 
-@value_class
-class Remembered:
+class Remembered(Struct, frozen=True):
     """A stored checkpoint and the end of the audit log.
 
     - ``note``: the signed checkpoint.
@@ -69,8 +67,7 @@ class Remembered:
 MOST_BYTES = 65_536
 
 
-@value_class
-class CheckpointFile:
+class CheckpointFile(Struct, frozen=True):
     """The file of the stored checkpoint. Calls block on a disk."""
 
     path: Path

@@ -8,12 +8,13 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
+from identity_commands.beside import store_beside
 from identity_did_ids import service_keys
 from identity_did_ids.service_log import SERVICE_METHOD
+from msgspec import Struct
 
 from identity_codec import jose
-from identity_codec.values import value_class
-from identity_core.bootstrap.ports import SystemClock, origin_of, store_beside
+from identity_core.bootstrap.ports import SystemClock, origin_of
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Resealed, ResealingCustodian
@@ -54,8 +55,7 @@ async def token_key_replacement(settings: Settings) -> AsyncIterator[ReplaceServ
         yield ReplaceServiceKey(log, service_keys.TOKEN, name_of, number, 1, keep, no_succession)
 
 
-@value_class
-class RotateSeal:
+class RotateSeal(Struct, frozen=True):
     """The resealing of everything that the custodian holds, and its record. The custodian checks that all processes can open the
     new seal, and reports what must be done first."""
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.database import Database, Transaction
 from identity_core.domain.activity import EventRecord
 from identity_core.store.events import StoredEvents
 from identity_core.store.records import Repository, Table
 
 
-@value_class
-class WitnessFile:
+class WitnessFile(Struct, frozen=True):
     """The did-witness.json of a DID. It approves the first ``versions`` of the log, whose lines have ``log_octets`` bytes without
     line ends."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import field
 from urllib.parse import urlsplit
 
-from identity_codec.values import value_class
+from msgspec import Struct, field
+
 from identity_core.database.files import FileLock
 from identity_core.files import read_regular
 from identity_core.ports.clock import Clock
@@ -86,8 +86,7 @@ def is_prefix(url: str) -> bool:
         return False
 
 
-@value_class
-class SeenByWitnesses:
+class SeenByWitnesses(Struct, frozen=True):
     """The last checkpoints of the witnesses, by their names in a policy.
 
     ``cosigned``: the checkpoint, None if the witness has none of this log. ``silent``: why the other witnesses did not answer.

@@ -9,7 +9,6 @@ import os
 import shutil
 import sys
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from identity_transparency.use_cases.approvals import ApproveDidVersion, GetDidA
 from identity_transparency.wire import DidApprovals
 
 from identity_codec.structs import convert
+from identity_codec.values import replace
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.dids.did import Did
 from plugins.did_webvh.tests.test_webvh_log import first

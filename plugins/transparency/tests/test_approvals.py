@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +21,7 @@ from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.approvals import MAX_FILE, PublishApprovals, PublishedApprovals, ReadWitnessedLog
 
 from identity_codec import ed25519, multikey
+from identity_codec.values import replace
 from identity_core.cache import BoundedCache
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import LogInvalid

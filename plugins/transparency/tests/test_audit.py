@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from identity_transparency.domain.audit import Audit, LogFault
 
+from identity_codec.values import replace
 from identity_tlog.leaf import LogLeaf
 from identity_tlog.note import Checkpoint
 from identity_tlog.tiles import Tile

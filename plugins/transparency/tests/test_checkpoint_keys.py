@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from identity_did_ids.service_keys import Replacement
 from identity_transparency.domain.checkpoint_keys import (
@@ -16,6 +14,7 @@ from identity_transparency.domain.checkpoint_keys import (
 )
 
 from identity_codec import ed25519, multikey
+from identity_codec.values import replace
 from identity_tlog.note import Checkpoint, VerifierKey, open_checkpoint, sign_checkpoint
 from identity_tlog.tree import Malformed, Refuted
 from tests.rooms import START

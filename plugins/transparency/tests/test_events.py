@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from identity_transparency.use_cases.events import ListEvents
 from identity_transparency.wire import ListEventsQuery
+from msgspec import structs
 
 from identity_core.errors import PluginUnavailable
 from tests.rooms import Rooms, secret_of
@@ -27,10 +28,10 @@ async def test_the_feed_ends_before_an_entry_that_has_no_row_yet(rooms: Rooms) -
         async def record(self, *_: Any, **__: Any) -> None:
             raise PluginUnavailable
 
-    object.__setattr__(rooms.writer, "index", Slow())
+    structs.force_setattr(rooms.writer, "index", Slow())
     with pytest.raises(PluginUnavailable):
         await add_service(rooms, did, secret_of(created))
-    object.__setattr__(rooms.writer, "index", index)
+    structs.force_setattr(rooms.writer, "index", index)
     await rooms.new_did()
     feed = ListEvents(rooms.store.documents)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,6 +12,7 @@ from identity_kit.conformance.controller import Life
 from identity_transparency.domain import history
 from identity_transparency.domain.history import LoggedHistory, read_transaction, require_places, verify_history
 
+from identity_codec.values import replace
 from identity_core.domain.dids import logs
 from identity_core.domain.dids.changes import Deactivate
 from identity_core.domain.dids.state import LogInvalid

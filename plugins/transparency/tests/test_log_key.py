@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from identity_transparency.use_cases.replace_key import ReplaceServiceKey
 from identity_transparency.use_cases.rotate_log_key import RotateServiceKey
 
 from identity_codec import ed25519, multikey
+from identity_codec.values import replace
 from identity_core.domain.dids.logs import key_hash
 from tests.unit.cli.conftest import Commands
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.replace_key import MOST_LISTED, ReplacedKey, ReplaceServiceKey, no_succession
 
 from identity_codec import ed25519, multikey
+from identity_codec.values import replace
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids import requests

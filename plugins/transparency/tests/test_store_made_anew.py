@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from identity_transparency.rotation import log_key_rotation, token_key_replaceme
 from identity_transparency.use_cases.follow import find_service
 
 from identity_codec import multikey
+from identity_codec.values import replace
 from identity_core.bootstrap import open_installation
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from identity_kit.conformance.controller import Controller, Life, WalletSigner, committed
 
+from identity_codec.values import replace
 from tests.attack.log_forger import METHOD
 from tests.split_view import DID, NEW, SERVICE_DID, leaf, served, true_log
 from tests.transparency import write_log

@@ -10,13 +10,14 @@ from urllib.parse import quote
 import orjson
 from identity_transparency.ledger_handlers import LedgerHandlers
 from identity_transparency.wire import GetLedgerInclusionProofQuery
+from identity_verification.handlers import VerificationHandlers
+from identity_verification.wire import VerifyProofRequest
+from msgspec import Struct
 
 from identity_codec import strict_json
 from identity_codec.structs import ValidationError, convert
-from identity_codec.values import value_class
 from identity_core.api.dids import DidHandlers
 from identity_core.api.errors import negotiate
-from identity_core.api.proofs import ProofHandlers
 from identity_core.api.request import Answer, Request
 from identity_core.errors import (
     DidDeactivated,
@@ -27,7 +28,7 @@ from identity_core.errors import (
     NotFound,
     TransactionNotFound,
 )
-from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery, VerifyProofRequest
+from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery
 from identity_ui.history import difference, key_lives, path_to_root
 from identity_ui.names import Names
 from identity_ui.operations import ask
@@ -47,13 +48,12 @@ _QUESTION: Final = ("attribute", "relation", "value")
 _MEMBERS: Final = ("proof", "publicSignals", "predicateType", "proofId")
 
 
-@value_class
-class PublicPages:
+class PublicPages(Struct, frozen=True):
     """``version`` is that of the service. ``ledger``: None while the extension transparency is off."""
 
     dids: DidHandlers
     ledger: LedgerHandlers | None
-    proofs: ProofHandlers
+    proofs: VerificationHandlers
     sessions: Sessions
     operators: OperatorSessions
     names: Names

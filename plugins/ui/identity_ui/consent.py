@@ -1,8 +1,8 @@
 """Consent: an agent's request, read by the holder in words, and approved by a delegation of its own and tokens that the page signs.
 
-The service carries no requests. An agent gives its holder a JSON object (``AgentRequest``), pasted or behind the ``#`` of a link to this
-page, which sends it to be read at once; what she approved she hands back the same way, or the page sends it where the
-request says that the agent fetches it (``reply``, the extension ``consents``). Each approval makes a delegation for
+An agent that the holder knows puts its request into her list. Any other agent gives her a JSON object (``AgentRequest``),
+pasted or behind the ``#`` of a link to this page, which sends it to be read at once. She hands the approval back the same way, or the
+page sends it where the request says that the agent fetches it (``reply``, the extension ``consents``). Each approval makes a delegation for
 exactly these actions, as often as there are tokens and as long as they are good, so that stopping it stops what was approved.
 """
 
@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from identity_consents.consents import HolderConsents
 from identity_consents.requests import AgentRequest, read_request
+from identity_consents.waiting import ConsentRequests, WaitingRequest
+from msgspec import Struct
 
-from identity_codec.values import value_class
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.errors import AuthRequired, IdentityError, InvalidRequest
@@ -24,27 +24,39 @@ from identity_ui.operations import ask
 from identity_ui.render import page
 from identity_ui.session import Session, Sessions
 
-NOTHING: Final[dict[str, Any]] = {"text": "", "found": None, "fitting": (), "refusal": None}
+NOTHING: Final[dict[str, Any]] = {"text": "", "found": None, "fitting": (), "refusal": None, "waiting": ()}
 CREDENTIALS: Final = 200
 """How many of her credentials are looked through for one that has the attributes."""
 
 
-@value_class
-class ConsentPages:
+class ConsentPages(Struct, frozen=True):
     """The form for a request, and the request in words."""
 
     credentials: CredentialHandlers
     sessions: Sessions
-    consents: HolderConsents
+    requests: ConsentRequests
     names: Names
 
     async def form(self, request: Request, session: Session) -> Answer:
-        return page("consent.html", request, signed_in=session.target, **NOTHING)
+        """Return the requests that wait, or the one of her list that the query names."""
+        if id := request.query.get("id"):
+            found, _ = await self.requests.get(id, session.caller)
+            return await self._shown(request, session, found.text)
+        listed, labels = await self.waiting(session), await self.names.labels(request, session)
+        return page(
+            "consent.html", request, signed_in=session.target, **NOTHING | {"waiting": listed, "labels": labels}
+        )
+
+    async def waiting(self, session: Session) -> list[WaitingRequest]:
+        """Return the requests of her list that have no answer."""
+        return [one for one in await self.requests.list(session.caller) if one.status == "waiting"]
 
     async def read(self, request: Request, session: Session) -> Answer:
         """Return the request in words, with the credentials of hers that could answer it."""
         self.sessions.require_own_page(request)
-        text = request.body.get("request", "")
+        return await self._shown(request, session, request.body.get("request", ""))
+
+    async def _shown(self, request: Request, session: Session, text: str) -> Answer:
         try:
             found = read_request(text)
             if found.reply:
@@ -60,7 +72,7 @@ class ConsentPages:
 
     def _require_asked(self, found: AgentRequest, session: Session) -> None:
         """Raise ``InvalidRequest`` for the request of another agent, or to another holder."""
-        asked = self.consents.open_reply(found.reply)
+        asked = self.requests.consents.open_reply(found.reply)
         if (asked.agent, asked.holder) != (found.agent, str(session.did)):
             raise InvalidRequest("The agent has asked somebody else.")
 
@@ -71,7 +83,9 @@ class ConsentPages:
         session = await self.sessions.find(request)
         if session is None:
             raise AuthRequired
-        await self.consents.answer(request.body.get("reply", ""), str(session.did), request.body.get("answer", ""))
+        await self.requests.consents.answer(
+            request.body.get("reply", ""), str(session.did), request.body.get("answer", "")
+        )
         return Answer(204, headers=[NO_STORE])
 
     async def _fitting(self, request: Request, session: Session, found: AgentRequest) -> list[Mapping[str, Any]]:

@@ -8,18 +8,19 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
-from identity_consents.consents import HolderConsents, HolderQuestions
+from identity_api_keys.handlers import ApiKeyHandlers
+from identity_consents.handlers import RequestHandlers
+from identity_consents.waiting import HolderQuestions
 from identity_records.handlers import RecordsHandlers
 from identity_records.use_cases.audit import CheckAuditChain
 from identity_transparency.event_handlers import EventHandlers
 from identity_transparency.ledger_handlers import LedgerHandlers
+from identity_verification.handlers import VerificationHandlers
 
 from identity_core import __version__
-from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
-from identity_core.api.proofs import ProofHandlers
 from identity_core.api.security import Gate
 from identity_core.api.service import ServiceHandlers
 from identity_core.extension.declaration import Contribution, Extension, Kernel, PeoplePages, RenderedMetrics
@@ -36,8 +37,9 @@ from identity_ui.operator import OperatorHandlers, OperatorPages
 from identity_ui.operator_session import OperatorSessions
 from identity_ui.pages import ui_forms, ui_pages
 from identity_ui.plots import KeepFigures
-from identity_ui.render import CONSENT, HIDDEN
+from identity_ui.render import ASK, CONSENT, HIDDEN
 from identity_ui.session import Sessions
+from identity_ui.verifier import VerifierPages
 
 KEY = "answers"
 LABEL = b"identity: sessions of the pages, v1"
@@ -66,7 +68,7 @@ async def open_ui(kernel: Kernel) -> AsyncIterator[Contribution]:
     }
     sessions = Sessions(reader=kernel.dids, signatures=gate.signatures, **common)
     operators = OperatorSessions(api_keys=gate.api_keys, **common)
-    dids, ledger, proofs = kernel.need(DidHandlers), kernel.find(LedgerHandlers), kernel.need(ProofHandlers)
+    dids, ledger, proofs = kernel.need(DidHandlers), kernel.find(LedgerHandlers), kernel.need(VerificationHandlers)
     names = Names(kernel.need(CredentialHandlers), kernel.need(RecordsHandlers))
     public = PublicPages(dids, ledger, proofs, sessions, operators, names, __version__)
     holder = _holder_pages(kernel, sessions, names)
@@ -80,28 +82,29 @@ async def open_ui(kernel: Kernel) -> AsyncIterator[Contribution]:
         chain = kernel.need(CheckAuditChain)
         state = kernel.need(InstallationState)
         shown = OperatorPages(_operator_handlers(kernel), state, chain, figures, operators)
-        people, forms = ui_pages(public, holder, shown), ui_forms(public, holder, shown)
+        served = (public, holder, shown, VerifierPages(holder, kernel.find(RequestHandlers)))
+        people, forms = ui_pages(*served), ui_forms(*served)
         yield Contribution(people=people, forms=forms, services={PeoplePages: pages} | _questions(kernel, holder))
 
 
 def _questions(kernel: Kernel, holder: HolderPages) -> dict[type[Any], Any]:
     """Return the service that asks holders on the page of consent, by its type; nothing without the page, to which no page links then."""
     if holder.consent is None:
-        HIDDEN.add(CONSENT)
+        HIDDEN.update((ASK, CONSENT))
         return {}
-    HIDDEN.discard(CONSENT)
-    return {HolderQuestions: HolderQuestions(holder.consent.consents, kernel.origin + CONSENT)}
+    HIDDEN.difference_update((ASK, CONSENT))
+    return {HolderQuestions: HolderQuestions(holder.consent.requests, kernel.origin + CONSENT)}
 
 
 def _holder_pages(kernel: Kernel, sessions: Sessions, names: Names) -> HolderPages:
-    credentials, consents = kernel.need(CredentialHandlers), kernel.find(HolderConsents)
+    credentials, requests = kernel.need(CredentialHandlers), kernel.find(RequestHandlers)
     return HolderPages(
         kernel.need(DidHandlers),
         kernel.need(DelegationHandlers),
         credentials,
-        kernel.need(ProofHandlers),
+        kernel.need(VerificationHandlers),
         kernel.need(RecordsHandlers),
-        None if consents is None else ConsentPages(credentials, sessions, consents, names),
+        None if requests is None else ConsentPages(credentials, sessions, requests.consents, names),
         sessions,
         names,
     )
@@ -112,7 +115,7 @@ def _operator_handlers(kernel: Kernel) -> OperatorHandlers:
         dids=kernel.need(DidHandlers),
         events=kernel.find(EventHandlers),
         ledger=kernel.find(LedgerHandlers),
-        api_keys=kernel.need(ApiKeyHandlers),
+        api_keys=kernel.find(ApiKeyHandlers),
         records=kernel.need(RecordsHandlers),
         service=kernel.need(ServiceHandlers),
     )
@@ -125,7 +128,7 @@ def identity_extend() -> Extension:
         name="ui",
         kernel=">=1,<2",
         open=open_ui,
-        requires=("records",),
-        after=("consents", "transparency"),
+        requires=("records", "verification"),
+        after=("api_keys", "consents", "transparency"),
         vital=True,
     )

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
 from typing import Final
 
-from identity_codec.values import value_class
+from msgspec import Struct, field, structs
 
 # Line by line: a parser of the whole format takes longer than all the rest of the page.
 _SAMPLE: Final = re.compile(r"identity_(\w+)(?:\{(.*)\})? (\S+)", re.ASCII)
@@ -32,8 +31,7 @@ QUEUES: Final = (
 """Gauges, without ``identity_``; those that this installation does not have are left out."""
 
 
-@dataclass(slots=True)
-class Rate:
+class Rate(Struct):
     """One operation since the service began. Seconds; ``within`` is the upper limit of the bucket in which the 99th percentile lies,
     infinite beyond the last."""
 
@@ -47,7 +45,7 @@ class Rate:
         """Return the sum of both, or the difference if ``sign`` is -1."""
         limits = self.buckets.keys() | other.buckets.keys()
         buckets = {limit: self.buckets.get(limit, 0.0) + sign * other.buckets.get(limit, 0.0) for limit in limits}
-        own, others = astuple(self)[:4], astuple(other)[:4]
+        own, others = structs.astuple(self)[:4], structs.astuple(other)[:4]
         count, refused, faults, seconds = (one + sign * each for one, each in zip(own, others, strict=True))
         return Rate(count, refused, faults, seconds, buckets)
 
@@ -61,8 +59,7 @@ class Rate:
         return min((limit for limit, count in self.buckets.items() if count >= wanted), default=math.inf)
 
 
-@value_class
-class ServiceFigures:
+class ServiceFigures(Struct, frozen=True):
     """``rates`` by operationId, the busiest first; ``queues`` by the name of the gauge and its label; ``seconds`` since the oldest
     process began."""
 

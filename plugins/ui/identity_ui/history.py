@@ -7,8 +7,9 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_codec import multibase
-from identity_codec.values import value_class
 from identity_tlog.proofs import inclusion_spans
 from identity_tlog.tree import node_hash
 from identity_ui.render import readable
@@ -35,8 +36,7 @@ def key_lives(versions: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]
     return lives
 
 
-@value_class
-class Level:
+class Level(Struct, frozen=True):
     """One level of the path from a leaf to the root. Spans are the first leaf and the last; ``own`` is the node of the path and ``beside``
     the one that the proof brings, hashes in base64url; ``is_left`` tells that ``own`` stands on the left."""
 

@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, Literal
 
 from identity_records.handlers import RecordsHandlers
-from identity_records.wire import GetDashboardTimelineQuery, ListVerificationHistoryQuery
+from identity_records.wire import GetDashboardTimelineQuery
+from identity_verification.handlers import VerificationHandlers
+from msgspec import Struct
 
-from identity_codec.values import value_class
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
-from identity_core.api.proofs import ProofHandlers
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.errors import IdentityError, ProofNotFound
 from identity_core.wire import ListCredentialsQuery, ListDelegationsQuery, ResolveDidQuery
@@ -36,21 +36,31 @@ MAX_ID: Final = 256
 """Characters of the id of a proof, as the document has it."""
 
 STOPPABLE: Final[tuple[Literal["active", "scheduled"], ...]] = ("active", "scheduled")
-STATUSES: Final = ("active", "suspended", "revoked")
 ENDED: Final = ("expired", "revoked")
-PLACES: Final = ("home", "agents", "consent", "activity", "credentials", "keys", "issued", "results")
+PLACES: Final = (
+    "home",
+    "agents",
+    "consent",
+    "activity",
+    "credentials",
+    "keys",
+    "issued",
+    "types",
+    "issue",
+    "results",
+    "ask",
+)
 
 Show = Callable[[Request, Session], Awaitable[Answer]]
 
 
-@value_class
-class HolderPages:
+class HolderPages(Struct, frozen=True):
     """Pages of a DID that signed in; no Consent without the extension ``consents``."""
 
     dids: DidHandlers
     delegations: DelegationHandlers
     credentials: CredentialHandlers
-    proofs: ProofHandlers
+    proofs: VerificationHandlers
     records: RecordsHandlers
     consent: ConsentPages | None
     sessions: Sessions
@@ -89,14 +99,15 @@ class HolderPages:
         own = await self._delegations(request, session, holder_did=session.target)
         last = next((row for row in rows if row["kind"] == "proof.generated"), None)
         counts = Counter(one["status"] for one in own["items"])
-        return await self._page("home.html", request, session, rows=rows, counts=counts, last=last)
+        waiting = [] if self.consent is None else await self.consent.waiting(session)
+        return await self.page("home.html", request, session, rows=rows, counts=counts, last=last, waiting=waiting)
 
     async def activity(self, request: Request, session: Session) -> Answer:
         """Return the timeline, of one kind if the query names it."""
         kind = request.query.get("kind") or None
         query = GetDashboardTimelineQuery(kind=kind, limit=ROWS, cursor=request.query.get("cursor"))
         rows, cursor = await self._rows(request, session, query)
-        return await self._page("activity.html", request, session, rows=rows, cursor=cursor, kind=kind)
+        return await self.page("activity.html", request, session, rows=rows, cursor=cursor, kind=kind)
 
     async def proof(self, request: Request, session: Session) -> Answer:
         path = {"proofId": request.path["proof"]}
@@ -105,7 +116,7 @@ class HolderPages:
         found = await self._proof(request, session, path["proofId"])
         item = {"kind": "proof.generated", "outcome": "", "code": None, "actor": None, **found}
         said = sentence(item, session.target, facts_of(found))
-        return await self._page("proof.html", request, session, [found["schemaId"]], proof=found, said=said)
+        return await self.page("proof.html", request, session, [found["schemaId"]], proof=found, said=said)
 
     async def agents(self, request: Request, session: Session) -> Answer:
         """Return a card for each delegation: those of hers that can be used, that ended, or that others gave her."""
@@ -116,18 +127,18 @@ class HolderPages:
         values = {"shown": shown, "cursor": found["nextCursor"], "state": state, "narrowed": narrowed}
         stoppable = [one for one in shown if one["status"] in STOPPABLE and state == "acting"]
         schemas = [schema for one in shown for schema in one["schemaIds"] or ()]
-        return await self._page("agents.html", request, session, schemas, stoppable=stoppable, **values)
+        return await self.page("agents.html", request, session, schemas, stoppable=stoppable, **values)
 
     async def new_agent(self, request: Request, session: Session) -> Answer:
         """Return the form of a delegation, with the attributes of her credentials and their types."""
-        found = await self._credentials(request, session, holder_did=session.target, status="active")
+        found = await self.credentials_of(request, session, holder_did=session.target, status="active")
         schemas = [one["schemaId"] for one in found["items"]]
         read = (await self.names.schemas(request, schemas)).values()
         attributes = {
             each["name"]: each | {"title": title_of(request, each)} for one in read for each in one["attributes"]
         }
         values = {"credentials": found["items"], "attributes": attributes}
-        return await self._page("agent_new.html", request, session, schemas, **values)
+        return await self.page("agent_new.html", request, session, schemas, **values)
 
     async def stop(self, request: Request, session: Session) -> Answer:
         """Suspend one delegation of hers, or all that are active or scheduled. A refusal of one does not keep the others from it."""
@@ -153,31 +164,17 @@ class HolderPages:
         return to("/ui/agents")
 
     async def credential_list(self, request: Request, session: Session) -> Answer:
-        found = await self._credentials(request, session, holder_did=session.target)
-        return await self._page("credentials.html", request, session, types_of(found), found=found)
-
-    async def issued(self, request: Request, session: Session) -> Answer:
-        """Return the credentials that she issued, of one status if the query names it."""
-        status = request.query.get("status") if request.query.get("status") in STATUSES else None
-        found = await self._credentials(request, session, issuer_did=session.target, status=status)
-        return await self._page("issued.html", request, session, types_of(found), found=found, chosen=status)
-
-    async def results(self, request: Request, session: Session) -> Answer:
-        """Return the verifications of hers."""
-        query, handlers = ListVerificationHistoryQuery(limit=ROWS, cursor=request.query.get("cursor")), self.records
-        found = await ask(
-            handlers.list_verification_history, "listVerificationHistory", request, query=query, caller=session.caller
-        )
-        return await self._page("results.html", request, session, found=found)
+        found = await self.credentials_of(request, session, holder_did=session.target)
+        return await self.page("credentials.html", request, session, types_of(found), found=found)
 
     async def keys(self, request: Request, session: Session) -> Answer:
         """Her keys, as her document names them now."""
         path = {"did": session.target}
         found = await ask(self.dids.resolve_did, "resolveDid", request, path=path, query=ResolveDidQuery())
         document = found["didDocument"]
-        return await self._page("keys.html", request, session, document=document, session_key=session.key)
+        return await self.page("keys.html", request, session, document=document, session_key=session.key)
 
-    async def _page(
+    async def page(
         self, template: str, request: Request, session: Session, schemas: Iterable[str] = (), **values: Any
     ) -> Answer:
         """Return the page with her nicknames and the titles of these credential types."""
@@ -203,7 +200,7 @@ class HolderPages:
     async def _proof(self, request: Request, session: Session, proof_id: str) -> Mapping[str, Any]:
         return await ask(self.proofs.get_proof, "getProof", request, path={"proofId": proof_id}, caller=session.caller)
 
-    async def _credentials(self, request: Request, session: Session, **query: Any) -> Mapping[str, Any]:
+    async def credentials_of(self, request: Request, session: Session, **query: Any) -> Mapping[str, Any]:
         wanted = ListCredentialsQuery(limit=ROWS, cursor=request.query.get("cursor"), **query)
         handler = self.credentials.list_credentials
         return await ask(handler, "listCredentials", request, query=wanted, caller=session.caller)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from typing import Any, Final
 
 from identity_records.handlers import RecordsHandlers
+from msgspec import Struct, field
 
-from identity_codec.values import value_class
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.request import Request
 from identity_core.cache import BoundedCache
@@ -21,8 +20,7 @@ from identity_ui.session import Session
 SCHEMAS_KEPT: Final = 256
 
 
-@value_class
-class Names:
+class Names(Struct, frozen=True):
     """Schemas are read once: they do not change."""
 
     credentials: CredentialHandlers
@@ -53,8 +51,7 @@ class Names:
             return None
 
 
-@value_class
-class DidName:
+class DidName(Struct, frozen=True):
     """The name of a DID. ``kind``: ``label`` by the reader, ``domain`` proved by its website, ``claim`` of its own, or ``did``."""
 
     text: str

@@ -11,23 +11,23 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import orjson
+from identity_api_keys.handlers import ApiKeyHandlers
+from identity_api_keys.wire import ListApiKeysQuery
 from identity_records.handlers import RecordsHandlers
 from identity_records.use_cases.audit import CheckAuditChain
 from identity_records.wire import GetVerificationStatsQuery, ListAuditLinesQuery, ListVerificationHistoryQuery
 from identity_transparency.event_handlers import EventHandlers
 from identity_transparency.ledger_handlers import LedgerHandlers
 from identity_transparency.wire import GetLedgerCheckpointQuery, ListEventsQuery
+from msgspec import Struct
 
 from identity_codec.times import printed
-from identity_codec.values import value_class
-from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.request import Answer, Handler, Request
 from identity_core.api.service import ServiceHandlers
 from identity_core.errors import AuthFailed, Forbidden, InvalidRequest, NotFound
 from identity_core.extension.opening import InstallationState
 from identity_core.wire import (
-    ListApiKeysQuery,
     ListDidsQuery,
 )
 from identity_tlog.note import Checkpoint, Note
@@ -47,20 +47,18 @@ _TOLD: Final = ("sequence", "at", "operation", "caller", "fingerprint", "target"
 Show = Callable[[Request, OperatorSession], Awaitable[Answer]]
 
 
-@value_class
-class OperatorHandlers:
-    """The handlers that the pages ask; None for those of the extension transparency while it is off."""
+class OperatorHandlers(Struct, frozen=True):
+    """The handlers that the pages ask; None for those of an extension that is off."""
 
     dids: DidHandlers
     events: EventHandlers | None
     ledger: LedgerHandlers | None
-    api_keys: ApiKeyHandlers
+    api_keys: ApiKeyHandlers | None
     records: RecordsHandlers
     service: ServiceHandlers
 
 
-@value_class
-class OperatorPages:
+class OperatorPages(Struct, frozen=True):
     """Pages of an administrator."""
 
     asks: OperatorHandlers
@@ -152,6 +150,8 @@ class OperatorPages:
         return self._page("operator_verifications.html", request, session, found=found, counts=counts)
 
     async def api_keys(self, request: Request, session: OperatorSession) -> Answer:
+        if self.asks.api_keys is None:
+            raise NotFound
         query = ListApiKeysQuery(limit=ROWS, cursor=request.query.get("cursor"))
         found = await ask(self.asks.api_keys.list_api_keys, "listApiKeys", request, query=query, caller=session.caller)
         now, own = printed(datetime.now(UTC)), session.key.id

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from msgspec import Struct
+
 from identity_codec import multibase
 from identity_codec.sealing import BoxInvalid, derive_key, seal, unseal
-from identity_codec.values import value_class
 from identity_core.api.request import Request
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.errors import AuthFailed, Forbidden
@@ -22,8 +23,7 @@ from identity_ui.cookies import CookieSessions
 _BOX: Final = b"identity: API key of an operator's session, v1"
 
 
-@value_class
-class OperatorSession:
+class OperatorSession(Struct, frozen=True):
     """The key as it stands now."""
 
     key: ApiKey

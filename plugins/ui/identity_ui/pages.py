@@ -10,9 +10,12 @@ from identity_core.api.request import Answer, Handler, PageForm, Request
 from identity_core.errors import IdentityError
 from identity_ui.anybody import PublicPages
 from identity_ui.holder import HolderPages
+from identity_ui.issuer import IssuerPages
 from identity_ui.operator import OperatorPages
-from identity_ui.render import CONSENT, page, static_pages, to
+from identity_ui.render import ASK, CONSENT, page, static_pages, to
+from identity_ui.verifier import VerifierPages
 
+REQUEST: Final = "/ui/request/{requestId}"
 FAULTS: Final = 500
 """Statuses from here on are not the reader's fault."""
 
@@ -25,8 +28,11 @@ async def _moved(place: str, request: Request) -> Answer:
     return to(place)
 
 
-def ui_pages(public: PublicPages, holder: HolderPages, operator: OperatorPages) -> dict[str, Handler]:
+def ui_pages(
+    public: PublicPages, holder: HolderPages, operator: OperatorPages, verifier: VerifierPages
+) -> dict[str, Handler]:
     """Return the pages that GET serves."""
+    issuer = IssuerPages(holder)
     shown = {
         "/ui": public.front,
         "/ui/search": public.search,
@@ -42,23 +48,29 @@ def ui_pages(public: PublicPages, holder: HolderPages, operator: OperatorPages) 
         "/ui/proof/{proof}": holder.signed_in(holder.proof),
         "/ui/credentials": holder.signed_in(holder.credential_list),
         "/ui/keys": holder.signed_in(holder.keys),
-        "/ui/issued": holder.signed_in(holder.issued),
-        "/ui/results": holder.signed_in(holder.results),
+        "/ui/issued": holder.signed_in(issuer.issued),
+        "/ui/types": holder.signed_in(issuer.types),
+        "/ui/issue": holder.signed_in(issuer.form),
+        "/ui/results": holder.signed_in(verifier.results),
         "/ui/recover": holder.recover,
     } | operator.pages()
     if holder.consent is not None:
         shown[CONSENT] = holder.signed_in(holder.consent.form)
+        shown |= {ASK: holder.signed_in(verifier.form), REQUEST: verifier.shown}
     moved = {path: partial(_moved, place) for path, place in MOVED.items()}
     return moved | {"/": public.root} | {path: explained(handler) for path, handler in shown.items()} | static_pages()
 
 
-def ui_forms(public: PublicPages, holder: HolderPages, operator: OperatorPages) -> dict[str, PageForm]:
+def ui_forms(
+    public: PublicPages, holder: HolderPages, operator: OperatorPages, verifier: VerifierPages
+) -> dict[str, PageForm]:
     """Return the forms that POST serves. A session is begun, and an agent answered, by a script, which reads the API's
     shape of a refusal."""
     consent: dict[str, PageForm] = {}
     if holder.consent is not None:
         consent[CONSENT] = PageForm(explained(holder.signed_in(holder.consent.read)))
         consent[f"{CONSENT}/reply"] = PageForm(holder.consent.reply)
+        consent[REQUEST] = PageForm(explained(verifier.answered))
     return consent | {
         "/ui/verify": PageForm(explained(public.verified)),
         "/ui/agents/stop": PageForm(explained(holder.signed_in(holder.stop))),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.errors import IdentityError
 from identity_core.ports.panel import MOST_CHARACTERS, MOST_COLUMNS, MOST_ROWS, OperatorPanel
 
 
-@value_class
-class ShownPanel:
+class ShownPanel(Struct, frozen=True):
     """A panel as a page shows it. ``refusal`` is why it shows nothing, ``cut`` says that there was more than a page shows."""
 
     title: str

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import ClassVar, Final
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.use_cases.background import Repeating
 from identity_ui.figures import Rate, figures
 
@@ -21,8 +22,7 @@ SAMPLES: Final = 121
 WAITING: Final = ("database_writes_waiting", "anchoring_waiting", "plugin_in_flight")
 
 
-@value_class
-class FigureSample:
+class FigureSample(Struct, frozen=True):
     """Totals since the service began, at a Unix time; ``waiting`` is what waits now, of all labels together."""
 
     at: float
@@ -30,8 +30,7 @@ class FigureSample:
     waiting: tuple[float, ...]
 
 
-@value_class
-class FigureInterval:
+class FigureInterval(Struct, frozen=True):
     """The figures between two samples, at the Unix time of the later. Requests, refusals (4xx) and faults (5xx) are per
     second; ``mean`` and ``within``, the upper limit of the bucket of the 99th percentile, are in ms, None where nothing
     was asked or it lies beyond the last limit; ``waiting`` has a number for each of ``WAITING``."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from identity_codec.values import value_class
+from msgspec import Struct
 
 ROLES: Final = ("holder", "agent", "issuer", "verifier", "operator")
 DATA: Final = json.loads((Path(__file__).parent / "presentation.json").read_text("utf-8"))
@@ -18,8 +18,7 @@ CHECKS: Final[Mapping[str, Mapping[str, str]]] = DATA["checks"]
 _PLACE: Final = re.compile(r"\{(\w+)\}")
 
 
-@value_class
-class Sentence:
+class Sentence(Struct, frozen=True):
     """``text`` with places in braces, and the fact for each; ``icon`` and ``tone`` are those of the design."""
 
     text: str

@@ -21,13 +21,15 @@ from jinja2.runtime import Context
 
 from identity_client.action import PREDICATE_NAMES, Grant, literal_of
 from identity_codec.strict_json import JsonValue
+from identity_codec.times import printed
 from identity_core.api.request import NO_STORE, Answer, Handler, Request
 from identity_ui.catalogues import HERE, TEMPLATES, language_of, translations
 from identity_ui.names import DidName, name_of, short
 from identity_ui.presentation import check_text, parts_of
 
 CONSENT: Final = "/ui/consent"
-"""The path of the page that shows an agent's request; part of ``HIDDEN`` without the extension ``consents``."""
+ASK: Final = "/ui/ask"
+"""The pages that show an agent's request, and that make one of a verifier; in ``HIDDEN`` without the extension ``consents``."""
 HIDDEN: Final = set[str]()
 """Paths to which pages of this process have no link, because they are not served."""
 
@@ -105,7 +107,7 @@ def _environment(language: str) -> Environment:
     environment.policies["ext.i18n.trimmed"] = True
     environment.install_gettext_translations(translations(language), newstyle=True)  # type: ignore[attr-defined]
     environment.filters |= {"readable": readable, "granted": granted, "parts": parts_of, "check_text": check_text}
-    environment.filters |= {"short": short, "named": named, "type_name": type_name}
+    environment.filters |= {"short": short, "named": named, "type_name": type_name, "iso": printed}
     return environment
 
 

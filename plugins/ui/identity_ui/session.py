@@ -9,12 +9,13 @@ ends after half an hour without a page, after twelve hours, with the key that si
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
+
+from msgspec import Struct, structs
 
 from identity_client.challenge import DID_AUTH, READ, hash_body
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
@@ -37,8 +38,7 @@ def body_of(did: Did) -> dict[str, str]:
     return {"did": str(did), "session": "dashboard"}
 
 
-@value_class
-class Session:
+class Session(Struct, frozen=True):
     """``key`` is the multikey that signed; times are whole seconds since 1970."""
 
     did: Did
@@ -115,7 +115,7 @@ class Sessions(CookieSessions):
         return session.key in history.authentication_keys(state, self.clock.now())
 
     def _cookie(self, session: Session) -> tuple[str, str]:
-        return self._written(asdict(session) | {"did": str(session.did)})
+        return self._written(structs.asdict(session) | {"did": str(session.did)})
 
 
 def _session(said: dict[str, Any]) -> Session | None:

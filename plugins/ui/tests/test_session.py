@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from identity_ui.session import SCOPES, Sessions, body_of
 
 from identity_client import challenge
 from identity_codec import ed25519, multikey
+from identity_codec.values import replace
 from identity_core.api.request import Request
 from identity_core.domain.callers import KNOWN, OF_CLIENTS, OF_DIDS
 from identity_core.errors import Forbidden, StorageMismatch

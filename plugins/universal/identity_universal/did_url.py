@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import quote, unquote_to_bytes
 
 import orjson
+from msgspec import Struct
 
 from identity_codec.strict_json import JsonValue
+from identity_codec.values import replace
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did, check_uri
 from identity_core.domain.inputs import URI, echoed
@@ -35,8 +36,7 @@ _VERSION: Final = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
 _KNOWN: Final = ("versionId", "versionTime", "service", "relativeRef")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DidUrl:
+class DidUrl(Struct, frozen=True, kw_only=True):
     """A DID, and what a DID URL says after it. ``version_time`` is text as it came."""
 
     did: Did

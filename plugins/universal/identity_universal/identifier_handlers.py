@@ -6,8 +6,9 @@ import re
 import time
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
+
 from identity_codec.structs import given, raw
-from identity_codec.values import value_class
 from identity_core.api import caching
 from identity_core.api.caching import BARE, DID, JSON, LD, LD_JSON, PROFILED, W3C, AnswerCache, CachedAnswer, Shape
 from identity_core.api.request import Answer, Request
@@ -63,8 +64,7 @@ _AS_IT_IS: Final = re.compile(rb"did:[a-z0-9]+:(?:[A-Za-z0-9._:-]|%(?:2[146789AB
 _DESCRIBED: Final = [("Cache-Control", "public, max-age=60")]
 
 
-@value_class
-class IdentifierHandlers:
+class IdentifierHandlers(Struct, frozen=True):
     """resolveIdentifier, resolveIdentifierWithOptions, listDidMethods, listDidMethodProperties, listTestIdentifiers, listDidTraits."""
 
     resolve: ResolveIdentifier

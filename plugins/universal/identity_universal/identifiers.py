@@ -8,16 +8,17 @@ ask a resolver before they use it (DIF Universal Resolver).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import given
-from identity_codec.values import value_class
-from identity_core.domain.dids import keys
+from identity_codec.values import replace
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.keys import KEY_TYPES, MULTIKEY, MULTIKEY_CONTEXT, RELATIONSHIPS
 from identity_core.errors import DidMethodNotSupported, DidNotFound, FeatureNotSupported, InvalidRequest
 from identity_core.ports.did_method import DescribedDidMethod, DidMethod, PublishingDidMethod, ResolvingDidMethod
 from identity_core.use_cases.dids.read import Resolution, ResolveDid
@@ -27,8 +28,7 @@ from identity_universal.did_url import DidUrl
 from identity_universal.wire import DidMethodPattern, DidMethodProperties, DidResolutionOptions, ResolveIdentifierQuery
 
 
-@value_class
-class Dereferenced:
+class Dereferenced(Struct, frozen=True):
     """``resolution`` of the DID in ``url``; ``content`` is what a fragment names in it, ``endpoint`` where a service is."""
 
     resolution: Resolution
@@ -37,8 +37,7 @@ class Dereferenced:
     endpoint: str | None = None
 
 
-@value_class
-class ResolveIdentifier:
+class ResolveIdentifier(Struct, frozen=True):
     """Raises what ``ResolveDid`` does, ``DidMethodNotSupported`` for a DID of a method that is not installed, ``InvalidDidUrl``,
     ``FeatureNotSupported`` and ``DidUrlNotFound`` for what follows the DID, ``InvalidRequest`` for what is said twice."""
 
@@ -69,8 +68,7 @@ class ResolveIdentifier:
         return _selected(did, url, _with_multikeys(found) if query.public_key_format is not None else found)
 
 
-@value_class
-class ResolveIdentifierWithOptions:
+class ResolveIdentifierWithOptions(Struct, frozen=True):
     """Raises what ``ResolveIdentifier`` does. ``options`` are as DID Resolution §4.1 types them: a version is text."""
 
     resolve: ResolveIdentifier
@@ -99,12 +97,11 @@ def _selected(did: Did, url: DidUrl, found: Resolution) -> Dereferenced:
 
 def _with_multikeys(found: Resolution) -> Resolution:
     state = found.version.state
-    data = orjson.dumps(keys.with_multikeys(orjson.loads(state.document.octets)))
+    data = orjson.dumps(with_multikeys(orjson.loads(state.document.octets)))
     return replace(found, version=replace(found.version, state=replace(state, document=DidDocument.load(data))))
 
 
-@value_class
-class ListDidMethods:
+class ListDidMethods(Struct, frozen=True):
     """Names, sorted."""
 
     methods: Mapping[str, DidMethod]
@@ -113,8 +110,7 @@ class ListDidMethods:
         return sorted(self.methods)
 
 
-@value_class
-class ListDidMethodProperties:
+class ListDidMethodProperties(Struct, frozen=True):
     """Return the properties of each installed DID method."""
 
     methods: Mapping[str, DidMethod]
@@ -131,8 +127,7 @@ class ListDidMethodProperties:
         }
 
 
-@value_class
-class ListTestIdentifiers:
+class ListTestIdentifiers(Struct, frozen=True):
     """Return the test identifiers of each method, with those that the operator ``listed``."""
 
     methods: Mapping[str, DidMethod]
@@ -146,8 +141,7 @@ class ListTestIdentifiers:
         return {name: dids for name, dids in found.items() if dids}
 
 
-@value_class
-class ListDidTraits:
+class ListDidTraits(Struct, frozen=True):
     """Return the traits of each method; of one that does not describe itself, whether its DIDs change."""
 
     methods: Mapping[str, DidMethod]
@@ -159,3 +153,20 @@ class ListDidTraits:
             said = method.traits if isinstance(method, DescribedDidMethod) else known
             found[name] = {"name": name, **said}
         return found
+
+
+def with_multikeys(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document with each key of a known type as a ``Multikey`` (CID 1.0), which has the same members. The context of
+    ``Multikey`` replaces the contexts of these types. A key in another form stays as it is."""
+
+    def converted(method: Any) -> Any:
+        kind = method.get("type") if isinstance(method, dict) and "publicKeyMultibase" in method else None
+        return method | {"type": MULTIKEY} if isinstance(kind, str) and kind in KEY_TYPES else method
+
+    members = ("verificationMethod", *RELATIONSHIPS)
+    methods = {name: [*map(converted, document[name])] for name in members if isinstance(document.get(name), list)}
+    if all(methods[name] == document[name] for name in methods):
+        return dict(document)
+    replaced, said = [*(kind.context for kind in KEY_TYPES.values()), MULTIKEY_CONTEXT], document.get("@context", [])
+    first, *contexts = [one for one in (said if isinstance(said, list) else [said]) if one not in replaced] or [None]
+    return {**document, "@context": [*([] if first is None else [first]), MULTIKEY_CONTEXT, *contexts], **methods}

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from identity_codec.structs import plain
-from identity_codec.values import value_class
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids import keys, requests
 from identity_core.domain.dids.did import Did
@@ -42,15 +43,13 @@ from identity_universal.wire import (
 )
 
 
-@value_class
-class KeysWanted:
+class KeysWanted(Struct, frozen=True):
     """A DID cannot be made yet: its controller has to bring keys."""
 
     job: RegistrationJob
 
 
-@value_class
-class ChangeToSign:
+class ChangeToSign(Struct, frozen=True):
     """``body`` of our own operation, for a key of the DID to sign; ``job`` becomes one with the challenge. ``key_id`` may sign."""
 
     did: Did
@@ -59,8 +58,7 @@ class ChangeToSign:
     digest: str
 
 
-@value_class
-class RegisterDid:
+class RegisterDid(Struct, frozen=True):
     """Raises what ``CreateDid`` does, and ``InvalidRequest`` for keys that are not where they belong. ``method`` is the DID method where
     none is named."""
 
@@ -110,8 +108,7 @@ class RegisterDid:
         return body
 
 
-@value_class
-class RegisterDidUpdate:
+class RegisterDidUpdate(Struct, frozen=True):
     """Return the change that a controller has to sign, or the change that it has signed.
 
     Raises ``InvalidRequest``, ``InvalidDocument``, and for a DID that cannot change ``InvalidDid``, ``DidNotFound``, ``DidDeactivated``.
@@ -134,8 +131,7 @@ class RegisterDidUpdate:
         return ChangeToSign(did, _signer(state), body, digest(said))
 
 
-@value_class
-class RegisterDidDeactivation:
+class RegisterDidDeactivation(Struct, frozen=True):
     """The same for the end of a DID."""
 
     reader: DidReader

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
+
+from msgspec import Struct
 
 from identity_client.challenge import DEACTIVATE, DID_AUTH, UPDATE, hash_body
 from identity_codec.structs import UNSET, encode, raw
 from identity_codec.times import printed
-from identity_codec.values import value_class
+from identity_codec.values import replace
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.api.transport import Message, Run
 from identity_core.domain.dids.keys import Key
@@ -36,8 +37,7 @@ from identity_universal.registration_jobs import SIGNING_REQUEST, RegistrationJo
 _FORWARDED: Final = ("host", "x-forwarded-for")
 
 
-@value_class
-class RegistrationHandlers:
+class RegistrationHandlers(Struct, frozen=True):
     """registerDid, registerDidUpdate, registerDidDeactivation. ``operations`` are those of the document, as they are served."""
 
     create: RegisterDid

@@ -12,10 +12,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
+from msgspec import Struct
+
 from identity_client import challenge
 from identity_codec import multibase, strict_json
 from identity_codec.structs import UnsetType, ValidationError, convert, encode, plain
-from identity_codec.values import value_class
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDocument, InvalidRequest
 from identity_core.wire import CreateDidRequest
@@ -37,8 +38,7 @@ _SIGNATURE: Final = re.compile(r"[A-Za-z0-9+/_-]{85}[AQgw](?:==)?", re.ASCII)
 _STANDARD: Final = str.maketrans("-_", "+/")
 
 
-@value_class
-class RegistrationJob:
+class RegistrationJob(Struct, frozen=True):
     """``body`` of our own operation that the job leads to; the ``challenge`` to sign, if there is one; and the digest of what was asked."""
 
     body: Mapping[str, Any]
@@ -88,8 +88,7 @@ def signature(text: str) -> bytes:
     return base64.b64decode(text.translate(_STANDARD).rstrip("=") + "==")
 
 
-@value_class
-class SignedChange:
+class SignedChange(Struct, frozen=True):
     """``body`` of our own operation, and the value of ``DIDAuth`` that came for it; neither is judged yet."""
 
     did: Did

@@ -8,8 +8,9 @@ do is refused: another controller, other relationships or another form of a key 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.document import DidDocument
@@ -59,8 +60,7 @@ def update_body(document: DidDocument, operations: Sequence[str], documents: Seq
     return {"operations": found}
 
 
-@dataclass(slots=True)
-class _DocumentParts:
+class _DocumentParts(Struct):
     """The parts of a document by absolute id, and the ``purposes`` of each key in a relationship, in the order of documents."""
 
     aliases: list[str]

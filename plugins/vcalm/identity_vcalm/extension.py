@@ -6,11 +6,12 @@ import contextlib
 from collections.abc import AsyncIterator
 from functools import partial
 
+from identity_verification.use_cases.check import IssuerKeys
+from identity_verification.use_cases.credentials import VerifyCredential
+
 from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.plugin import hookimpl
 from identity_core.ports.credentials import CopyStatus
-from identity_core.use_cases.credentials.verify import VerifyCredential
-from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_vcalm.handlers import VcalmHandlers
 from identity_vcalm.presentation import PresentationChallengeKey
 from identity_vcalm.verify import CreateVcalmChallenge, VerifyVcalmCredential, VerifyVcalmPresentation
@@ -34,5 +35,11 @@ async def open_vcalm(kernel: Kernel) -> AsyncIterator[Contribution]:
 def identity_extend() -> Extension:
     """Return the extension."""
     return Extension(
-        name="vcalm", kernel=">=1,<2", document=DOCUMENT, open=open_vcalm, after=("wallets",), default=False
+        name="vcalm",
+        kernel=">=1,<2",
+        document=DOCUMENT,
+        open=open_vcalm,
+        requires=("verification",),
+        after=("wallets",),
+        default=False,
     )

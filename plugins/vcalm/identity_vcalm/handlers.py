@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from identity_codec.structs import UNSET, UnsetType, given
-from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_vcalm import wire
 from identity_vcalm.verify import CreateVcalmChallenge, VerifyVcalmCredential, VerifyVcalmPresentation
 
 
-@value_class
-class VcalmHandlers:
+class VcalmHandlers(Struct, frozen=True):
     """verifyVcalmCredential, verifyVcalmPresentation, createVcalmChallenge. Unauthenticated clients have formats of their own: the first of
     each pair."""
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_client.data_integrity import CRYPTOSUITE, PROOF_TYPE, check_proof_options
 from identity_codec import multibase, times
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.domain.credentials.status_list import VC_CONTEXT
 from identity_core.domain.delegations.delegation import check_holder_signature
 from identity_core.domain.dids import keys
@@ -37,8 +38,7 @@ class PresentationRefused(Exception):
         self.kind = kind
 
 
-@value_class
-class SignedPresentation:
+class SignedPresentation(Struct, frozen=True):
     """Unverified presentation: its holder, the members of its proof, and the credentials as received."""
 
     holder: str
@@ -94,11 +94,10 @@ class SignedPresentation:
             raise PresentationRefused("PROOF_VERIFICATION_ERROR", str(error)) from error
 
 
-@value_class
-class PresentationChallengeKey:
+class PresentationChallengeKey(Hidden, Struct, frozen=True):
     """The key that authenticates challenges; ``secret`` is the service's."""
 
-    secret: bytes = field(repr=False)
+    secret: bytes
 
     def make(self, nonce: bytes, now: datetime) -> str:
         """Return a challenge of 16 random bytes that ends ``CHALLENGE_LIFETIME`` after ``now``."""

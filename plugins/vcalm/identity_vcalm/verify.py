@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from identity_verification.use_cases.check import IssuerKeys
+from identity_verification.wire import CredentialVerdict, VerifyCredentialRequest
+from msgspec import Struct, field
+
 from identity_codec.structs import given
-from identity_codec.values import value_class
 from identity_core.domain.credentials import verifiable_credential
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.errors import (
@@ -31,8 +33,6 @@ from identity_core.ports.credentials import CopyStatus
 from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
 from identity_core.ports.securing import Disclosed, KeyBinding, Secured, SecuringFormat
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.proofs.check import IssuerKeys
-from identity_core.wire import CredentialVerdict, VerifyCredentialRequest
 from identity_vcalm.presentation import (
     CHALLENGE_PREFIX,
     PresentationChallengeKey,
@@ -75,8 +75,7 @@ def problem(kind: str, detail: str) -> VcalmProblem:
     return VcalmProblem(type=_TYPES.get(kind, _SECURITY + kind), title=kind, detail=detail)
 
 
-@dataclass(slots=True)
-class CredentialFindings:
+class CredentialFindings(Struct):
     """The outcome for a credential: its payload where the proof is right, what is wrong, warnings, and the parts that were compared.
     ``shown`` is a JSON-LD credential with the verified claims and its proof, without names of the holder's choice; None for the others."""
 
@@ -94,8 +93,7 @@ class CredentialFindings:
         return self.claims is not None and not self.problems
 
 
-@dataclass(slots=True)
-class PresentationFindings:
+class PresentationFindings(Struct):
     """The findings of a presentation."""
 
     problems: list[VcalmProblem] = field(default_factory=list)
@@ -110,8 +108,7 @@ class PresentationFindings:
         return self.proof and not self.problems
 
 
-@value_class
-class VerifyVcalmCredential:
+class VerifyVcalmCredential(Struct, frozen=True):
     """Raises ``PluginUnavailable``, ``PluginTimeout`` and ``Overloaded`` where the format cannot be asked."""
 
     formats: Mapping[str, SecuringFormat]
@@ -195,8 +192,7 @@ class VerifyVcalmCredential:
             found.problems.append(problem("STATUS_VERIFICATION_ERROR", f"the credential is {status}"))
 
 
-@value_class
-class VerifyVcalmPresentation:
+class VerifyVcalmPresentation(Struct, frozen=True):
     """Raises what ``VerifyVcalmCredential`` does, and ``DidQuarantined`` where what is stored of the holder decides nothing."""
 
     credentials: VerifyVcalmCredential
@@ -250,8 +246,7 @@ class VerifyVcalmPresentation:
         return ChallengeUseRow(digest, digest[:16], None, end)
 
 
-@value_class
-class CreateVcalmChallenge:
+class CreateVcalmChallenge(Struct, frozen=True):
     """Stores nothing. ``random`` is the operating system's random source."""
 
     challenges: PresentationChallengeKey

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from identity_vcalm.verify import CredentialFindings, VerifyVcalmCredential
+from identity_verification.domain.checks import CheckCode, wrong
 
 from identity_core.domain.credentials.credential import CredentialStatus
-from identity_core.domain.proofs.checks import CheckCode, wrong
 from identity_core.errors import InvalidCredential, PluginUnavailable, ProofInvalid
 from identity_core.ports.credentials import CopyStatus, UnknownCopyStatus
 from identity_core.ports.securing import Disclosed, KeyBinding, Secured, SecuredHead

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from msgspec import Struct
+
 from identity_codec.structs import UNSET, encode
 from identity_codec.times import printed
-from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_wallets.issuance_endpoints import OFFER_SCHEME, offer_of
 from identity_wallets.presentation_endpoints import REQUESTS, WALLET_SCHEME
@@ -17,8 +18,7 @@ from identity_wallets.use_cases.offer import CreateCredentialOffer, WalletOffer
 from identity_wallets.wire import CredentialOffer, Presentation, PresentationRequest, PresentedWalletCredential
 
 
-@value_class
-class WalletHandlers:
+class WalletHandlers(Struct, frozen=True):
     """createCredentialOffer, requestPresentation, getPresentation."""
 
     offer: CreateCredentialOffer

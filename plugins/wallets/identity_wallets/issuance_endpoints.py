@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from identity_oauth.domain.tokens import OauthRefusal
 from identity_oauth.refusals import wallet_error
+from msgspec import Struct
 
 from identity_codec import multibase
 from identity_codec.jose import ES256
 from identity_codec.strict_json import JsonRefused
-from identity_codec.values import value_class
 from identity_core.api.request import NO_STORE, Answer, Handler, Operation, PageForm, Request
 from identity_core.errors import (
     AuthFailed,
@@ -67,8 +67,7 @@ def offer_of(origin: str, made: WalletOffer) -> dict[str, Any]:
     }
 
 
-@value_class
-class PreAuthorizedCode:
+class PreAuthorizedCode(Struct, frozen=True):
     """The grant of OpenID4VCI 1.0 §6 at ``/oauth/token``; the client needs no name."""
 
     redeem: RedeemCode
@@ -88,8 +87,7 @@ class PreAuthorizedCode:
         return Answer(200, {"access_token": token, "token_type": "Bearer", "expires_in": seconds}, headers=[NO_STORE])
 
 
-@value_class
-class WalletEndpoints:
+class WalletEndpoints(Struct, frozen=True):
     """``methods`` are the DID methods whose keys a credential may be bound to by ``kid``; ``mismatch`` as the gate's: nothing is spent in
     databases that are not those that this service wrote."""
 

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from identity_oauth.domain.tokens import OauthRefusal
 from identity_oauth.refusals import wallet_error
+from msgspec import Struct
 
 from identity_codec import strict_json
-from identity_codec.values import value_class
 from identity_core.api.pages import form_members
 from identity_core.api.request import NO_STORE, Answer, Cost, Handler, Operation, PageForm, Request
 from identity_core.errors import IdentityError
@@ -31,8 +31,7 @@ PRESENT: Final = Operation(
 )
 
 
-@value_class
-class PresentationEndpoints:
+class PresentationEndpoints(Struct, frozen=True):
     """``mismatch`` as the gate's: nothing is kept in databases that are not those that this service wrote."""
 
     origin: str

@@ -6,8 +6,9 @@ import hashlib
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_codec.times import micros
-from identity_codec.values import value_class
 from identity_core.database import Transaction
 from identity_core.errors import Overloaded
 from identity_core.store.records import Repository, Table, delete_first
@@ -15,8 +16,7 @@ from identity_core.store.records import Repository, Table, delete_first
 LIVE_PER_OWNER: Final = 4_096
 
 
-@value_class
-class StoredPresentation:
+class StoredPresentation(Struct, frozen=True):
     """A request of ``owner`` (``Caller.owner``) and its answer, None while there is none. The caller of the store seals both."""
 
     owner: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import zlib
 from typing import Any
 
@@ -11,6 +10,7 @@ from identity_wallets.domain import token_status
 
 from identity_client.status_list import ENTRIES
 from identity_codec import multibase
+from identity_codec.values import replace
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.credentials.status_list import list_id
 from tests.credentials import ISSUER, NOW, a_credential
@@ -42,7 +42,7 @@ def test_the_last_place_and_an_empty_list() -> None:
 
 
 def test_a_copy_names_the_place_of_its_credential() -> None:
-    credential = dataclasses.replace(a_credential(), status_index=5 * ENTRIES + 77)
+    credential = replace(a_credential(), status_index=5 * ENTRIES + 77)
     claims = {"status": token_status.reference(credential, ORIGIN)}
     assert claims["status"] == {"status_list": {"idx": 77, "uri": f"{ORIGIN}/openid/status/{list_id(ISSUER, 5)}"}}
     assert token_status.referred(claims, ORIGIN) == token_status.StatusReference(list_id(ISSUER, 5), 77)

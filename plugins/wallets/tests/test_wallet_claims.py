@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from identity_wallets.domain import token_status
 from identity_wallets.domain.claims import LIFE, check_names, claim_names, wallet_claims
 
+from identity_codec.values import replace
 from identity_core.domain.credentials import credential_schema
 from identity_core.domain.credentials.credential import canonical_values
 from identity_core.errors import InvalidCredential
@@ -19,7 +19,7 @@ from tests.credentials import ISSUER, NOW, VALUES, a_credential, a_schema
 def claims(definition: Any = None, values: Any = None, **changed: Any) -> dict[str, Any]:
     definition = definition or a_schema()
     known = canonical_values(definition.schema, values or VALUES)
-    credential = dataclasses.replace(a_credential(), **changed)
+    credential = replace(a_credential(), **changed)
     return wallet_claims(credential, definition, known, NOW, "https://id.example")
 
 

@@ -18,7 +18,7 @@ import random
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from statistics import fmean, median, quantiles, variance
@@ -26,6 +26,7 @@ from typing import Any
 
 import pytest
 
+from identity_codec.values import replace
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.errors import IdentityError, PluginUnavailable

@@ -8,13 +8,13 @@ import copy
 import json
 import os
 import re
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from identity_codec.values import replace
 from plugins.prover_bbs.tests.presentation_vectors import CASES, scene
 from plugins.prover_bbs.tests.test_presentation_parity import VECTORS
 from tests.presenting import NOW

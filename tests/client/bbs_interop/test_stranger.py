@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +20,7 @@ from identity_bound_credentials.domain.status_gaps import StatusEpoch
 from identity_bbs.consent import consent as give_consent
 from identity_bbs.suite import ciphersuite
 from identity_codec.structs import plain
+from identity_codec.values import replace
 from tests.attack.presentation_forge import CHEATS, CheatingVector, PresentationForger, material
 from tests.presenting import (
     AUDIENCE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +10,7 @@ import orjson
 import pytest
 from identity_did_ids import foreign
 
+from identity_codec.values import replace
 from identity_core.api.caching import BARE, JSON, LD_JSON, W3C, AnswerCache, resolution
 from identity_core.domain.dids.did import Did
 from identity_core.ports.ledger import Receipt

@@ -16,7 +16,7 @@ from identity_core.errors import AuthFailed, Overloaded, RateLimited
 from identity_core.throttle.memory import Decision
 from identity_core.throttle.policy import BucketEmpty, Limit
 from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateApiKey
-from tests.unit.use_cases.api_keys.memory_keys import MemoryKeys, MovingClock
+from tests.unit.use_cases.auth.memory_keys import MemoryKeys, MovingClock
 
 TEXT = "the text of ci"
 CI = key("ci", expires_at=None)

@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import os
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from identity_kit.conformance.key_store import key
 
+from identity_codec.values import replace
 from identity_core.api import idempotency
 from identity_core.api.idempotency import REPLAYED, Idempotency
 from identity_core.api.request import Answer, Request

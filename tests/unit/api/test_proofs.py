@@ -23,9 +23,6 @@ PROOF = {"holderDid": "h", "agentDid": "a", "credentialId": "c", "predicate": PR
     ("name", "body", "member"),
     [
         ("DelegatedProofRequest", PROOF, "syncWaitMs"),
-        ("VerifyProofRequest", {"proof": "x"}, "maxAge"),
-        ("VerifyStoredProofRequest", {}, "maxAge"),
-        ("RevokeProofRequest", {}, "syncWaitMs"),
     ],
 )
 def test_whole_number_is_an_integer(name: str, body: dict[str, Any], member: str) -> None:

@@ -1,10 +1,10 @@
 import asyncio
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from identity_codec.structs import plain
+from identity_codec.values import replace
 from identity_core.api import service
 from identity_core.api.request import Request
 from identity_core.api.service import ServiceHandlers

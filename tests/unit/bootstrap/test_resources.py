@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
+from identity_codec.values import replace
 from identity_core.bootstrap.runtime import require_resources, served_resources, unserved_resources
 from identity_core.extension.choice import choose_extensions, in_order
 from identity_core.files import install_command

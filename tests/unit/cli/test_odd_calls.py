@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 import pytest
+from identity_commands.options import OrNone
 
 from identity_core.cli import main
-from identity_core.cli.options import Number, OrNone, Whole
+from identity_core.cli.options import Number, Whole
 from tests.unit.cli.conftest import Commands
 
 WRONG = ["inf", "nan", "1_0", "1e3", " 7", "７", "٣", "0x10", "", "9" * 30]

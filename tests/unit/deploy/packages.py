@@ -12,11 +12,10 @@ from typing import Any
 
 import httpx
 from identity_commands.local_server import LocalServer, local_server
-
-from features.specification.dids import build_request
-from features.specification.plain_client import PlainClient, did_path
-from features.specification.proofs import build_proof_request, create_parties
-from features.specification.story import PlainStory
+from identity_kit.tests.specification.dids import build_request
+from identity_kit.tests.specification.plain_client import PlainClient, did_path
+from identity_kit.tests.specification.proofs import build_proof_request, create_parties
+from identity_kit.tests.specification.story import PlainStory
 
 ROOT = Path(__file__).parents[3]
 PROJECTS = [ROOT, *sorted(path.parent for path in ROOT.glob("p*/*/pyproject.toml"))]

@@ -60,15 +60,19 @@ def test_all_names_every_plugin_that_needs_no_device() -> None:
     needed = {re.split(r"[\[>=]", each)[0] for each in SERVICE["dependencies"]} & plugins()
     defaults = (
         "anchoring",
+        "api-keys",
         "bound-credentials",
         "consents",
+        "isolation",
         "oauth",
         "observability",
         "operations",
         "records",
+        "server-processes",
         "transparency",
         "ui",
         "universal",
+        "verification",
     )
     assert needed == {f"identity-{name}" for name in defaults}
     wanted = {re.split(r"[\[>]", each)[0] for each in SERVICE["optional-dependencies"]["all"]}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from identity_codec.values import replace
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids.changes import Authorization
 from identity_core.domain.dids.did import Did

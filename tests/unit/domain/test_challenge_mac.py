@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from identity_client.challenge import Challenge, join
 from identity_codec import multibase
+from identity_codec.values import replace
 from identity_core.domain.dids import challenge as challenge_mac
 from identity_core.domain.dids.challenge import ChallengeKey, ChallengeScope
 

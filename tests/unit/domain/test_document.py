@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import orjson
@@ -9,6 +8,7 @@ import pytest
 from identity_did_ids.revision import Revision
 from identity_kit.conformance.controller import Controller
 
+from identity_codec.values import replace
 from identity_core.domain.dids import document as documents
 from identity_core.domain.dids.changes import NewService
 from identity_core.domain.dids.did import DIDCOMM, SERVICE_CONTEXTS

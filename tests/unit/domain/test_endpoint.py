@@ -106,14 +106,3 @@ def test_what_cannot_name_a_service(fragment: str) -> None:
 def test_what_is_no_service_type(name: str) -> None:
     with pytest.raises(InvalidDocument):
         endpoint.check_type(name)
-
-
-def test_fragments_are_derived_from_the_type_and_a_count() -> None:
-    assert endpoint.derive_fragment("DIDCommMessaging", ()) == "didcommmessaging-1"
-    assert (
-        endpoint.derive_fragment("DIDCommMessaging", {"didcommmessaging-1", "didcommmessaging-2"})
-        == "didcommmessaging-3"
-    )
-    assert endpoint.derive_fragment("https://example.org/ns#Thing", ()) == "https-example-org-ns-thing-1"
-    for name in ("x" * 256, "::::", "A"):
-        endpoint.check_fragment(endpoint.derive_fragment(name, ()))

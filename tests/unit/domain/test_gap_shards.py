@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -20,6 +19,7 @@ from identity_bbs.bls12381 import keys, select
 from identity_bbs.suite import ciphersuite
 from identity_client.status_list import StatusListRefused
 from identity_codec import jcs, strict_json
+from identity_codec.values import replace
 
 ISSUER = "did:example:issuer"
 LIST = "AAAAAAAAAAAAAAAAAAAAAA"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 from identity_client.data_integrity import proof_input
 from identity_codec import ed25519, multibase
+from identity_codec.values import replace
 from identity_core.domain.delegations.delegation import check_holder_proof
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.document import DidDocument, VerificationMethod

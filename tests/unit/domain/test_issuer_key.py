@@ -8,16 +8,10 @@ from typing import Any
 
 import pytest
 
+from identity_client.issuer_key import MANY_KEYS, assertion_key, assertion_multikey, has_many_keys, signing_keys
 from identity_codec import multikey, p256
 from identity_codec.jose import JoseKey
-from identity_core.domain.proofs.issuer_key import (
-    MANY_KEYS,
-    assertion_key,
-    assertion_multikey,
-    controller_of,
-    has_many_keys,
-    signing_keys,
-)
+from identity_core.domain.dids.did import controller_of
 from identity_core.errors import InvalidDid
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -1,11 +1,12 @@
 """Contexts, expectations and public signals."""
 
-from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from identity_kit.conformance.prover_cases import ISSUED, SCHEMA, context, statement
+from identity_verification.domain.verification import Expectation
 
+from identity_codec.values import replace
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.proof import (
     Context,
@@ -15,7 +16,6 @@ from identity_core.domain.proofs.proof import (
     capability_digest,
     public_signals,
 )
-from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import ProofInvalid
 
 CONTEXT = context()
@@ -73,7 +73,7 @@ def test_the_name_of_a_method_has_1_to_1024_characters():
 
 
 def test_every_field_of_a_context_is_said():
-    assert not [field.name for field in fields(Context) if field.default is not field.default_factory]
+    assert not Context.__struct_defaults__
 
 
 @pytest.mark.parametrize(

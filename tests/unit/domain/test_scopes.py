@@ -20,16 +20,3 @@ def test_the_scopes_there_are() -> None:
     with pytest.raises(InvalidRequest, match="'a' is no scope") as refused:
         scopes.require_known(["dids:create", "b", "a"])
     assert refused.value.details == {"field": "scopes", "supported": sorted(KNOWN)}
-
-
-@pytest.mark.parametrize("scope", sorted(KNOWN))
-def test_a_key_that_acts_names_its_targets(scope: str) -> None:
-    scopes.require_targets({scope}, said=True)
-    scopes.require_targets(None, said=False)
-    scopes.require_targets((), said=False)
-    if scope not in ACTING:
-        scopes.require_targets({scope}, said=False)
-        return
-    with pytest.raises(InvalidRequest) as refused:
-        scopes.require_targets({scope, "audit:read"}, said=False)
-    assert refused.value.details == {"field": "allowedTargets"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS, parse_credential
 
 from identity_codec import multibase
+from identity_codec.values import replace
 from identity_core.domain.credentials.credential import canonical_values, check_signature, parse_signature
 from identity_core.domain.credentials.verifiable_credential import CONTEXTS
 from identity_core.domain.proofs.proof import Witness
@@ -137,7 +137,7 @@ def test_a_credential_is_read_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"holder": dataclasses.replace(HOLDER, text="did:example:eve", identifier="eve")},
+        {"holder": replace(HOLDER, text="did:example:eve", identifier="eve")},
         {"valid_from": NOW - timedelta(days=1)},
         {"valid_until": NOW + timedelta(days=1)},
         {"id": "urn:uuid:00000000-0000-4000-8000-000000000000"},

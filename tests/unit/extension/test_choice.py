@@ -6,13 +6,13 @@ import asyncio
 import sqlite3
 import tomllib
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_operations.commands.extensions import edit_settings, require_from_file, write_settings
 
-from identity_core.cli.extensions import edit_settings, require_from_file, write_settings
+from identity_codec.values import replace
 from identity_core.extension.choice import (
     BY_UPGRADE,
     choose_extensions,
@@ -172,7 +172,8 @@ def test_store_of_before_keeps_extensions_on(settings: Settings, lines: int, kep
     opened(settings)
     with closing(sqlite3.connect(settings.data_dir / "identity.sqlite")) as file:
         file.execute("DROP TABLE kept_extensions")
-        file.execute("DELETE FROM store_migrations WHERE number = 34")
+        file.execute("ALTER TABLE credential_schemas DROP COLUMN titles")
+        file.execute("DELETE FROM store_migrations WHERE number >= 34")
         file.executemany("INSERT INTO audit_lines VALUES (?, ?, ?)", [(n + 1, b"{}", b"") for n in range(lines)])
         file.commit()
     assert read_store(settings, kept_extensions) == kept

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from identity_codec.values import replace
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.plugin.conformity import check_for
 from identity_core.ports.did_method import UnsignedEntry
@@ -30,23 +31,23 @@ LINE = LedgerEntry("did:toy:a", 1, b"", RECEIPT)
         (int, 1, True),
         (bool, True, 1),
         (Receipt, RECEIPT, None),
-        (Receipt, RECEIPT, dataclasses.replace(RECEIPT, sequence="1")),
-        (Receipt, RECEIPT, dataclasses.replace(RECEIPT, recorded_at="now")),
+        (Receipt, RECEIPT, replace(RECEIPT, sequence="1")),
+        (Receipt, RECEIPT, replace(RECEIPT, recorded_at="now")),
         (CredentialDraft, CredentialDraft(b"", [b""], None), CredentialDraft("", [b""], None)),
         (CredentialDraft, CredentialDraft(b"", [b""], ("any", 1)), ("any", 1)),
-        (Receipt, RECEIPT, SimpleNamespace(**dataclasses.asdict(RECEIPT))),
+        (Receipt, RECEIPT, SimpleNamespace(**structs.asdict(RECEIPT))),
         (Sequence[LedgerEntry], [LINE], "line"),
         (Sequence[LedgerEntry], (LINE,), [LINE, None]),
         (Sequence[LedgerEntry], [], iter([LINE])),
-        (Sequence[LedgerEntry], [LINE], [dataclasses.replace(LINE, receipt=None)]),
+        (Sequence[LedgerEntry], [LINE], [replace(LINE, receipt=None)]),
         (
             Sequence[LedgerEntry],
             [LINE],
-            [dataclasses.replace(LINE, receipt=dataclasses.replace(RECEIPT, sequence=None))],
+            [replace(LINE, receipt=replace(RECEIPT, sequence=None))],
         ),
         (ApiKey | None, KEY, {}),
-        (ApiKey | None, None, dataclasses.replace(KEY, digest=None)),
-        (ApiKey | None, KEY, dataclasses.replace(KEY, scopes="admin")),
+        (ApiKey | None, None, replace(KEY, digest=None)),
+        (ApiKey | None, KEY, replace(KEY, scopes="admin")),
         (Caller | None, Caller(api_key=KEY), "caller"),
         (frozenset[str], frozenset({"a"}), frozenset({1})),
         (frozenset[str], frozenset(), ["a"]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import uuid
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,6 +12,7 @@ import orjson
 import pytest
 
 from identity_client.status_list import ENTRIES
+from identity_codec.values import replace
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
@@ -51,6 +51,19 @@ def test_a_schema_is_there_for_good(store: Store, schema: RegisteredSchema) -> N
     assert not asyncio.run(store.credential_schemas.add(other))
     assert asyncio.run(store.credential_schemas.get(schema.definition.schema.id)) == schema
     assert asyncio.run(store.credential_schemas.get("urn:absent\0")) is None
+
+
+def test_titles_of_a_schema_count_for_the_size_of_a_page(store: Store) -> None:
+    titles = {"": {"title": "Person"}, "age": {"titles": {"de": "Alter"}}}
+    for name in ("urn:b", "urn:c"):
+        asyncio.run(store.credential_schemas.add(RegisteredSchema(a_schema(name), NOW, "x", titles)))
+    found = asyncio.run(store.credential_schemas.get("urn:b"))
+    assert found is not None
+    assert found.titles == titles
+    two = 2 * len(orjson.dumps(schema_json.attributes_json(a_schema("urn:b"))))
+    for size, listed in ((two, ["urn:b"]), (two + 2 * len(orjson.dumps(titles)), ["urn:b", "urn:c"])):
+        page = asyncio.run(store.credential_schemas.list(after=None, limit=2, octets=size))
+        assert [one.definition.schema.id for one in page.items] == listed
 
 
 def test_schemas_are_listed_in_order(store: Store) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from identity_codec.times import micros
+from identity_codec.values import replace
 from identity_core.ports.proofs import Consumption
 from identity_core.store import Store
 from tests.unit.store.test_invocations import (

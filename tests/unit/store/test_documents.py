@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Coroutine
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from identity_records.audit import audit_of
 
+from identity_codec.values import replace
 from identity_core.cache import BoundedCache
 from identity_core.database import DatabaseError, Transaction
 from identity_core.database.sqlite import SqliteDatabase

@@ -8,7 +8,6 @@ import os
 import sqlite3
 import tarfile
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,6 +20,7 @@ from identity_records.queries import TimelineQuery, VerificationQuery
 from identity_records.store import StoredTimeline, StoredVerifications
 from identity_transparency.tree import TransparencyTree
 
+from identity_codec.values import replace
 from identity_core.bootstrap import SystemClock
 from identity_core.database import migrate, open_sqlite
 from identity_core.domain.dids.document import DidDocument

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from identity_codec.values import replace
 from identity_core.errors import RequestInProgress
 from identity_core.ports.activity import IdempotencyRecord, StoredAnswer
 from identity_core.ports.repositories import ChallengeUseRow

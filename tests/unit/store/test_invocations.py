@@ -7,21 +7,28 @@ import os
 import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import pytest
+from identity_verification.store import StoredProofs
 
+from identity_codec.values import replace
 from identity_core.database import DatabaseError
 from identity_core.domain.activity import Parties, ProofMade
 from identity_core.domain.credentials.credential import CredentialStatus
-from identity_core.domain.proofs.expected import KeptCredential, KeptQuestion
 from identity_core.domain.proofs.proof import ZkProof
-from identity_core.domain.proofs.stored import DelegatedProof, ProofRevocation, StoredProof
-from identity_core.domain.proofs.verification import Anchor, AnchorStatus
+from identity_core.domain.proofs.stored import (
+    Anchor,
+    AnchorStatus,
+    DelegatedProof,
+    KeptCredential,
+    KeptQuestion,
+    ProofRevocation,
+    StoredProof,
+)
 from identity_core.errors import (
     CredentialNotFound,
     CredentialRevoked,
@@ -182,7 +189,7 @@ def test_an_invocation_from_its_use_to_its_answer(store: Store) -> None:
             await seen(store, one, NOW)
         await store.invocations.finish(lease, stored, EVENT)
         assert await seen(store, one, NOW) == DelegatedProof("d-1", stored.proof, stored.anchor)
-        assert await store.proofs.get(stored.id) == stored
+        assert await StoredProofs.of(store).get(stored.id) == stored
         confirmed = Anchor(AnchorStatus.CONFIRMED, "ab", 7, None)
         await store.invocations.amend(lease, confirmed)
         assert await seen(store, one, NOW) == DelegatedProof("d-1", stored.proof, confirmed)
@@ -707,11 +714,13 @@ def test_proofs_are_kept_as_they_were_made_and_taken_back_once(store: Store) -> 
         made.sort(key=lambda one: (one.created_at, one.id), reverse=True)
         assert await kept_proofs(store) == made
         revocation = ProofRevocation(NOW, "did:did:ids:hana", "a mistake")
-        assert await store.proofs.revoke(made[0].id, revocation, EVENT) == replace(made[0], revocation=revocation)
+        assert await StoredProofs.of(store).revoke(made[0].id, revocation, EVENT) == replace(
+            made[0], revocation=revocation
+        )
         again = ProofRevocation(NOW + timedelta(days=1), "another", None)
-        assert await store.proofs.revoke(made[0].id, again, EVENT) == replace(made[0], revocation=revocation)
-        assert await store.proofs.revoke("unknown", again, EVENT) is None
-        assert await store.proofs.get("unknown") is None
+        assert await StoredProofs.of(store).revoke(made[0].id, again, EVENT) == replace(made[0], revocation=revocation)
+        assert await StoredProofs.of(store).revoke("unknown", again, EVENT) is None
+        assert await StoredProofs.of(store).get("unknown") is None
 
     told(store, story)
 
@@ -789,7 +798,7 @@ def test_the_question_of_a_proof_is_kept(store: Store) -> None:
         lease = await consume(store, invocation(), spending())
         assert isinstance(lease, Lease)
         await store.invocations.finish(lease, made, EVENT)
-        kept = await store.proofs.get(made.id)
+        kept = await StoredProofs.of(store).get(made.id)
         assert kept == made
         assert (made.credential_ids, made.predicates) == (("c-1", "c-2"), ())
         assert proof().credential_ids == ("c-1",)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import dataclasses
 import inspect
 import sys
 import typing
@@ -28,6 +27,7 @@ from identity_records import audit
 from identity_records.audit import ChainHead, audit_of
 
 import identity_core.store
+from identity_codec.values import field_names, is_record
 from identity_core.database import Transaction
 from identity_core.domain.activity import EventRecord
 from identity_core.domain.callers import ApiKey
@@ -69,8 +69,10 @@ def made(kind: Any) -> Any:
         return inner[0]
     if origin is None and isinstance(kind, type) and issubclass(kind, Enum):
         return next(iter(kind))
-    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
-        return kind(**{name: made(hint) for name, hint in typing.get_type_hints(kind).items() if name in _fields(kind)})
+    if is_record(kind):
+        return kind(
+            **{name: made(hint) for name, hint in typing.get_type_hints(kind).items() if name in field_names(kind)}
+        )
     if NoneType in inner:
         return None
     if origin is not None and issubclass(origin, Mapping):
@@ -82,10 +84,6 @@ def made(kind: Any) -> Any:
     if origin in (tuple, frozenset, list) or (origin is not None and hasattr(origin, "__iter__")):
         return () if inner[0] is IndexedVersion else (made(inner[0]),)
     return made(inner[0])
-
-
-def _fields(kind: type) -> set[str]:
-    return {field.name for field in dataclasses.fields(kind)}
 
 
 def methods(store: Store) -> Iterator[tuple[str, Callable[..., Any]]]:

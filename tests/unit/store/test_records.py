@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -13,6 +13,7 @@ import orjson
 import pytest
 
 from identity_codec.strict_json import JsonValue
+from identity_codec.values import replace
 from identity_core.domain.dids.did import Did
 from identity_core.store.records import MOST_KEPT_OCTETS, Table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pytest
 from identity_ledger_memory import MemoryLedger
 from identity_ledger_sql import SqlLedger
 
+from identity_codec.values import replace
 from identity_core.domain.dids.changes import AddService, NewService
 from identity_core.ports.ledger import ClockAhead
 from identity_core.use_cases.dids.change import UpdateDid

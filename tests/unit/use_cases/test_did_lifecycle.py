@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +12,9 @@ from typing import Any
 
 import pytest
 from identity_commands.verify_log import verify
+from msgspec import structs
 
+from identity_codec.values import replace
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.challenge import SignedHeader
 from identity_core.domain.dids.changes import AddService, NewService, RemoveVerificationMethod
@@ -305,10 +306,10 @@ async def test_the_index_is_rebuilt_from_the_ledger(rooms: Rooms) -> None:
         async def record(self, *_: Any, **__: Any) -> None:
             raise asyncio.CancelledError
 
-    object.__setattr__(rooms.writer, "index", Forgetful())
+    structs.force_setattr(rooms.writer, "index", Forgetful())
     with pytest.raises(asyncio.CancelledError):
         await add_service(rooms, did, secret_of(created))
-    object.__setattr__(rooms.writer, "index", index)
+    structs.force_setattr(rooms.writer, "index", index)
     assert (await rooms.resolve(did, version_id=None, version_time=None)).version.state.version_id == 1
     # A writer that finds the ledger ahead brings the index up by itself.
     other = AddService(NewService("LinkedDomains", "https://other.example/", "other"))
@@ -332,7 +333,7 @@ async def test_missing_index_row_is_repaired_at_run_time(rooms: Rooms) -> None:
             raise PluginUnavailable
 
     assert await rooms.repair.look() == 0
-    object.__setattr__(rooms.writer, "index", Full())
+    structs.force_setattr(rooms.writer, "index", Full())
     with pytest.raises(PluginUnavailable):
         await add_service(rooms, did, secret_of(created))
     # A row may be on its way at the first look; at the second it is missing.
@@ -358,7 +359,7 @@ async def test_late_append_is_found_in_background(rooms: Rooms) -> None:
             raise LedgerUnavailable
 
     rooms.repair.begin()
-    object.__setattr__(rooms.writer, "ledger", Deaf())
+    structs.force_setattr(rooms.writer, "ledger", Deaf())
     with pytest.raises(LedgerUnavailable):
         await rooms.new_did()
     (line,) = await ledger.entries_after(0, 10)

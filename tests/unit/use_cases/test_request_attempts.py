@@ -6,12 +6,12 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from identity_codec.values import replace
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids.changes import AddService, NewService
 from identity_core.errors import AuthFailed, LedgerUnavailable, RequestInProgress

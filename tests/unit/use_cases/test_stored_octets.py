@@ -8,7 +8,6 @@ import itertools
 import random
 import sqlite3
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import pytest
 
 from identity_codec.structs import encode
 from identity_codec.times import printed_exactly
+from identity_codec.values import replace
 from identity_core.api import caching, dids
 from identity_core.api.stored_answers import stored_answer, stored_history
 from identity_core.domain.dids import document, state

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from identity_commands.verify_log import verify
 
+from identity_codec.values import replace
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import AddService, NewService
 from identity_core.errors import DidNotFound

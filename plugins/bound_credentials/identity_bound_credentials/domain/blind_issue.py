@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_bbs.blind import IssueRequest, holder_message
 from identity_bbs.bls12381.backend import G1_OCTETS
 from identity_bound_credentials.domain.bound_credential import BoundHeader, Particulars, SecretKeeper
@@ -17,7 +19,7 @@ from identity_codec import ed25519
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import MAX_HEADER_OCTETS
 from identity_core.domain.credentials.verifiable_credential import BOUND_CRYPTOSUITE, CONTEXTS, SCHEMA_TYPE, TYPES
@@ -31,8 +33,7 @@ class ExchangeRefused(ValueError):
     """A message that does not belong to this exchange, or has the wrong content. The text states the reason and is safe to show."""
 
 
-@value_class
-class CredentialOffer:
+class CredentialOffer(Struct, frozen=True):
     """The offer of an issuer to the DID ``holder``: the header that it will sign, and a nonce of 32 bytes that serves once. Raises
     ``ExchangeRefused``."""
 
@@ -72,8 +73,7 @@ class CredentialOffer:
             raise ExchangeRefused("the offer has no header or nonce that can be read") from None
 
 
-@value_class
-class CommittedRequest:
+class CommittedRequest(Hidden, Struct, frozen=True):
     """The holder's reply to the offer with this nonce: the commitment (192 bytes) and the Ed25519 signature over it by the
     authentication key ``method`` (a DID URL)."""
 

@@ -16,13 +16,14 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_bbs.blind import BOUND_HEADER_TAG
 from identity_bound_credentials.domain.status_gaps import BITS, LAST_END, LIST_ID, PERIODS
 from identity_codec import jcs, strict_json
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed
-from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import MAX_HEADER_OCTETS, Message, Schema, attribute_members, read_schema
 from identity_core.errors import InvalidCredential
@@ -50,8 +51,7 @@ class SecretKeeper(StrEnum):
     NONE = "none"
 
 
-@value_class
-class StatusListReference:
+class StatusListReference(Struct, frozen=True):
     """The list that may revoke the credential: its id (22 characters) and the seconds of an epoch. Any assertion key of the issuer
     may sign it, so keys of lists can be rotated."""
 
@@ -70,8 +70,7 @@ class StatusListReference:
         return {"bits": BITS, "list": self.list_id, "period": self.period}
 
 
-@value_class
-class BoundHeader:
+class BoundHeader(Struct, frozen=True):
     """The signed header. ``method`` is the DID URL of the issuer's key; ``digest`` the SHA-256 of the registered schema document.
     It contains nothing about a single holder."""
 
@@ -122,8 +121,7 @@ class BoundHeader:
         return (particulars.meta(self.status), *days, *self.schema.messages(values))
 
 
-@value_class
-class Particulars:
+class Particulars(Struct, frozen=True):
     """The particulars of one credential: id, holder's DID, validity from ``valid_from`` until just before ``valid_until``, both at
     00:00:00Z, and its handle, 0 without a status list. Raises ``ValueRefused``."""
 

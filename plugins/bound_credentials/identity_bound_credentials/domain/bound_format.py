@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_bound_credentials.domain.bound_credential import (
     NO_HANDLE,
     BoundHeader,
@@ -14,7 +16,6 @@ from identity_bound_credentials.domain.bound_credential import (
 )
 from identity_codec.multibase import base64url_decode
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.credential import Binding, Credential, StatusPurpose
 from identity_core.domain.credentials.credential_schema import CredentialSchema, digest
@@ -32,8 +33,7 @@ def particulars_of(credential: Credential, binding: Binding) -> Particulars:
     return Particulars(credential.id, holder, credential.valid_from, until, binding.handle)
 
 
-@value_class
-class ShownBinding:
+class ShownBinding(Struct, frozen=True):
     """The members of a credential of suite 2 beside those of suite 1: the signed header, the holder's commitment K and the handle."""
 
     header: BoundHeader

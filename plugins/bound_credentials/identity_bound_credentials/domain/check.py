@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
+from identity_verification.domain.received import ReceivedProof
+from identity_verification.domain.verification import Expectation
+from identity_verification.use_cases.check import VerifiedProof
+
 from identity_bound_credentials.domain.presentation import acceptance_of
 from identity_bound_credentials.domain.presented import PresentedPresentation, presentation_signals
 from identity_bound_credentials.ports import PresentingProver
-from identity_core.domain.proofs.proof import ReceivedProof, ZkProof
-from identity_core.domain.proofs.verification import Expectation
+from identity_core.domain.proofs.proof import ZkProof
 from identity_core.errors import PredicateUnsupported, ProofInvalid
-from identity_core.use_cases.proofs.check import VerifiedProof
 
 
 def check_presentation(
@@ -22,7 +24,7 @@ def check_presentation(
     expectation: Expectation,
     now: datetime,
 ) -> VerifiedProof:
-    """Check a proof of suite 2, as ``use_cases.proofs.check.check`` does one of suite 1.
+    """Check a proof of suite 2, as ``identity_verification.use_cases.check`` does one of suite 1.
 
     ``keys``: those of the issuer and of its status list, by their methods. Raises ``ProofInvalid``."""
     presented = prover.read_presentation(received.proof)

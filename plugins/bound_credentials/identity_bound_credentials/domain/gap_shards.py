@@ -19,11 +19,13 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_bound_credentials.domain import status_gaps
 from identity_bound_credentials.domain.status_gaps import FIRST_END, LAST_END, MAX_GAPS, Gap, HandleListed, StatusEpoch
 from identity_client.status_list import StatusListRefused
 from identity_codec import jcs, multibase, strict_json
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 
 SHARD_GAPS: Final = 1_024
 SHARD_TAG: Final = b"IDENTITY-SERVICE-STATUS-SHARD-V2:"
@@ -39,8 +41,7 @@ _MAX_EDITION: Final = 1 << 31
 _DIGEST_OCTETS: Final = 32
 
 
-@value_class
-class SignedGap:
+class SignedGap(Hidden, Struct, frozen=True):
     """A gap, its 80-byte BBS signature, and the epoch under whose header it was made. It is unverified until ``check``."""
 
     epoch: StatusEpoch
@@ -68,8 +69,7 @@ class SignedGap:
             raise StatusListRefused("the handle lies outside of this gap")
 
 
-@value_class
-class Shard:
+class Shard(Hidden, Struct, frozen=True):
     """Gaps that follow one another: ``ends[i]`` and ``ends[i + 1]`` are those of ``signatures[i]``."""
 
     ends: tuple[int, ...]
@@ -97,8 +97,7 @@ class Shard:
         return cls(ends, tuple(data[start : start + _SIGNATURE_OCTETS] for start in starts))
 
 
-@value_class
-class Manifest:
+class Manifest(Struct, frozen=True):
     """The publication of a list at an epoch. Raises ``StatusListRefused``: for an incomplete list."""
 
     epoch: StatusEpoch

@@ -7,14 +7,15 @@ credential are merged as in suite 1.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from identity_bound_credentials.domain.bound_credential import ATTRIBUTES_SLOT, NO_LAST_DAY, BoundHeader
 from identity_bound_credentials.domain.question import AskedCredential, Question
 from identity_bound_credentials.domain.status_gaps import BITS
-from identity_codec.values import value_class
+from identity_codec.values import replace
 from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR
 from identity_core.domain.credentials.schema import Message
 from identity_core.domain.proofs.asked import NotEqual
@@ -53,8 +54,7 @@ class Inequality(NamedTuple):
     message: Message
 
 
-@value_class
-class NormalForm:
+class NormalForm(Struct, frozen=True):
     """The goals that a proof shows about attributes. ``classes`` hold slots that are equal."""
 
     goals: tuple[PartGoal, ...]

@@ -8,10 +8,12 @@ fields of the verifier's own request, so the verifier computes the consented mes
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import IntFlag
 from typing import Final
+
+from identity_verification.domain.verification import Expectation
+from msgspec import Struct
 
 from identity_bbs.frames import frame, number
 from identity_bbs.holders import HolderConsent
@@ -19,10 +21,9 @@ from identity_bound_credentials.domain.bound_credential import Particulars
 from identity_bound_credentials.domain.question import SUITE_2, HolderForm, Question
 from identity_bound_credentials.domain.status_gaps import StatusEpoch
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import Hidden, value_class
+from identity_codec.values import Hidden, replace
 from identity_core.domain.proofs.predicate import unsupported
 from identity_core.domain.proofs.proof import CLOCK_SKEW, Context
-from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 
 CONSENT_TAG: Final = b"IDENTITY-SERVICE-ZKPRED-V2:consent-message"
@@ -59,8 +60,7 @@ DELEGATION_COVER: Final = Cover.QUESTION | Cover.AGENT
 """The least cover of a consent in advance: one question, asked with this agent key."""
 
 
-@value_class
-class ConsentTerms:
+class ConsentTerms(Struct, frozen=True):
     """The terms of a consent: the fields that it covers, and its begin and end in seconds since 1970.
 
     The times of a consent to one challenge are whole hours, and those of any other are whole UTC days. Finer times would make
@@ -113,16 +113,14 @@ class ConsentTerms:
             raise ProofInvalid(details={"reason": "the holder's consent is not of this time"})
 
 
-@value_class
-class StatusPart:
+class StatusPart(Struct, frozen=True):
     """A status list at an epoch, and the 96 bytes of the key that its method names, resolved by the verifier."""
 
     epoch: StatusEpoch
     public_key: bytes
 
 
-@value_class
-class PresentationStatement:
+class PresentationStatement(Struct, frozen=True):
     """The question under resolved keys (96 bytes, one for each credential), on a day if the question is about validity, with one
     status list for each credential if it is about status. Raises ``PredicateUnsupported``."""
 
@@ -146,8 +144,7 @@ class PresentationStatement:
                 raise unsupported("the status list is not the one that the credential names")
 
 
-@value_class
-class PresentationContext:
+class PresentationContext(Struct, frozen=True):
     """The context of a presentation. Raises ``ValueError``.
 
     - ``context``: as in suite 1.
@@ -168,8 +165,7 @@ class PresentationContext:
         return frame(AGENT_TAG, [self.context.audience.encode(), self.context.nonce, envelope_digest])
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class BoundWitness(Hidden):
+class BoundWitness(Hidden, Struct, frozen=True):
     """A credential of suite 2: the issuer's 80 bytes, its values as JSON, its particulars; ``opening`` are s and b if the prover
     has them."""
 
@@ -179,8 +175,7 @@ class BoundWitness(Hidden):
     opening: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class GapWitness(Hidden):
+class GapWitness(Hidden, Struct, frozen=True):
     """The gap of a status list that a handle lies in, with its 80-byte signature."""
 
     low: int
@@ -188,8 +183,7 @@ class GapWitness(Hidden):
     signature: bytes
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Agreement(Hidden):
+class Agreement(Hidden, Struct, frozen=True):
     """A consent with its terms, as a wallet sends it; ``agent_key``: 32 bytes of Ed25519 if it covers one."""
 
     terms: ConsentTerms
@@ -197,8 +191,7 @@ class Agreement(Hidden):
     agent_key: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class PresentationWitness(Hidden):
+class PresentationWitness(Hidden, Struct, frozen=True):
     """The secrets of a prover: for each credential of the question the credential, and a gap if the question is about status. Also
     the consent if the holder consents."""
 
@@ -207,8 +200,7 @@ class PresentationWitness(Hidden):
     consent: HolderConsent | None = None
 
 
-@value_class
-class Acceptance:
+class Acceptance(Struct, frozen=True):
     """The rules of a verifier at ``now``: the greatest age of an ended epoch of a status list, and the required cover of a consent."""
 
     now: datetime

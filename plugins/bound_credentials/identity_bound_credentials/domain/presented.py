@@ -11,6 +11,10 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
+from identity_verification.domain.expected import ExpectedQuestion, Parts
+from identity_verification.domain.received import NEVER_PROVEN
+from msgspec import Struct
+
 from identity_bound_credentials.domain.presentation import (
     PresentationContext,
     PresentationStatement,
@@ -21,17 +25,15 @@ from identity_bound_credentials.domain.question import SUITE_2, Question
 from identity_bound_credentials.domain.status_gaps import StatusEpoch
 from identity_codec import jcs, strict_json
 from identity_codec.multibase import base64url_decode, base64url_encode
-from identity_codec.values import value_class
 from identity_core.domain.credentials.credential_schema import CredentialSchema, digest
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.asked import Asked
-from identity_core.domain.proofs.expected import ExpectedQuestion, KeptCredential, KeptQuestion, Parts
-from identity_core.domain.proofs.proof import MAX_ENVELOPE_CHARACTERS, NEVER_PROVEN, Context
+from identity_core.domain.proofs.proof import MAX_ENVELOPE_CHARACTERS, Context
+from identity_core.domain.proofs.stored import KeptCredential, KeptQuestion
 from identity_core.errors import ProofInvalid
 
 
-@value_class
-class PresentedPresentation:
+class PresentedPresentation(Struct, frozen=True):
     """Claims of a presentation, without the keys: unverified until ``PresentingProver.verify_presentation`` accepts them under keys
     that the verifier got elsewhere. The members shared with suite 1 are those of the first credential. ``pseudonym``: the holder's
     48 bytes for the question's context."""

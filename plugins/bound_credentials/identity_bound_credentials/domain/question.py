@@ -12,15 +12,16 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_bound_credentials.domain.bound_credential import BoundHeader, SecretKeeper
 from identity_client.action import PredicateType
 from identity_codec import jcs
 from identity_codec.multibase import base64url_encode
 from identity_codec.strict_json import JsonValue, is_composed
-from identity_codec.values import value_class
 from identity_core.domain.proofs.asked import Asked, parse_asked
-from identity_core.domain.proofs.expected import AttributeOf
 from identity_core.domain.proofs.predicate import MAX_PREDICATES, Predicate, check_elements, unsupported
+from identity_core.domain.proofs.stored import AttributeOf
 
 SUITE_2: Final = "identity-bbs-predicates-2"
 MAX_CREDENTIALS: Final = 4
@@ -36,8 +37,7 @@ class HolderForm(StrEnum):
     NONE = "none"
 
 
-@value_class
-class AskedCredential:
+class AskedCredential(Struct, frozen=True):
     """A credential in a question: its header, and 0 … 16 predicates."""
 
     header: BoundHeader
@@ -53,8 +53,7 @@ class AskedCredential:
         }
 
 
-@value_class
-class Question:
+class Question(Struct, frozen=True):
     """A question about 1 … 4 credentials. Raises ``PredicateUnsupported``.
 
     - ``same``: classes of attributes that are equal and not null.

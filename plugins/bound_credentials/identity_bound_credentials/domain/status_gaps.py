@@ -23,10 +23,11 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
+
 from identity_client.status_list import StatusListRefused
 from identity_codec import jcs, strict_json
 from identity_codec.multibase import base64url_encode
-from identity_codec.values import value_class
 
 HEADER_TAG: Final = b"IDENTITY-SERVICE-STATUS-V2:"
 BITS: Final = 32
@@ -65,8 +66,7 @@ class Gap(NamedTuple):
     high: int
 
 
-@value_class
-class StatusEpoch:
+class StatusEpoch(Struct, frozen=True):
     """A list at one epoch, with the members of its header. ``method`` is the DID URL of the BBS key that signs, ``issuer`` its
     controller.
 

@@ -30,7 +30,7 @@ from identity_core.domain.credentials.credential import NO_SECRET, Binding
 from identity_core.domain.proofs.predicate import unsupported
 from identity_core.domain.proofs.proof import Context
 from identity_core.errors import ProofInvalid
-from identity_core.use_cases.credentials.verify import SignatureChecks
+from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.proofs.suite_1 import NO_CONSENT
 from identity_core.wire import HolderConsent as SentConsent
 

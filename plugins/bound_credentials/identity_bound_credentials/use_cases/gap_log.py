@@ -6,18 +6,18 @@ store contains what is recorded. After a restore from a copy, the ledger shows i
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from identity_transparency.domain import gap_record
 from identity_transparency.domain.gap_record import GapRecord
+from msgspec import Struct
 
 from identity_bound_credentials.domain.gap_log import record_of
 from identity_bound_credentials.domain.gap_shards import Manifest
 from identity_bound_credentials.ports import Published
 from identity_bound_credentials.store.status_gaps import StoredStatusGaps
 from identity_codec.multibase import base64url_decode
-from identity_codec.values import value_class
+from identity_codec.values import replace
 from identity_core.errors import StatusListNotFound, VersionConflict
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.use_cases.transparency import LogPlaces
@@ -27,8 +27,7 @@ LOOK_BACK: Final = 256
 kept, but for a list that is published again every few minutes."""
 
 
-@value_class
-class RecordGaps:
+class RecordGaps(Struct, frozen=True):
     """The recording of an epoch's newest edition in the log, once."""
 
     gaps: StoredStatusGaps
@@ -75,8 +74,7 @@ class RecordGaps:
             await self.gaps.publish(next_one, data, published.version, after=manifest.edition)
 
 
-@value_class
-class GetStatusGapsProof:
+class GetStatusGapsProof(Struct, frozen=True):
     """The C2SP tlog-proof of an edition, by the digest of its manifest. Raises ``StatusListNotFound``: also before
     it is recorded, and without a log."""
 

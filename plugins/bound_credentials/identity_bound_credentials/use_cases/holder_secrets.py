@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import Struct
+
 from identity_bbs.holders import FIRST
 from identity_bound_credentials.domain.presentation import check_consent
 from identity_bound_credentials.ports import SecretRotation
 from identity_bound_credentials.store.holder_secrets import StoredHolderSecrets
 from identity_bound_credentials.wire import RotateHolderSecretRequest
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.activity import Event, EventRecord, Parties, RequestContext
 from identity_core.domain.credentials.credential import Binding
 from identity_core.domain.dids.did import Did
@@ -57,8 +58,7 @@ def lost() -> PluginUnavailable:
     return PluginUnavailable("The secret that the credential is bound to is not kept here.", details={"remedy": REMEDY})
 
 
-@value_class
-class RotateHolderSecret:
+class RotateHolderSecret(Struct, frozen=True):
     """The operation rotateHolderSecret, which the holder must sign. Raises ``Forbidden``. Raises ``PluginUnavailable``: when the
     keeper is unreachable."""
 

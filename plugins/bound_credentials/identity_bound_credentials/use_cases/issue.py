@@ -8,8 +8,9 @@ machine, and imports the credential.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
+
+from msgspec import Struct
 
 from identity_bbs.blind import IssueRequest
 from identity_bbs.bls12381.backend import G1_OCTETS
@@ -32,7 +33,7 @@ from identity_bound_credentials.worker_calls import NAME
 from identity_codec import multikey
 from identity_codec.multibase import base64url_decode
 from identity_codec.structs import given
-from identity_codec.values import value_class
+from identity_codec.values import replace
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.credential import NO_SECRET, Binding, Credential
 from identity_core.domain.credentials.credential_schema import digest as schema_digest
@@ -50,8 +51,7 @@ GAP_PERIOD: Final = 86_400
 NONCE_OCTETS: Final = 32
 
 
-@value_class
-class BoundDraft:
+class BoundDraft(Struct, frozen=True):
     """The content of a suite-2 signature: the header, the particulars without the handle, and the list that assigns the handle."""
 
     prepared: Prepared
@@ -63,8 +63,7 @@ class BoundDraft:
     request: IssueRequest
 
 
-@value_class
-class IssueBound:
+class IssueBound(Struct, frozen=True):
     """The issuance of suite-2 credentials. It needs a prover that presents them, a custodian that keeps holders' secrets, keys of
     the issuer with a proof of possession, and validity in whole days. ``custodian`` holds the issuers' keys, ``keeper`` the secrets
     of holders; they may be one."""

@@ -8,9 +8,11 @@ handle comes from the published list of the current epoch, so a revocation withi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from datetime import datetime
 from typing import Final
+
+from identity_verification.use_cases.check import IssuerKeys
+from msgspec import Struct, field
 
 from identity_bbs.holders import HolderConsent
 from identity_bound_credentials.domain import status_gaps
@@ -36,22 +38,19 @@ from identity_bound_credentials.use_cases.holder_secrets import is_kept, lost
 from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
 from identity_bound_credentials.worker_calls import present
 from identity_client.status_list import StatusListRefused
-from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
 from identity_core.domain.credentials.credential import Binding, Credential
 from identity_core.domain.proofs.proof import Context, Witness, WitnessInvalid, ZkProof
 from identity_core.errors import CredentialRevoked, IdentityError, PluginUnavailable
 from identity_core.ports.custodian import Custodian, KeepingCustodian, KeyNotHeld
 from identity_core.ports.prover import ProofWorkers
-from identity_core.use_cases.proofs.check import IssuerKeys
 
 _MANIFESTS_KEPT: Final = 16
 _SHARDS_KEPT: Final = 32
 """Of a large list 0.5 MB a manifest, and 0.2 MB a shard of 1,024 gaps."""
 
 
-@value_class
-class PresentBound:
+class PresentBound(Struct, frozen=True):
     """The proof with credentials of suite 2. ``publisher`` makes a missing list. ``manifests`` and ``shards`` cache verified ones,
     by the bytes of the manifest, which change with each publication. Raises what ``ProofWorkers.present`` and the custodian do, and
     ``PluginUnavailable``: when the list has no gap for the handle. The next edition has one, because the credential is in force."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct
 
 from identity_bound_credentials.domain import gap_shards, status_gaps
 from identity_bound_credentials.domain.gap_shards import Manifest
@@ -23,7 +25,7 @@ from identity_bound_credentials.use_cases.gap_log import RecordGaps
 from identity_client.status_list import StatusListRefused
 from identity_codec import multikey
 from identity_codec.multibase import base64url_decode
-from identity_codec.values import value_class
+from identity_codec.values import replace
 from identity_core.domain.dids.did import Did
 from identity_core.errors import (
     DidNotFound,
@@ -56,8 +58,7 @@ class StatusListUnpublished(IdentityError):
     message = "A list of revoked handles cannot be made."
 
 
-@value_class
-class GetStatusGaps:
+class GetStatusGaps(Struct, frozen=True):
     """The published manifest of an epoch. Raises ``StatusListNotFound``."""
 
     gaps: StoredStatusGaps
@@ -72,8 +73,7 @@ class GetStatusGaps:
         return found.manifest
 
 
-@value_class
-class GetStatusGapShard:
+class GetStatusGapShard(Struct, frozen=True):
     """A stored shard of any edition. Raises ``StatusListNotFound``."""
 
     gaps: StoredStatusGaps
@@ -199,8 +199,7 @@ def _epochs(now: datetime, period: int) -> range:
     return range(status_gaps.epoch_at(now, period), status_gaps.epoch_at(now + LEADS[period], period) + 1)
 
 
-@value_class
-class ListKeys:
+class ListKeys(Struct, frozen=True):
     """The choice of the key that signs an issuer's list of signed gaps."""
 
     reader: DidReader

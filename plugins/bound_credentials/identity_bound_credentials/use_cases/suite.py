@@ -6,9 +6,14 @@ All credentials of a question are bound to one secret, and the proof is about th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from datetime import UTC, datetime
 from typing import Final
+
+from identity_verification.domain.checks import Check, CheckCode, right, wrong
+from identity_verification.domain.received import ReceivedProof
+from identity_verification.domain.verification import Expectation
+from identity_verification.suites import compared
+from msgspec import Struct, field
 
 from identity_bound_credentials.domain.bound_credential import BoundHeader
 from identity_bound_credentials.domain.bound_format import BOUND_CREDENTIALS
@@ -23,24 +28,20 @@ from identity_bound_credentials.use_cases.presenting import PresentBound
 from identity_bound_credentials.worker_calls import NAME, read_presentation, verify_presentation
 from identity_client.action import NOT_EQUAL
 from identity_codec.structs import UnsetType
-from identity_codec.values import value_class
 from identity_core.domain.credentials.credential import Binding, Credential
 from identity_core.domain.credentials.verifiable_credential import BoundFormat
 from identity_core.domain.proofs.asked import Asked
-from identity_core.domain.proofs.checks import Check, CheckCode, right, wrong
-from identity_core.domain.proofs.expected import KeptQuestion
 from identity_core.domain.proofs.predicate import unsupported
-from identity_core.domain.proofs.proof import Context, ReceivedProof, Witness, ZkProof
-from identity_core.domain.proofs.verification import Expectation
+from identity_core.domain.proofs.proof import Context, Witness, ZkProof
+from identity_core.domain.proofs.stored import KeptQuestion
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_core.ports.prover import ProofWorkers
-from identity_core.use_cases.credentials.verify import SignatureChecks
-from identity_core.use_cases.proofs.suite_1 import check_known, compared
+from identity_core.use_cases.credentials.signature_checks import SignatureChecks
+from identity_core.use_cases.proofs.suite_1 import check_known
 from identity_core.wire import HolderConsent
 
 
-@value_class
-class BoundPlan:
+class BoundPlan(Struct, frozen=True):
     """The plan of a proof about a ``Question``; ``agreed`` is the verified consent of a wallet, None if the custodian gives it."""
 
     present: PresentBound
@@ -58,9 +59,8 @@ class BoundPlan:
         return await self.present(self.credentials, self.question, witnesses, context, self.agreed)
 
 
-@value_class
-class BoundSuite(IssueBound):
-    """The port ``ProofSuite`` for credentials with a ``Binding``."""
+class BoundSuite(IssueBound, frozen=True):
+    """The ports ``ProofSuite`` and ``SuiteChecks`` for credentials with a ``Binding``."""
 
     present: PresentBound
     name: str = SUITE_2
@@ -94,7 +94,7 @@ class BoundSuite(IssueBound):
         return BoundPlan(self.present, credentials, question, agreed)
 
     async def read(self, provers: ProofWorkers, text: str) -> PresentedPresentation:
-        """See ``ProofSuite``."""
+        """See ``SuiteChecks``."""
         return await read_presentation(provers, text)
 
     async def check(
@@ -106,7 +106,7 @@ class BoundSuite(IssueBound):
         expectation: Expectation,
         now: datetime,
     ) -> tuple[Check, Check]:
-        """See ``ProofSuite``."""
+        """See ``SuiteChecks``."""
         signals = compared(received, own_members(received.proof, presented))
         if presented.awaits_agent(received.proof):
             return signals, wrong("proof", CheckCode.AGENT_SIGNATURE_MISSING)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 import orjson
+from identity_verification.domain.verification import Expectation
 
 from identity_client import ibct
 from identity_commands.demo.chapters import ADULT, ADULT_ONLY, COUNTRY, DELEGATED_PROOFS
@@ -18,7 +19,6 @@ from identity_commands.proof_verify import installed_prover, verify_octets
 from identity_commands.public_keys import in_log
 from identity_commands.verify_log import verify as verify_log
 from identity_core.cli.options import configured
-from identity_core.domain.proofs.verification import Expectation
 
 _VERIFY: Final = "/zkp/proofs/verify"
 _TIMELINE: Final = "/dashboard/timeline"

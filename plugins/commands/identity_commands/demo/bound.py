@@ -7,13 +7,14 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
+from identity_verification.domain.received import NEVER_PROVEN
+from identity_verification.domain.verification import Expectation
+
 from identity_client import ibct
 from identity_commands.demo.aftermath import verified_at_home
 from identity_commands.demo.chapters import ADULT, ADULT_ONLY, DELEGATED_PROOFS, terms
 from identity_commands.demo.participants import SHOP, Participants
 from identity_commands.demo.story import Story, attempted, refusal_text
-from identity_core.domain.proofs.proof import NEVER_PROVEN
-from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import ProofInvalid
 
 _SAID: Final = ("holder", "credentialValidity", "credentialStatus")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import click
 import orjson
+from msgspec import Struct, field
 
 from identity_client import Exchange, ServiceError
 from identity_core.cli.output import Text, fail
@@ -22,8 +22,7 @@ _LONGEST: Final = 160
 _REPORT: Final = "report this: the service is not what it promises"
 
 
-@dataclass(slots=True)
-class Story:
+class Story(Struct):
     """The run of the demo. ``exchanges`` are the requests and responses of the session; ``is_shown`` prints them below their step."""
 
     exchanges: list[Exchange]

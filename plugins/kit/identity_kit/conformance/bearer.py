@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec import Struct
 
-from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.errors import AuthFailed
 from identity_core.ports.key_store import BearerVerifier
@@ -39,8 +39,7 @@ FOREIGN_TOKENS = (
 )
 
 
-@value_class
-class Tokens:
+class Tokens(Struct, frozen=True):
     """``good`` is valid at the aware UTC time ``at`` and until ``expires_at`` (None: for ever); ``bad`` are invalid tokens of the
     verifier's own kind, at the same time."""
 

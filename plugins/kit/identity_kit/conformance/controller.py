@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from identity_client import challenge
 from identity_codec import ed25519, multikey
 from identity_codec.strict_json import JsonValue
+from identity_codec.values import replace
 from identity_core.domain.dids import keys
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Authorization, Change, Create, Operation, Update

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -16,6 +15,7 @@ from identity_bbs.octets import mixed_messages_to_scalars, octets_to_signature
 from identity_bbs.openings import BLIND_SLOT
 from identity_bbs.suite import ciphersuite
 from identity_codec import multikey
+from identity_codec.values import replace
 from identity_core.ports.custodian import Custodian, HolderCustodian, KeepingCustodian, KeyRefused
 from identity_kit.conformance.custodian_keys import DID, PURPOSE, REFUSED_NAMES, ExaminedCustodian
 from identity_kit.conformance.loops import close, own_loop_per_test

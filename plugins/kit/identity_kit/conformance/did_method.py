@@ -16,12 +16,12 @@ entries if it is coarser than microseconds.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
 
 import pytest
 
 from identity_client import challenge
+from identity_codec.values import replace
 from identity_core.domain.dids import document as documents
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Authorization, Deactivate, Expire

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
 import pytest
 
 from identity_client import challenge, possession
+from identity_codec.values import replace
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,

@@ -17,12 +17,12 @@ searches for it in the output of the store.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from identity_codec.values import replace
 from identity_core.domain.callers import ApiKey, digest_of
 from identity_core.errors import ApiKeyNotFound, VersionConflict
 from identity_core.ports.key_store import KeyStore, WritableKeyStore

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import random
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -24,6 +23,7 @@ from identity_bound_credentials.domain.presentation import Acceptance
 from identity_bound_credentials.ports import PresentingProver
 
 from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.values import replace
 from identity_core.domain.proofs.proof import WitnessInvalid
 from identity_core.errors import PredicateNotSatisfied, ProofInvalid
 from identity_kit.conformance.presenting_cases import (

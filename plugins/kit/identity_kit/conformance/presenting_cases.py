@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -25,6 +24,7 @@ from identity_bound_credentials.domain.presentation import (
 )
 from identity_bound_credentials.domain.question import AskedCredential, Question
 from identity_bound_credentials.domain.status_gaps import StatusEpoch, chain, epoch_at, place
+from msgspec import Struct
 
 from identity_bbs import blind, interface
 from identity_bbs.blind import IssueRequest
@@ -35,7 +35,7 @@ from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
+from identity_codec.values import Hidden, replace
 from identity_core.domain.proofs.asked import parse_asked
 from identity_kit.conformance.prover_cases import HANA, NOW, SCHEMA, context
 
@@ -47,8 +47,7 @@ LIST: Final = StatusListReference("KitListOfTwentyTwoChar", 86_400)
 TERMS: Final = ConsentTerms.around(NOW, timedelta(hours=1))
 
 
-@value_class
-class BoundIssuer:
+class BoundIssuer(Hidden, Struct, frozen=True):
     """An issuer of credentials of suite 2, which signs the status list. ``seed`` makes different keys."""
 
     seed: str = "issuer"
@@ -98,8 +97,7 @@ class BoundIssuer:
         return keys.generate_secret(self.seed.encode().ljust(32, b"."))
 
 
-@value_class
-class HolderOfSecret:
+class HolderOfSecret(Hidden, Struct, frozen=True):
     """The keeper of one secret, with one blind for the one credential."""
 
     seed: str = "hana"
@@ -129,8 +127,7 @@ def particulars_of(
     return Particulars("urn:uuid:1b671a64-40d5-491e-99b0-da01ff1f3341", SUBJECT, begins, ends, handle)
 
 
-@value_class
-class BoundCase:
+class BoundCase(Struct, frozen=True):
     """All data of one presentation. A test changes the part under test."""
 
     issuer: BoundIssuer

@@ -18,7 +18,6 @@ from __future__ import annotations
 import os
 import random
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -26,6 +25,7 @@ import pytest
 
 from identity_client.action import PredicateType
 from identity_codec.multibase import base64url_decode, base64url_encode
+from identity_codec.values import replace
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.proof import Context, Statement, WitnessInvalid, ZkProof
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported, ProofInvalid

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct, field
 
 from identity_bbs import interface
 from identity_bbs.bls12381 import Curve, keys, select
 from identity_bbs.suite import ciphersuite
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Message, Schema
 from identity_core.domain.proofs.predicate import Predicate
@@ -59,8 +60,7 @@ ISSUED = datetime(2026, 1, 2, tzinfo=UTC)
 NOW = ISSUED + timedelta(minutes=1)
 
 
-@value_class
-class BbsIssuer:
+class BbsIssuer(Hidden, Struct, frozen=True):
     """An issuer, which signs credentials as any issuer of this service does. ``seed`` makes different keys."""
 
     seed: str = "issuer"

@@ -22,9 +22,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
 import pytest
+from msgspec import Struct
 
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import LogInvalid
@@ -36,8 +36,7 @@ from identity_kit.conformance.loops import own_loop_per_test
 MANY = 20
 
 
-@value_class
-class Outside:
+class Outside(Struct, frozen=True):
     """The outside hosts of a test.
 
     - ``document``: the published document of ``did``.

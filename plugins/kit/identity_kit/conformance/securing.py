@@ -18,10 +18,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from dataclasses import replace
 
 import pytest
 
+from identity_codec.values import replace
 from identity_core.errors import InvalidCredential, ProofInvalid
 from identity_core.ports.securing import (
     DerivingFormat,

@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Final
+
+from msgspec import Struct
 
 MOST_ITEMS: Final = 128
 WORD: Final = 32
@@ -23,8 +24,7 @@ class CallUnreadable(ValueError):
     """The input of a transaction is no ``append`` of ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(Struct, frozen=True):
     """``code`` deploys, ``runtime`` is what then stands at the address. Selectors are 4 bytes, topics 32."""
 
     code: bytes
@@ -49,8 +49,7 @@ def artifact() -> Artifact:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One entry to append: version ``expected + 1`` of ``did``."""
 
     did: str

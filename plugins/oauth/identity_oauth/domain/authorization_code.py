@@ -13,15 +13,15 @@ import hashlib
 import hmac
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 import orjson
+from msgspec import Struct
 
 from identity_codec import multibase, sealing
-from identity_codec.values import Hidden, value_class
+from identity_codec.values import Hidden
 from identity_core.domain.dids.did import check_uri
 from identity_core.domain.dids.document import DidDocument
 from identity_core.errors import InvalidDocument
@@ -42,8 +42,7 @@ _VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}", re.ASCII)
 _BOUND: Final = b"identity: authorization code, v1"
 
 
-@value_class
-class RegisteredRedirect:
+class RegisteredRedirect(Struct, frozen=True):
     """A redirection URI in a client's request. ``is_native``: the client holds no key."""
 
     uri: str
@@ -92,8 +91,7 @@ def is_challenge(text: str) -> bool:
     return _CHALLENGE.fullmatch(text) is not None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class AuthorizationCode(Hidden):
+class AuthorizationCode(Hidden, Struct, frozen=True):
     """The content of a code, to which its use is bound.
 
     - the client, and the SHA-256 (base64url) of its redirection URI;
@@ -137,8 +135,7 @@ def withdrawal_of(token_id: str) -> bytes:
     return hashlib.sha256(f"identity: token that was withdrawn, v1\n{token_id}".encode()).digest()
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class AuthorizationCodes:
+class AuthorizationCodes(Hidden, Struct, frozen=True):
     """The sealing and opening of codes. ``secret`` has 32 bytes; ``random`` is the operating system's random source."""
 
     secret: bytes

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_codec.jose import LEEWAY, check_claims, media_type
-from identity_codec.values import value_class
 from identity_oauth import jws
 from identity_oauth.domain.tokens import Envelope
 
@@ -28,8 +29,7 @@ LONGEST: Final = LEEWAY + timedelta(seconds=MAX_LIFETIME_SECONDS)
 MAX_IDENTIFIER: Final = 256
 
 
-@value_class
-class ClientAssertion:
+class ClientAssertion(Struct, frozen=True):
     """The content of an assertion: the DID, the DID URL of the key if it names one, and the ``jti`` with its expiry."""
 
     client: str

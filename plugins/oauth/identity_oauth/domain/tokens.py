@@ -12,14 +12,15 @@ challenge. For an API key it is the key's digest, sealed, because a short key co
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
+
+from msgspec import Struct
 
 from identity_codec import jcs, multibase, sealing
 from identity_codec.jose import CompactJws, check_claims, media_type
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
+from identity_codec.values import replace
 from identity_core.domain.callers import ApiKey, is_scope, require_known, scope_text
 from identity_core.errors import Forbidden, InvalidRequest
 from identity_oauth import jws
@@ -48,8 +49,7 @@ class OauthRefusal(InvalidRequest):
         self.kind = kind
 
 
-@value_class
-class AccessToken:
+class AccessToken(Struct, frozen=True):
     """The content of a token. Times are whole seconds.
 
     - ``client``: the party that obtained it, a DID or ``key:`` and the id of an API key.
@@ -93,8 +93,7 @@ class AccessToken:
         return ".".join(multibase.base64url_encode(part) for part in parts)
 
 
-@value_class
-class Envelope:
+class Envelope(Struct, frozen=True):
     """A decoded token, not yet verified."""
 
     header: Mapping[str, Any]

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_client.challenge import AUTHORIZE, DID_AUTH
 from identity_codec import multibase
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.activity import Event, Parties, RequestContext
 from identity_core.domain.callers import Caller, scope_text
 from identity_core.domain.dids import challenge
@@ -56,8 +57,7 @@ class GrantRefused(OauthRefusal):
         )
 
 
-@value_class
-class AuthorizationWish:
+class AuthorizationWish(Struct, frozen=True):
     """The request of a client to a holder: the scopes, the audience (None for the issuer), and the challenge of PKCE."""
 
     client: Did
@@ -67,8 +67,7 @@ class AuthorizationWish:
     challenge: str
 
 
-@value_class
-class FindRedirect:
+class FindRedirect(Struct, frozen=True):
     """The look-up of a redirection URI. Raises ``InvalidRequest`` for an unknown client or an unregistered URI: there is no
     redirect."""
 
@@ -89,8 +88,7 @@ class FindRedirect:
             ) from error
 
 
-@value_class
-class AuthorizeClient:
+class AuthorizeClient(Struct, frozen=True):
     """The code for a holder's decision, after ``holder`` has authenticated it."""
 
     signatures: AuthenticateDid
@@ -134,8 +132,7 @@ class AuthorizeClient:
         return self.codes.seal(code)
 
 
-@value_class
-class RedeemAuthorizationCode:
+class RedeemAuthorizationCode(Struct, frozen=True):
     """The exchange of a code for a token. Raises ``GrantRefused``."""
 
     codes: AuthorizationCodes

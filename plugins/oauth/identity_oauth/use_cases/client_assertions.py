@@ -9,8 +9,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
+
 from identity_codec import multibase, multikey
-from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Authorization
@@ -31,8 +32,7 @@ REMEDY: Final = (
 )
 
 
-@value_class
-class AuthenticateClient:
+class AuthenticateClient(Struct, frozen=True):
     """The authentication of a client. The audience may be ``issuer`` or one of ``token_endpoints``."""
 
     reader: DidReader

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from identity_did_ids.service_keys import TOKEN, Replacement, of_use, since_theft, token_key_name
 from identity_did_ids.service_log import LogKeyHistory
+from msgspec import Struct, field
 
 from identity_codec import multibase, multikey
 from identity_codec.structs import convert
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.errors import PluginUnavailable, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld
@@ -34,8 +34,7 @@ async def _nothing_to_read() -> None:
     """Read nothing: no process replaces keys here."""
 
 
-@dataclass(slots=True)
-class TokenKeys:
+class TokenKeys(Hidden, Struct):
     """The keys of access tokens.
 
     - ``number``, ``name``, ``signing``: number, name in the custodian and public half of the key in use.
@@ -48,8 +47,8 @@ class TokenKeys:
     clock: Clock
     lifetime_seconds: int
     number: int
-    seal: bytes = field(repr=False)
-    renew: Callable[[], Awaitable[None]] = field(default=_nothing_to_read, repr=False)
+    seal: bytes
+    renew: Callable[[], Awaitable[None]] = _nothing_to_read
     _keys: tuple[VerificationKey, ...] = ()
     _before: Mapping[datetime, VerificationKey] = field(default_factory=dict)
 
@@ -135,8 +134,7 @@ def _verifying(public: str) -> VerificationKey:
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
-@value_class
-class GetJwks:
+class GetJwks(Struct, frozen=True):
     """The public keys that verify tokens as a JWK Set (RFC 7517 §5), the one in use first."""
 
     keys: TokenKeys

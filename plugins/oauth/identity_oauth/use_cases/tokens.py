@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct, field
 
 from identity_codec import multibase
 from identity_codec.strict_json import JsonValue
 from identity_codec.structs import UnsetType, given
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.cache import BoundedCache
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import ApiKey, Caller
@@ -53,16 +54,14 @@ OPERATE = "dids:operate"
 GRANT = "client_credentials"
 
 
-@value_class
-class IssuedToken:
+class IssuedToken(Struct, frozen=True):
     """The compact JWT and its content."""
 
     text: str
     token: AccessToken
 
 
-@value_class
-class IssueToken:
+class IssueToken(Struct, frozen=True):
     """The issuance of a token. Raises ``InvalidRequest``, ``InvalidDid``; ``Forbidden``: for a scope or subject that the client may
     not have; ``DidNotFound``, ``DidDeactivated``: for the subject."""
 
@@ -145,8 +144,7 @@ def _scopes(wish: IssueTokenRequest) -> frozenset[str] | None:
 GENUINE_KEPT: Final = 1024
 
 
-@value_class
-class AuthenticateToken:
+class AuthenticateToken(Hidden, Struct, frozen=True):
     """The ``OwnTokens`` of the service.
 
     ``genuine`` caches tokens with a valid signature, by the SHA-256 of their text, because an agent uses one token for minutes.
@@ -160,7 +158,7 @@ class AuthenticateToken:
     issuer: str
     spent: SpentChallenges
     resource_metadata: str = ""
-    genuine: BoundedCache[bytes, Envelope] = field(default_factory=lambda: BoundedCache(GENUINE_KEPT), repr=False)
+    genuine: BoundedCache[bytes, Envelope] = field(default_factory=lambda: BoundedCache(GENUINE_KEPT))
 
     async def __call__(self, text: str, resource: str) -> Caller | None:
         now, own = self.clock.now(), self._own(text)

@@ -12,7 +12,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -25,8 +24,9 @@ from identity_transparency.remembered import CheckpointFile, Remembered
 from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
 from identity_transparency.use_cases.project import CheckpointSigner, leaf_of
+from msgspec import Struct
 
-from identity_codec.values import value_class
+from identity_codec.values import replace
 from identity_core import __version__
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.database import Transaction
@@ -53,8 +53,7 @@ OBSTACLES: Final = frozenset({"file", "ledger", "log", "storage"})
 NO_BACKUP = "this is no backup that can be restored"
 
 
-@value_class
-class LookedAt:
+class LookedAt(Struct, frozen=True):
     """A verified backup: its manifest, and the faults of its content that do not prevent a start."""
 
     manifest: BackupManifest
@@ -230,8 +229,7 @@ WHERE tables.type = 'table' AND tables.name LIKE '%\_migrations' ESCAPE '\' AND 
 """
 
 
-@value_class
-class End:
+class End(Struct, frozen=True):
     """The end of an installation's logs: ``remembered`` has the checkpoint over its whole ledger, signed by the current one of
     ``keys``."""
 

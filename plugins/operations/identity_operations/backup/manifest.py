@@ -12,7 +12,6 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from identity_codec import jcs, strict_json
 from identity_codec.times import parse, printed
-from identity_codec.values import value_class
 from identity_operations.backup.seal import BackupInvalid
 from identity_tlog.note import VerifierKey, open_checkpoint
 from identity_tlog.tree import Malformed, Refuted
@@ -24,8 +23,7 @@ MOST_FILES: Final = 256
 Text = Annotated[str, Meta(max_length=100)]
 
 
-@value_class
-class BackedUpFile:
+class BackedUpFile(Struct, frozen=True):
     """A file by its name, its size in bytes and their SHA-256 in hex. A name is not a path, so a backup cannot write outside the
     folder of the restore."""
 
@@ -51,8 +49,7 @@ class _Form(Struct, rename="camel", omit_defaults=True):
     holders: Text | UnsetType = UNSET
 
 
-@value_class
-class BackupManifest:
+class BackupManifest(Struct, frozen=True):
     """The manifest of a backup.
 
     - ``version``: the version of identity-service that made it.

@@ -12,7 +12,6 @@ import shlex
 import tempfile
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 
 from identity_records.audit import audit_of
@@ -22,10 +21,11 @@ from identity_transparency.remembered import CheckpointFile, Remembered
 from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.project import TransparencyLog
 from identity_transparency.witnesses import SeenByWitnesses, ask_witnesses
+from msgspec import Struct
 
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed
-from identity_codec.values import value_class
+from identity_codec.values import replace
 from identity_core.bootstrap.ports import SystemClock, told_at_start
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.errors import StorageMismatch
@@ -44,8 +44,7 @@ from identity_tlog.policy import WitnessPolicy, label
 from identity_tlog.tree import Malformed, Refuted
 
 
-@value_class
-class Known:
+class Known(Struct, frozen=True):
     """The known ends of the log: ``checkpoints`` are signed notes, each with its origin; the witnesses of ``policy`` are queried
     for theirs.
 
@@ -59,8 +58,7 @@ class Known:
     policy: WitnessPolicy | None = None
 
 
-@value_class
-class Restored:
+class Restored(Struct, frozen=True):
     """The result of a restore.
 
     - ``entries``, ``audit_lines``: the restored numbers.
@@ -79,8 +77,7 @@ class Restored:
     seen: SeenByWitnesses
 
 
-@value_class
-class VerifiedServer:
+class VerifiedServer(Struct, frozen=True):
     """A restored database server: the ends of its log and its audit log, the known former end of the log, and the faults."""
 
     key: VerifierKey

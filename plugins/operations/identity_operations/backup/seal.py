@@ -13,11 +13,12 @@ the operator's key; the rest of that line is authenticated with it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from typing import Any, BinaryIO, Final
 
+from msgspec import Struct
+
 from identity_codec import jcs, sealing, strict_json
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_tlog.note import base64_decode, base64_encode
 from identity_tlog.tree import Malformed
 
@@ -40,11 +41,10 @@ class BackupInvalid(Exception):
     """An invalid backup: another kind of file, changed, cut off, or sealed under another key. The text tells the operator which."""
 
 
-@value_class
-class OperatorKey:
+class OperatorKey(Hidden, Struct, frozen=True):
     """The key that a backup is sealed under: the bytes of a key file, 32 or more of full entropy, or a passphrase."""
 
-    secret: bytes = field(repr=False)
+    secret: bytes
     is_passphrase: bool
     operations: int = sealing.MODERATE[0]
     memory_bytes: int = sealing.MODERATE[1]

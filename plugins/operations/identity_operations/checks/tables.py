@@ -1,4 +1,4 @@
-"""The comparison of a database with the tables that ``identity_core.store.tables`` and the installed extensions declare.
+"""The comparison of a database with the tables that ``kernel_tables`` and the installed extensions declare.
 
 It uses only SQLAlchemy, which reports types and primary keys. Alembic, which writes the migrations, is not a dependency of the
 service.
@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
 from sqlalchemy import Dialect, Table, UniqueConstraint, create_engine, inspect
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
-from identity_codec.values import value_class
 from identity_core.database import DatabaseError, Look
 from identity_core.store.tables import declared_tables
 
 _DRIVERS: Final = {"sqlite": "sqlite://", "postgresql": "postgresql+psycopg://"}
 
 
-@value_class
-class Difference:
+class Difference(Struct, frozen=True):
     """A difference of a database. ``place`` is a table, a column (``usage.day``) or an index. ``is_additional``: the database has
     it, and it is not declared."""
 

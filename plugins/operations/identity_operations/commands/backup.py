@@ -6,18 +6,20 @@ A database server is backed up by its own tools. `create` then prints how, and m
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from identity_commands.log_policy import read_policy
+from identity_commands.options import FILE_THERE, all_of, refuse_absent
 from identity_commands.secret_input import read_private
+from identity_commands.terminal import progress
+from msgspec import structs
 
 from identity_codec.times import printed
-from identity_core.cli.options import FILE, FILE_THERE, all_of, of_installation, refuse_absent, shown_database
-from identity_core.cli.output import Command, fail, failing, misused, progress, show
+from identity_core.cli.options import FILE, of_installation, shown_database
+from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.settings import Settings
 from identity_operations.commands.backup_server import (
@@ -244,7 +246,7 @@ def _described(manifest: BackupManifest) -> dict[str, Any]:
 
 
 def _show(file: Path, made: LookedAt) -> None:
-    findings = [dataclasses.asdict(one) for one in made.findings]
+    findings = [structs.asdict(one) for one in made.findings]
     body = {"backup": str(file), "octets": file.stat().st_size, **_described(made.manifest), "findings": findings}
     show(body, text=_made_text)
 

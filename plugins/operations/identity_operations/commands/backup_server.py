@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import click
 from identity_transparency.remembered import Remembered
+from msgspec import structs
 
 from identity_core.cli.options import shown_database
 from identity_core.cli.output import misused, show
@@ -56,7 +56,7 @@ def verify_server(settings: Settings, copy: Path | None, checkpoints: Sequence[t
     found = asyncio.run(restore.verify_server(settings, restore.Known(checkpoints)))
     lost = found.known_entries - found.remembered.checkpoint.size
     body = {"backup": shown_database(settings), **described_end(found.key, found.remembered), "entriesLost": lost}
-    body["findings"] = [dataclasses.asdict(one) for one in found.findings]
+    body["findings"] = [structs.asdict(one) for one in found.findings]
     show(body, text=_server_text)
     if found.findings:
         raise SystemExit(1)

@@ -1,4 +1,4 @@
-"""The commands ``identity config check`` and ``identity config init``: check the settings, and write a first file."""
+"""``identity config``: the current settings and the source of each; a check of them; a first file."""
 
 from __future__ import annotations
 
@@ -7,14 +7,48 @@ from pathlib import Path
 from typing import Any
 
 import click
+from identity_commands.options import installed_plugins
 
-from identity_core.cli.options import config_option, installed_plugins
-from identity_core.cli.output import Command, fail, show
-from identity_core.settings import Settings, SettingsError, StartError, load, require_extras
+from identity_core.cli.options import config_option, configured
+from identity_core.cli.output import fail, fail_start, show
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.settings import Settings, SettingsError, ShownSetting, StartError, as_toml, load, require_extras
+from identity_core.settings import show as shown
 from identity_core.settings.fields import example, is_table, public_fields
 
 
-@click.command(name="check", cls=Command)
+@click.group(name="config", cls=OpenGroup)
+def command() -> None:
+    """Show the settings in force, check them, begin a file."""
+
+
+@command.command(name="show")
+@config_option
+@click.option("--origin", is_flag=True, help="Say where each value came from.")
+@click.option("--changed", is_flag=True, help="Leave out what has its default.")
+def show_command(config: Path | None, origin: bool, changed: bool) -> None:
+    """Show every setting, those of the plugins too. Secrets are masked."""
+    try:
+        rows = show_settings(configured(config))
+    except StartError as error:
+        fail_start(error, "settings", "put it right")
+    if changed:
+        rows = [row for row in rows if row.origin.kind != "default"]
+    listed = [{"key": row.key, "value": row.value, "origin": str(row.origin), "help": row.help} for row in rows]
+    show(listed, text=lambda _: "\n".join(_line(row, origin) for row in rows))
+
+
+def show_settings(settings: Settings) -> list[ShownSetting]:
+    """Return the core's settings and those of every installed plugin. Raises ``StartError``: when they are invalid."""
+    return shown(settings, installed_plugins(settings).settings_tables())
+
+
+def _line(row: ShownSetting, origin: bool) -> str:
+    value = "(unset)" if row.value is None else as_toml(row.value)
+    return f"{row.key} = {value}" + (f"    # {row.origin}" if origin else "")
+
+
+@command.command(name="check")
 @config_option
 def check(config: Path | None) -> None:
     """Say everything that is wrong with the settings, those of the plugins too. Ends with 2 where anything is. Starts and opens nothing."""
@@ -53,7 +87,7 @@ def _problems(body: dict[str, Any]) -> str:
     return "\n".join(lines) or "the settings are good"
 
 
-@click.command(name="init", cls=Command)
+@command.command(name="init")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), default="identity.toml")
 def init(file: Path) -> None:
     """Write FILE (identity.toml) with every setting, its meaning and its default, all of them commented out."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import os
 import shutil
 import stat
@@ -17,10 +16,11 @@ from pathlib import Path
 from typing import Final
 
 import click
+from identity_commands.terminal import working
+from msgspec import structs
 
-from identity_core.cli.extensions import chosen_extensions
 from identity_core.cli.options import of_installation
-from identity_core.cli.output import Command, show, working
+from identity_core.cli.output import Command, show
 from identity_core.cli.serve import LOOPBACK
 from identity_core.database import DatabaseError, DatabaseUnavailable
 from identity_core.database.interface import BUCKETS, driver_of
@@ -29,6 +29,7 @@ from identity_core.files import install_command
 from identity_core.settings import Settings, StartError, buckets_of
 from identity_operations.checks import database, machine
 from identity_operations.checks.database import BEFORE
+from identity_operations.commands.extensions import chosen_extensions
 
 LOW_DISK_BYTES = 256 * 1024 * 1024
 REDIS_SECONDS = 3.0
@@ -63,7 +64,7 @@ def findings_of(settings: Settings, held: Path | None = None) -> list[dict[str, 
         # Only this needs the extension of bound credentials.
         from identity_operations.checks.holder_file import holders_file
     found = examine(settings) if held is None else (("holder's file", one) for one in holders_file(held))
-    return [{"check": check, **dataclasses.asdict(one)} for check, one in found]
+    return [{"check": check, **structs.asdict(one)} for check, one in found]
 
 
 def examine(settings: Settings) -> Iterator[tuple[str, Diagnosis]]:
@@ -188,7 +189,7 @@ def _plugins(settings: Settings) -> Iterator[Diagnosis]:
 
 
 def _master_key(settings: Settings) -> Iterator[Diagnosis]:
-    from identity_core.cli.config import show_settings
+    from identity_operations.commands.config import show_settings
 
     values = {row.key: row.value for row in show_settings(settings)}
     if settings.custodian.backend != "sealed" or values.get("plugins.sealed.passphrase") is not None:

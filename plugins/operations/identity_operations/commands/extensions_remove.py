@@ -9,14 +9,16 @@ from importlib import resources
 from typing import Final
 
 import click
+from identity_commands.options import refuse_absent
+from identity_commands.terminal import agreed
 
-from identity_core.cli.extensions import TURNED_OFF, installed_extensions, turn
-from identity_core.cli.options import of_installation, refuse_absent
-from identity_core.cli.output import Command, agreed, misused, show
+from identity_core.cli.options import of_installation
+from identity_core.cli.output import Command, misused, show
 from identity_core.database import Transaction, open_database
 from identity_core.extension.choice import InstalledExtension, named_extension, read_store
 from identity_core.extension.declaration import Extension
 from identity_core.settings import Settings
+from identity_operations.commands.extensions import TURNED_OFF, installed_extensions, turn
 
 
 @click.command(name="remove", cls=Command)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+from identity_commands.options import refuse_absent
+from identity_commands.terminal import progress
+from msgspec import structs
 
-from identity_core.cli.options import of_installation, refuse_absent, shown_database
-from identity_core.cli.output import Command, fail_start, progress, show
+from identity_core.cli.options import of_installation, shown_database
+from identity_core.cli.output import Command, fail_start, show
 from identity_core.settings import Settings, StartError
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def command(settings: Settings, deep: bool, repair_index: bool) -> None:
         "deep": deep,
         "entries": found.entries,
         "unvouched": found.unvouched,
-        "findings": [dataclasses.asdict(one) for one in found.findings],
+        "findings": [structs.asdict(one) for one in found.findings],
         "repaired": repaired,
         "seconds": round(time.monotonic() - started, 3),
     }

@@ -7,24 +7,23 @@ nothing behind.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import click
+from identity_commands.terminal import working
+from msgspec import Struct, structs
 
-from identity_codec.values import value_class
-from identity_core.cli.extensions import extensions_off, with_states
 from identity_core.cli.options import config_option
-from identity_core.cli.output import Command, show, working
-from identity_core.cli.plugins import as_table, read_plugins
+from identity_core.cli.output import Command, show
 from identity_core.plugin.choose import InstalledPlugin
 from identity_core.settings import Settings, StartError
+from identity_operations.commands.extensions import extensions_off, with_states
+from identity_operations.commands.plugins import as_table, read_plugins
 
 
-@value_class
-class PluginCheck:
+class PluginCheck(Struct, frozen=True):
     """The result of a check. ``problems`` are the faults that would prevent a start; if there are none, the plugin can be built."""
 
     plugins: list[InstalledPlugin]
@@ -70,7 +69,7 @@ def command(config: Path | None) -> None:
     with working("building the plugins"):
         check = read_plugins(check_plugins, config)
     body = {
-        "plugins": [dataclasses.asdict(one) for one in check.plugins],
+        "plugins": [structs.asdict(one) for one in check.plugins],
         "problems": [" ".join(str(problem).split()) for problem in check.problems],
     }
     show(body, text=lambda _: _report(check))

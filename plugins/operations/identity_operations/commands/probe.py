@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
@@ -14,6 +13,7 @@ import click
 from identity_commands.profiles import profile_option, required_url, signed_in
 from identity_commands.remote import CALL_ERRORS, TokenCaller, api_key_option, explained, require_address
 from identity_commands.verify_log import verify as verify_log
+from msgspec import Struct, field
 
 from identity_client import Client, Signer, ibct
 from identity_codec.times import printed
@@ -38,8 +38,7 @@ class Disproved(ValueError):
     """A wrong answer of the service."""
 
 
-@dataclass(slots=True)
-class Probe:
+class Probe(Struct):
     """One run: its steps in order, each with its milliseconds, the DIDs to deactivate, and the credential of the first of them, to
     revoke."""
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
+from identity_commands.options import opened_part, refuse_absent
 from identity_commands.remote import RemoteCaller, add_command, did_option
+from identity_commands.terminal import agreed
 
-from identity_core.cli.options import of_installation, opened_part, refuse_absent
-from identity_core.cli.output import agreed, fail, show
+from identity_core.cli.options import of_installation
+from identity_core.cli.output import fail, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.dids.did import Did
@@ -86,7 +88,9 @@ def _open_records(settings: Settings, did: str) -> Iterator[tuple[asyncio.Runner
 @contextlib.asynccontextmanager
 async def _erasure(settings: Settings) -> AsyncIterator[EraseHolder]:
     """Open the store beside a running service. Raises ``StartError``."""
-    from identity_core.bootstrap.ports import SystemClock, store_beside
+    from identity_commands.beside import store_beside
+
+    from identity_core.bootstrap.ports import SystemClock
     from identity_core.extension.choice import extensions_on
     from identity_core.use_cases.record import Record
     from identity_operations.erasure import EraseHolder

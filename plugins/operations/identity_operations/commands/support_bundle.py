@@ -17,11 +17,12 @@ from urllib.parse import unquote, urlsplit
 
 import click
 import orjson
+from identity_commands.options import installed_plugins
 from identity_commands.profiles import signed_in
 from identity_commands.remote import api_key_option, named_service_option
 
 from identity_client import Client
-from identity_core.cli.options import FILE, installed_plugins, of_installation
+from identity_core.cli.options import FILE, of_installation
 from identity_core.cli.output import Command, fail, show
 from identity_core.settings import Settings
 from identity_core.settings.fields import is_table, public_fields
@@ -131,7 +132,7 @@ def _versions() -> dict[str, Any]:
 
 
 def _settings(settings: Settings) -> list[dict[str, Any]]:
-    from identity_core.cli.config import show_settings
+    from identity_operations.commands.config import show_settings
 
     return [{"key": row.key, "value": row.value, "origin": str(row.origin)} for row in show_settings(settings)]
 

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import click
+from identity_commands.options import FILE_THERE, refuse_absent
+from identity_commands.terminal import working
 
 from identity_codec.times import printed
 from identity_core import __version__, build
-from identity_core.cli.extensions import chosen_extensions
-from identity_core.cli.options import FILE_THERE, Number, of_installation, refuse_absent, shown_database
-from identity_core.cli.output import Command, misused, show, working
+from identity_core.cli.options import Number, of_installation, shown_database
+from identity_core.cli.output import Command, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.extension.choice import BY_UPGRADE
 from identity_core.settings import Settings
 from identity_operations.commands.backup import key_options, operator_key
+from identity_operations.commands.extensions import chosen_extensions
 
 NAME_IT = "name the one of the service with --data-dir"
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from identity_records.audit import ChainHead, audit_of
@@ -23,6 +22,7 @@ from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
 from identity_transparency.use_cases.project import leaf_of
 from identity_transparency.use_cases.storage import CheckStorage
+from msgspec import Struct, field
 
 from identity_core.database import DatabaseMismatch
 from identity_core.errors import StorageMismatch
@@ -61,8 +61,7 @@ REMEDIES: Final = {
 }
 
 
-@dataclass(slots=True)
-class Examiner:
+class Examiner(Struct):
     """One examination of open parts. ``rules`` are those of extensions. ``kept`` is the separately stored checkpoint. ``advance``
     is called with the number of entries since its last call."""
 

@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack
 
 from identity_transparency.opening import check_of, index_tools, load_remembered, open_beside
 from identity_transparency.tree import TransparencyTree
+from msgspec import Struct
 
-from identity_codec.values import value_class
 from identity_core.bootstrap.ports import BRING_UP, SystemClock, rows_secret
 from identity_core.database import DatabaseAbsent, faults_of
 from identity_core.errors import IdentityError
@@ -29,8 +29,7 @@ _WHOLE = "put it and the other databases back from one backup (`identity backup 
 _LEFT = "remove it: a backup or a restore that was killed has left it, and it holds keys"
 
 
-@value_class
-class Examined:
+class Examined(Struct, frozen=True):
     """The result of an examination: ``entries`` of the ledger, of which ``unvouched`` are in no stored checkpoint, None without a
     checkpoint."""
 
@@ -112,8 +111,7 @@ async def _secret(custodian: Custodian) -> tuple[bytes, bool]:
         return bytes(32), False
 
 
-@value_class
-class Repaired:
+class Repaired(Struct, frozen=True):
     """The result of a repair. ``dids``: those with rewritten rows. ``failed``: those that could not be repaired, with the reason.
     ``tree``: whether the tree of the log was rebuilt."""
 

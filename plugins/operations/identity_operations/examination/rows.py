@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from identity_codec.times import micros
-from identity_codec.values import value_class
 from identity_core.database import Database, Transaction
 from identity_core.extension.declaration import RowRule
 from identity_core.ports.ledger import LedgerEntry
@@ -64,8 +65,7 @@ RULES: Final = (
 """The rules of the kernel's tables."""
 
 
-@value_class
-class Finding:
+class Finding(Struct, frozen=True):
     """A fault. ``kind`` is one of ``examiner.REMEDIES``, file, left, or that of a rule about rows; ``where`` is a file, a DID, an
     entry, a tile, a line or a row. Without a remedy it has that of its kind."""
 

@@ -11,9 +11,8 @@ from identity_transparency.opening import check_of, checkpoint_keys, load_rememb
 from identity_transparency.remembered import Remembered
 from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.checkpoint_keys import ReadCheckpointKeys
+from msgspec import Struct
 
-from identity_codec.values import value_class
-from identity_core.bootstrap.beside import has_api_keys, with_tagged, writable_of
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.database import DatabaseAbsent, MigrationPending
 from identity_core.errors import StorageMismatch
@@ -22,12 +21,11 @@ from identity_core.ports.custodian import Custodian
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings
 from identity_core.store import Store
-from identity_core.use_cases.api_keys.tagged import TaggedKeys
+from identity_core.use_cases.auth.tagged import TaggedKeys, has_api_keys, with_tagged, writable_of
 from identity_operations.examination.looking import open_plugins, open_store
 
 
-@value_class
-class Compared:
+class Compared(Struct, frozen=True):
     """The result of a comparison.
 
     - ``entries``: entries of the ledger that were compared with the store; None if the ledger cannot be read.
@@ -81,8 +79,7 @@ async def _compare(
     return Compared(entries, remembered, newest=max(newest, default=None))
 
 
-@value_class
-class KeysFound:
+class KeysFound(Struct, frozen=True):
     """The API keys of the stores: whether there are any, and those that another program changed."""
 
     any: bool

@@ -10,16 +10,17 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import orjson
+from identity_commands.beside import store_beside
 from identity_transparency.read_only import pending_steps
+from msgspec import Struct
 
 from identity_codec.times import parse, printed
-from identity_codec.values import value_class
-from identity_core.bootstrap.ports import SystemClock, store_beside, told_at_start
+from identity_codec.values import replace
+from identity_core.bootstrap.ports import SystemClock, told_at_start
 from identity_core.database import DatabaseError, Transaction, look_at
 from identity_core.database.files import FileLock
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
@@ -50,8 +51,7 @@ _LINE = "SELECT sequence, line, link FROM audit_lines"
 _PUT_BACK = "put a new backup of this installation into an empty database (createdb, pg_dump, pg_restore) and name that"
 
 
-@value_class
-class AuditPlace:
+class AuditPlace(Struct, frozen=True):
     """A line of the audit log: its number, its link and its time."""
 
     sequence: int
@@ -66,8 +66,7 @@ def audit_place(transaction: Transaction, sequence: int | None) -> AuditPlace | 
     return row and AuditPlace(row[0], bytes(row[2]), parse(orjson.loads(bytes(row[1]))["at"]).astimezone(UTC))
 
 
-@value_class
-class BackupAtHand:
+class BackupAtHand(Struct, frozen=True):
     """A backup, the key under which it is sealed, and its greatest allowed age."""
 
     file: Path
@@ -75,8 +74,7 @@ class BackupAtHand:
     within: timedelta
 
 
-@value_class
-class RestoredCopy:
+class RestoredCopy(Struct, frozen=True):
     """The URL of a database with a restored backup of the server, and the greatest allowed age of a change that it lacks."""
 
     url: str

@@ -8,12 +8,12 @@ holds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from identity_bound_credentials.domain.normal_form import Slot
 
 from identity_bbs.bls12381 import ORDER
 from identity_bbs.bls12381.hedged import HedgedScalars
+from identity_codec.values import replace
 from identity_prover_bbs.committed_vector import ProverVector, VectorProver, VerifierVector
 from identity_prover_bbs.plan import RADIX, decompose
 from identity_prover_bbs.range_argument import check_coefficients, check_value

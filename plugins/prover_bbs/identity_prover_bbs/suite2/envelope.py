@@ -6,7 +6,6 @@ and compared, so that a proof has exactly one text. Issuers' keys are not in it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
 
@@ -14,11 +13,13 @@ from identity_bound_credentials.domain.bound_credential import BoundHeader
 from identity_bound_credentials.domain.presentation import ConsentTerms, Cover, PresentationContext
 from identity_bound_credentials.domain.question import MAX_CREDENTIALS, Question
 from identity_bound_credentials.domain.status_gaps import StatusEpoch
+from msgspec import Struct
 
 from identity_bbs.bls12381.backend import G1_OCTETS
 from identity_codec import jcs
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.strict_json import JsonValue
+from identity_codec.values import Hidden, replace
 from identity_core.domain.proofs.proof import Context
 from identity_prover_bbs.envelope_text import decode_text, encode_text, refusal
 from identity_prover_bbs.suite2 import labels
@@ -42,8 +43,7 @@ _MEMBERS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PresentationEnvelope:
+class PresentationEnvelope(Hidden, Struct, frozen=True):
     """A parsed envelope. ``epochs`` and ``gap_proofs`` are aligned to the credentials where status is asked; ``disclosed`` are (part, slot,
     bytes)."""
 

@@ -8,11 +8,11 @@ not a value.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Final, NamedTuple
 
 from identity_bound_credentials.domain.normal_form import Slot
+from msgspec import Struct
 
 from identity_bbs.bls12381 import ORDER
 from identity_core.domain.proofs.predicate import unsupported
@@ -76,8 +76,7 @@ class Unequal(NamedTuple):
     scalar: int
 
 
-@dataclass(frozen=True, slots=True)
-class VectorLayout:
+class VectorLayout(Struct, frozen=True):
     """The public shape: digits of all intervals, then selectors by group, then one free scalar for each inequality. ``spans`` has where
     the digits of each interval stand; ``sent`` are the responses that are not derived."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
@@ -14,6 +13,7 @@ from identity_bound_credentials.domain.presentation import (
     PresentationWitness,
     check_expiry,
 )
+from msgspec import Struct
 
 from identity_bbs import core
 from identity_bbs.bls12381 import G1, Curve
@@ -40,6 +40,7 @@ from identity_bbs.suite import (
     Signature,
     ciphersuite,
 )
+from identity_codec.values import Hidden
 from identity_core.cache import BoundedCache
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import Message
@@ -63,8 +64,7 @@ _HIDDEN_SCALARS: Final = 5
 """r1, r2, e~, r1~, r3~ stand before the masks of the messages in the draft's list of random scalars."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ProvenPart:
+class ProvenPart(Hidden, Struct, frozen=True):
     """A checked signature with its messages and B, whose base point is not P1 where the holder consents: never printed, never kept."""
 
     signed: SignedPart

@@ -4,7 +4,6 @@ of its statement, and to the agent who hands it over."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from identity_bound_credentials.domain.presentation import (
@@ -15,6 +14,7 @@ from identity_bound_credentials.domain.presentation import (
     unchecked,
 )
 from identity_bound_credentials.domain.question import Question
+from msgspec import Struct
 
 from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
 from identity_bbs.openings import octets_of_openings
@@ -29,8 +29,7 @@ POINTS_OCTETS: Final = 3 * G1_OCTETS
 OWN_SCALARS: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ReceivedPresentation:
+class ReceivedPresentation(Struct, frozen=True):
     """A text, and what its verifier expects: see ``PresentationVerifier.accept``."""
 
     text: str
@@ -43,8 +42,7 @@ class ReceivedPresentation:
     capability: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedPresentation:
+class VerifiedPresentation(Struct, frozen=True):
     """The verified statement. ``unchecked`` names what the question did not ask for; ``pseudonym`` is P, 48 bytes,
     where one was asked for."""
 

@@ -6,7 +6,6 @@ Prover and verifier both make it from the statement alone, so that nothing about
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from typing import Final
@@ -21,6 +20,7 @@ from identity_bound_credentials.domain.bound_credential import (
 from identity_bound_credentials.domain.normal_form import NormalForm, Slot, normal_form
 from identity_bound_credentials.domain.presentation import PresentationContext, PresentationStatement
 from identity_bound_credentials.domain.status_gaps import BITS
+from msgspec import Struct
 
 from identity_bbs.bls12381.keys import hash_to_scalar
 from identity_bbs.frames import frame, number, optional, scalar
@@ -41,8 +41,7 @@ _CONSENTED_SCALAR: Final = 1
 """What the holder's slot discloses where the holder consents: a constant, taken out of the base point again. One library refuses 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class SignedPart:
+class SignedPart(Struct, frozen=True):
     """One signature: a credential, or a gap of a status list."""
 
     is_credential: bool
@@ -67,8 +66,7 @@ class SignedPart:
         return frame(labels.PART, fields)
 
 
-@dataclass(frozen=True, slots=True)
-class PresentationRelation:
+class PresentationRelation(Struct, frozen=True):
     """``owner`` maps each slot of a class to the first of it, whose response stands for all; ``equal`` has the public scalars of slots
     that stay undisclosed; ``shown`` the bytes that eq discloses; ``sets`` what is one of a set."""
 

@@ -6,7 +6,6 @@ Cheap checks first: envelope, comparison with the question, times, lengths; then
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from os import urandom
@@ -19,6 +18,7 @@ from identity_bound_credentials.domain.presentation import (
     PresentationStatement,
 )
 from identity_bound_credentials.domain.question import Question
+from msgspec import Struct
 
 from identity_bbs import core
 from identity_bbs.batch import Claim
@@ -58,8 +58,7 @@ from identity_prover_bbs.verifier import verify_together
 _WEIGHT_OCTETS: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class _Received:
+class _Received(Struct, frozen=True):
     """A part as it came, with the response of each hidden slot."""
 
     key: BbsPublicKey

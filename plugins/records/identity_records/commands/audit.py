@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
+from identity_commands.options import opened_part, refuse_absent
 from identity_commands.profiles import signed_in
 from identity_commands.remote import api_key_option, named_service_option, session
 
-from identity_core.cli.options import FILE, Whole, of_installation, opened_part, refuse_absent
+from identity_core.cli.options import FILE, Whole, of_installation
 from identity_core.cli.output import fail, failing, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.settings import Settings

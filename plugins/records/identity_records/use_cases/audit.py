@@ -20,8 +20,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
+
 from identity_codec import times
-from identity_codec.values import value_class
 from identity_core.domain.activity import SERVICE, Event, EventRecord, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.errors import Forbidden, StorageMismatch
@@ -35,8 +36,7 @@ from identity_records.wire import ListAuditLinesQuery
 log = logging.getLogger("identity")
 
 
-@value_class
-class ListAuditLines:
+class ListAuditLines(Struct, frozen=True):
     """The operation listAuditLines. Raises ``Forbidden``: for a caller without an API key with ``audit:read``, and for a key with
     an allowlist. A chain with gaps proves nothing, and the whole chain concerns all DIDs."""
 
@@ -53,8 +53,7 @@ MOST_LINES: Final = 5_000
 """The number of lines that one check follows, so that no request waits for a long log."""
 
 
-@value_class
-class CheckedChain:
+class CheckedChain(Struct, frozen=True):
     """The result of a check. Lines up to ``verified`` follow each other, from the first stored one. ``total`` is the number of
     lines that the log states, None if its head is foreign. ``broken`` is the fault, or empty."""
 
@@ -63,14 +62,13 @@ class CheckedChain:
     broken: str = ""
 
 
-@dataclass(slots=True)
-class CheckAuditChain:
+class CheckAuditChain(Struct):
     """The check of the chain from the first stored line. Each call continues where the last one in this process ended, and compares
     the end with the service's own head. A change in lines before ``reached`` is found only by a new check, such as `identity audit
     verify`."""
 
     audit: AuditLines
-    reached: ChainHead = field(default_factory=ChainHead)
+    reached: ChainHead = ChainHead()
     most: int = MOST_LINES
 
     async def __call__(self) -> CheckedChain:

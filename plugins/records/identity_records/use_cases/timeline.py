@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.domain.callers import Caller
 from identity_core.domain.inputs import optional_time
 from identity_records.queries import TimelineQuery
@@ -13,8 +14,7 @@ from identity_records.use_cases.visibility import Visibility
 from identity_records.wire import GetDashboardTimelineQuery
 
 
-@value_class
-class GetDashboardTimeline:
+class GetDashboardTimeline(Struct, frozen=True):
     """The operation getDashboardTimeline, newest first. Raises ``Forbidden``: for a key or a token without ``audit:read``."""
 
     timeline: StoredTimeline

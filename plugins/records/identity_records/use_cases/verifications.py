@@ -7,22 +7,22 @@ the current one and reveals a revocation, so it is shown only to callers that ma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from identity_codec.values import value_class
+from identity_verification.ports import Proofs
+from identity_verification.use_cases.stored import ProofAccess
+from msgspec import Struct
+
+from identity_codec.values import replace
 from identity_core.domain.callers import Caller
 from identity_core.domain.inputs import optional_time
 from identity_core.ports.clock import Clock
-from identity_core.ports.proofs import Proofs
-from identity_core.use_cases.proofs.stored import ProofAccess
 from identity_records.queries import VerificationCounts, VerificationQuery
 from identity_records.store import StoredVerifications, VerificationRow
 from identity_records.use_cases.visibility import Visibility
 from identity_records.wire import GetVerificationStatsQuery, ListVerificationHistoryQuery
 
 
-@value_class
-class ListVerificationHistory:
+class ListVerificationHistory(Struct, frozen=True):
     """The operation listVerificationHistory, newest first. Raises ``InvalidRequest``, ``Forbidden``."""
 
     verifications: StoredVerifications
@@ -59,8 +59,7 @@ class ListVerificationHistory:
         )
 
 
-@value_class
-class GetVerificationStats:
+class GetVerificationStats(Struct, frozen=True):
     """The operation getVerificationStats, which counts these rows. Raises ``Forbidden``."""
 
     verifications: StoredVerifications

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.domain.callers import Caller
 
 SCOPE = "audit:read"
 
 
-@value_class
-class Visibility:
+class Visibility(Struct, frozen=True):
     """The rows that a caller may see: those of ``dids`` (None: all), and the own actions of the identity ``caller``."""
 
     caller: str

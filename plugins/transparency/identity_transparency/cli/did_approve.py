@@ -18,13 +18,15 @@ from urllib.parse import quote
 
 import click
 from identity_commands.json_input import input_argument, name_of
+from identity_commands.options import FILE_THERE, opened_part, refuse_absent
 from identity_commands.remote import add_command, session, url_option
+from identity_commands.terminal import on_one_line
 from identity_did_webvh import approvals as witness
 from identity_did_webvh import log as webvh
 
 from identity_codec import ed25519, multikey, times
-from identity_core.cli.options import FILE_THERE, of_installation, opened_part, refuse_absent
-from identity_core.cli.output import Command, fail, fail_start, on_one_line, prints_json, show
+from identity_core.cli.options import of_installation
+from identity_core.cli.output import Command, fail, fail_start, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.database.files import FileLock
 from identity_core.domain.dids.did import Did

@@ -12,8 +12,8 @@ from typing import Any, Final
 import click
 from identity_commands.json_input import input_argument, name_of
 from identity_commands.log_policy import read_policy, verifier_key
+from identity_commands.options import FILE_THERE, counted
 
-from identity_core.cli.options import FILE_THERE, counted
 from identity_core.cli.output import Command, fail, failing, show
 from identity_core.domain.inputs import member_time
 from identity_tlog.tree import Malformed, Refuted

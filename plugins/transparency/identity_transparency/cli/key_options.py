@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import click
+from identity_commands.options import FILE_THERE, all_of
 
-from identity_core.cli.options import FILE_THERE, Number, all_of
+from identity_core.cli.options import Number
 from identity_core.cli.output import misused
 from identity_core.settings import Settings
 

@@ -4,7 +4,6 @@ later from files. Audit, repair and witnesses are in the modules beside it."""
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,12 +11,15 @@ from typing import Any
 
 import click
 from identity_commands.log_policy import policy_option, verifier_key
+from identity_commands.options import FILE_THERE, counted
 from identity_commands.remote import add_command, session
+from identity_commands.terminal import progress
 
 from identity_client import Client
 from identity_codec.multibase import base64url_decode
-from identity_core.cli.options import FILE, FILE_THERE, Number, counted
-from identity_core.cli.output import fail, failing, progress, show
+from identity_codec.values import replace
+from identity_core.cli.options import FILE, Number
+from identity_core.cli.output import fail, failing, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.errors import IdentityError
 from identity_tlog.leaf import LogLeaf, Recorded
@@ -233,7 +235,7 @@ def _in_checkpoint(kept: LoggedHistory, log: TrustedLog, path: Path | None) -> L
         fail(says, str(path), "prove it anew in this checkpoint, with the DID and --url")
     if given.root != own.root:
         raise Refuted(f"two trees of {own.size} entries have different roots")
-    return dataclasses.replace(kept, checkpoint=note)
+    return replace(kept, checkpoint=note)
 
 
 def _fetched(

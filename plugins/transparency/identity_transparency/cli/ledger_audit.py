@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,9 +9,11 @@ from typing import Any
 
 import click
 from identity_commands import verify_log
+from identity_commands.terminal import progress
 from identity_did_ids import service_log
+from msgspec import structs
 
-from identity_core.cli.output import Command, failing, progress, show
+from identity_core.cli.output import Command, failing, show
 from identity_core.domain.dids.logs import check_not_retired
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import LedgerUnavailable, StorageMismatch
@@ -112,7 +113,7 @@ def audit(
         "dids": len(dids) if logs and dids is not None else None,
         "indexed": indexed,
         "unchecked": missing if logs else [],
-        "findings": [dataclasses.asdict(one) for one in findings],
+        "findings": [structs.asdict(one) for one in findings],
         "seconds": round(time.monotonic() - started, 3),
     }
     show(body, text=lambda _: _report(source.place, body, findings))

@@ -17,9 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from identity_codec import ed25519
 from identity_codec.ed25519 import Ed25519KeyPair
-from identity_codec.values import value_class
 from identity_core.cli.output import fail
 from identity_core.database.files import FileLock
 from identity_core.files import durable_draft
@@ -42,8 +43,7 @@ from identity_tlog.witness import Submission, accept
 STATE: Final = "witness.json"
 
 
-@value_class
-class CosigningKey:
+class CosigningKey(Struct, frozen=True):
     """The key pair of a witness, and the verifier key of its cosignatures."""
 
     key: VerifierKey
@@ -62,8 +62,7 @@ class LogsUnknown(Exception):
     """An unreadable policy. No checkpoint is cosigned until it can be read."""
 
 
-@value_class
-class WatchedLogs:
+class WatchedLogs(Struct, frozen=True):
     """The keys of the logs that a witness watches: the ``given`` ones, and those of the lines ``log`` in a tlog-policy file (C2SP
     tlog-policy), which is read again for each request.
 

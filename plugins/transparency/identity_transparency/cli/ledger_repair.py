@@ -7,14 +7,16 @@ purpose, and reports the loss.
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+from identity_commands.options import refuse_absent
+from identity_commands.terminal import agreed
+from msgspec import structs
 
-from identity_core.cli.options import of_installation, refuse_absent
-from identity_core.cli.output import Command, agreed, fail, show
+from identity_core.cli.options import of_installation
+from identity_core.cli.output import Command, fail, show
 from identity_core.errors import IdentityError
 from identity_core.settings import Settings
 from identity_transparency.domain.audit import LogFault
@@ -149,7 +151,7 @@ def accept_rollback(settings: Settings, yes: bool, new_origin: str | None) -> No
         return True
 
     found = asyncio.run(accept(settings, accepted, new_origin=new_origin))
-    body = {"accepted": True, **dataclasses.asdict(found)}
+    body = {"accepted": True, **structs.asdict(found)}
     show(body, text=lambda _: "Accepted: the checkpoint of now is the one that is remembered.")
 
 

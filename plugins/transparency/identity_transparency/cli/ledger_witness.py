@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 from identity_commands.log_policy import verifier_key
+from identity_commands.options import FILE_THERE
 
-from identity_core.cli.options import FILE_THERE, Whole
+from identity_core.cli.options import Whole
 from identity_core.cli.output import Command, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_tlog.note import MAX_NOTE

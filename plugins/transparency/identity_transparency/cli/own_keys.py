@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from identity_commands.options import opened_part, refuse_absent
 from identity_did_ids.entry import HASH
+from msgspec import structs
 
 from identity_codec import multikey
-from identity_core.cli.options import opened_part, refuse_absent
 from identity_core.cli.output import fail, fail_start, misused, show
 from identity_core.errors import IdentityError
 from identity_core.settings import Settings, StartError
@@ -38,7 +38,7 @@ def rotate_own_key(settings: Settings, key_id: str, *, compromised: bool, **of_l
     opening, text = _REPLACEMENTS[key_id]
     with _open_beside(settings, opening) as (runner, replace):
         done = runner.run(replace(compromised=compromised))
-    show({"key": key_id} | dataclasses.asdict(done), text=text)
+    show({"key": key_id} | structs.asdict(done), text=text)
 
 
 def _resealed(done: dict[str, Any]) -> str:
@@ -100,7 +100,7 @@ def _rotate_log_key(
     with _open_beside(settings, log_key_rotation, ", or --finish what was begun") as (runner, rotate):
         how = {} if hand_on_per_second is None else {"per_second": hand_on_per_second}
         done = runner.run(rotate(compromised=compromised, secret=secret, next_hash=next_hash, finish=finish, **how))
-    show(dataclasses.asdict(done), text=_text)
+    show(structs.asdict(done), text=_text)
 
 
 @contextlib.contextmanager

@@ -14,21 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from identity_commands.options import FILE_THERE, all_of, opened_part, refuse_absent
 from identity_commands.remote import named_service_option, session
 
 from identity_client import Client, ServiceError
 from identity_codec.multibase import base64url_decode
-from identity_core.cli.options import (
-    FILE_THERE,
-    Whole,
-    all_of,
-    config_option,
-    configured,
-    data_dir_option,
-    database_url_option,
-    opened_part,
-    refuse_absent,
-)
+from identity_core.cli.options import Whole, config_option, configured, data_dir_option, database_url_option
 from identity_core.cli.output import fail
 from identity_core.errors import DidDeactivated
 from identity_core.settings import Settings

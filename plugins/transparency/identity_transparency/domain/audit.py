@@ -10,8 +10,9 @@ import hashlib
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from identity_client.status_list import StatusListRefused
-from identity_codec.values import value_class
 from identity_tlog.leaf import Head, LogLeaf, read_head
 from identity_tlog.note import Checkpoint
 from identity_tlog.tiles import TILE_BYTES, WIDTH, Tile
@@ -27,8 +28,7 @@ _GAP_LISTS: Final = gap_record.SUBJECT.encode()
 _sha256 = hashlib.sha256
 
 
-@value_class
-class LogFault:
+class LogFault(Struct, frozen=True):
     """One fault of a log.
 
     ``kind`` is one of: signature, fork, missing-tail, missing, root, entry, moved, order, tile, form, contradiction. The reader of

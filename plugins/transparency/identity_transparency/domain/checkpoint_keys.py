@@ -11,16 +11,16 @@ thief of it can sign for another key. A reader with only the old key needs the s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from identity_did_ids import service_log
 from identity_did_ids.service_keys import CHECKPOINT, Replacement, of_use
 from identity_did_ids.service_log import LogKeyHistory
+from msgspec import Struct
 
 from identity_codec import ed25519, multikey
-from identity_codec.values import value_class
+from identity_codec.values import replace
 from identity_tlog.leaf import LogLeaf, Recorded, check_recorded
 from identity_tlog.note import Checkpoint, Note, SignedCheckpoint, VerifierKey, open_checkpoint
 from identity_tlog.proofs import verify_consistency
@@ -33,8 +33,7 @@ class SignedByAnother(Refuted):
     """A checkpoint of the log that no known key of it signed, but another key under its name did."""
 
 
-@value_class
-class EarlierKey:
+class EarlierKey(Struct, frozen=True):
     """A key that was replaced at the time ``replaced_at``.
 
     - ``number``: its place in the series of keys, from 1.
@@ -50,8 +49,7 @@ class EarlierKey:
     succession: bytes | None = None
 
 
-@value_class
-class CheckpointKeys:
+class CheckpointKeys(Struct, frozen=True):
     """The key that signs the checkpoints of a log, with its ``number``, and the earlier keys, newest first."""
 
     present: VerifierKey
@@ -193,8 +191,7 @@ def check_growth(growth: Growth, one: Checkpoint, other: Checkpoint) -> None:
         raise Refuted(f"the log does not continue a kept checkpoint: {error}") from error
 
 
-@value_class
-class TrustedLog:
+class TrustedLog(Struct, frozen=True):
     """The keys of a log, and its ``newest`` known checkpoint that the current key signed."""
 
     keys: CheckpointKeys

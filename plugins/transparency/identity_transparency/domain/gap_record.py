@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from typing import Final, Self
 
+from msgspec import Struct
+
 from identity_client.status_list import StatusListRefused
 from identity_codec import jcs, multibase, strict_json
-from identity_codec.values import value_class
 
 FORMAT: Final = "identity-status-gaps-record-1"
 SUBJECT: Final = "did:statusgaps:"
@@ -23,8 +24,7 @@ first, because only the service appends to the ledger."""
 _MAX_OCTETS: Final = 2_048
 
 
-@value_class
-class GapRecord:
+class GapRecord(Struct, frozen=True):
     """The record of one edition in the log; ``digest`` is ``Manifest.digest``, ``period`` the seconds of an epoch."""
 
     issuer: str

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import orjson
 from identity_commands import verify_log
+from msgspec import Struct
 
 from identity_codec import multibase, strict_json, times
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.dids.logs import check_not_retired, signer_of
 from identity_core.domain.dids.state import LogInvalid
 from identity_tlog.leaf import LogLeaf, Recorded, check_recorded
@@ -28,8 +28,7 @@ IMMUTABLE: Final = "did:key:"
 """A DID of this method is its own document; its one entry says when it was registered and is no log."""
 
 
-@value_class
-class LoggedHistory:
+class LoggedHistory(Struct, frozen=True):
     """The entries of a DID, oldest first, with proofs to the root of one signed checkpoint; and those of the service's own DID,
     which state the retired keys of logs."""
 
@@ -79,8 +78,7 @@ class LoggedHistory:
             raise error if isinstance(error, Malformed) else Malformed("not the history of a DID") from error
 
 
-@value_class
-class ProvenHistory:
+class ProvenHistory(Struct, frozen=True):
     """The result of a valid history."""
 
     did: str

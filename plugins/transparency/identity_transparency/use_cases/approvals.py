@@ -18,9 +18,9 @@ from typing import Final
 import orjson
 from identity_did_webvh import approvals as witness
 from identity_did_webvh.approvals import Witnesses
+from msgspec import Struct
 
 from identity_codec.structs import plain
-from identity_codec.values import value_class
 from identity_core.cache import BoundedCache
 from identity_core.domain.activity import Event, EventRecord, RequestContext
 from identity_core.domain.dids.did import Did
@@ -43,8 +43,7 @@ LOGS_KNOWN: Final = 32
 """So many logs are remembered, with some 200 bytes an entry."""
 
 
-@value_class
-class WitnessedLog:
+class WitnessedLog(Struct, frozen=True):
     """The versionId, the length in bytes and the required witnesses of each entry of a log. ``said`` has the parameters that
     require them."""
 
@@ -72,8 +71,7 @@ class WitnessedLog:
         return WitnessFile(versions, sum(self.octets[:versions]), data)
 
 
-@value_class
-class ReadWitnessedLog:
+class ReadWitnessedLog(Struct, frozen=True):
     """A reader of the recorded entries of a log, without verifying them again. ``known`` caches them: only its last known entry and
     later ones are read. Raises ``DidNotFound``, ``LedgerUnavailable``."""
 
@@ -111,8 +109,7 @@ class ReadWitnessedLog:
         return found
 
 
-@value_class
-class PublishedApprovals(WitnessApprovals):
+class PublishedApprovals(WitnessApprovals, Struct, frozen=True):
     """The logs and files as readers fetch them."""
 
     recorded: ReadWitnessedLog
@@ -140,8 +137,7 @@ class PublishedApprovals(WitnessApprovals):
         return kept.octets
 
 
-@value_class
-class PublishApprovals:
+class PublishApprovals(Struct, frozen=True):
     """The publication of approvals in a did-witness.json.
 
     Raises ``DidNotFound``; ``LogInvalid``: for an invalid file; ``InvalidDocument``: for a DID without witnesses, and for approvals
@@ -174,8 +170,7 @@ class PublishApprovals:
         return True
 
 
-@value_class
-class GetDidApprovals:
+class GetDidApprovals(Struct, frozen=True):
     """The published length of a log, and the first ``MOST_WAITING`` versions that wait for approvals. Raises ``DidNotFound``,
     ``InvalidDocument``: for a DID that never had witnesses."""
 
@@ -212,8 +207,7 @@ def waiting_version(version_id: str, witnesses: Witnesses, approved: Iterable[st
     )
 
 
-@value_class
-class ApproveDidVersion:
+class ApproveDidVersion(Struct, frozen=True):
     """The storage of an approval. A repeated proof, or one that a newer one covers, changes nothing.
 
     Raises ``AuthFailed``: for an invalid proof; ``DidNotFound``: also for a missing version; ``Forbidden``: for a DID that is not a

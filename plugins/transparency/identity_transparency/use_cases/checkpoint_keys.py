@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
 from identity_did_ids import service_log
 from identity_did_ids.service_keys import CHECKPOINT, Replacement, read_replacements
+from msgspec import Struct
 
 from identity_codec import multikey
-from identity_codec.values import value_class
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import StorageMismatch
 from identity_core.ports.custodian import Custodian, KeyNotHeld
@@ -52,8 +51,7 @@ def signing_still(earlier: Sequence[EarlierKey], now: datetime) -> list[EarlierK
     return [one for one in unstolen if now < one.replaced_at + OVERLAP]
 
 
-@dataclass(slots=True)
-class ReadCheckpointKeys:
+class ReadCheckpointKeys(Struct):
     """A reader of the keys of the log ``origin``, from the service log in the ledger at the call. Raises ``KeyNotHeld``: when none
     was made yet. Raises ``StorageMismatch``: when the custodian holds others. Raises what the ledger raises."""
 
@@ -61,9 +59,9 @@ class ReadCheckpointKeys:
     ledger: LedgerBackend
     service: ServiceName
     origin: str
-    _did: str | None = field(default=None, init=False)
-    _lines: tuple[LedgerEntry, ...] = field(default=(), init=False)
-    _listed: CheckpointKeys | None = field(default=None, init=False)
+    _did: str | None = None
+    _lines: tuple[LedgerEntry, ...] = ()
+    _listed: CheckpointKeys | None = None
 
     async def __call__(self) -> CheckpointKeys:
         self._did = self._did or await self.service.service_did()
@@ -108,8 +106,7 @@ class ReadCheckpointKeys:
         return keys
 
 
-@value_class
-class SignSuccession:
+class SignSuccession(Struct, frozen=True):
     """The note that the old and the new key of the log ``origin`` sign about a replacement. If the old one is compromised, only the
     new one signs."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_transparency.wire import ListEventsQuery
 
 
-@value_class
-class ListEvents:
+class ListEvents(Struct, frozen=True):
     """At most ``limit`` recorded versions after the sequence ``after``, without a gap.
 
     Rows reach the index a moment after their entries, and not always in order. A client that continues from the last returned

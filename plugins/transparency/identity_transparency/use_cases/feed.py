@@ -11,11 +11,13 @@ witnesses allow.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Final, Protocol
+
+from msgspec import Struct, field
 
 from identity_core.cache import BoundedCache
 from identity_core.errors import IdentityError
@@ -52,8 +54,7 @@ class CheckpointWitness(Protocol):
         """
 
 
-@dataclass(slots=True)
-class CosignedLog:
+class CosignedLog(Struct):
     """The checkpoints of the log of ``signer`` that a quorum of ``policy`` cosigned; ``last`` is the newest that this process
     knows.
 
@@ -63,8 +64,8 @@ class CosignedLog:
     policy: WitnessPolicy
     signer: CheckpointSigner
     kept: StoredCosignedCheckpoints
-    last: SignedCheckpoint | None = field(default=None, init=False)
-    _verified: BoundedCache[bytes, SignedCheckpoint] = field(default_factory=lambda: BoundedCache(256), init=False)
+    last: SignedCheckpoint | None = None
+    _verified: BoundedCache[bytes, SignedCheckpoint] = field(default_factory=lambda: BoundedCache(256))
 
     async def refresh(self) -> None:
         """Read the newest stored checkpoint, which another process may have written."""
@@ -109,8 +110,7 @@ class CosignedLog:
         return self.policy.open(note, logs=keys.counting(Checkpoint.parse(Note.parse(note).text).size))
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(Struct):
     """A signed checkpoint, with its cosignatures and their times. Times of the process are of its monotonic clock, in seconds."""
 
     checkpoint: Checkpoint
@@ -123,8 +123,7 @@ class Candidate:
     next_made_at: float | None = None
 
 
-@dataclass(slots=True)
-class FedWitness:
+class FedWitness(Struct):
     """One witness: the size of the log that it cosigned last, and the time since when it lags, None if it does not."""
 
     witness: PolicyWitness
@@ -142,7 +141,7 @@ class FedWitness:
         return label(self.witness.name)
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class WitnessFeeder(Repeating):
     """The job that feeds the witnesses. ``turn`` returns whether this process does it."""
 
@@ -153,8 +152,8 @@ class WitnessFeeder(Repeating):
     log: TransparencyLog
     clock: Clock
     turn: Callable[[], bool]
-    quorum_behind_since: float | None = field(default=None, init=False)
-    _candidate: Candidate | None = field(default=None, init=False)
+    quorum_behind_since: float | None = dataclasses.field(default=None, init=False)
+    _candidate: Candidate | None = dataclasses.field(default=None, init=False)
 
     async def step(self) -> float | None:
         frontier = await self.log.follower.now()

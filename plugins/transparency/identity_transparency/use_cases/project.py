@@ -9,11 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 
 from identity_did_ids.service_log import LogKeyHistory
+from msgspec import Struct, field
 
-from identity_codec.values import value_class
 from identity_core.errors import LedgerUnavailable, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld
@@ -42,13 +41,12 @@ def leaf_of(line: LedgerEntry) -> LogLeaf:
     )
 
 
-@dataclass(slots=True)
-class LedgerFollower:
+class LedgerFollower(Struct):
     """Projection of the ledger to the tree on demand, never twice at once in a process. ``WatchStorage`` calls it in the background."""
 
     ledger: LedgerBackend
     tree: TransparencyTree
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def now(self) -> Frontier:
         """Append the entries that only the ledger has, up to its end at the call. Return the tree.
@@ -111,15 +109,14 @@ def _contradiction(sequence: int) -> StorageMismatch:
     )
 
 
-@dataclass(slots=True)
-class CheckpointSigner:
+class CheckpointSigner(Struct):
     """The signer of the current tree. ``keys`` are those of the log, which ``read`` returns again. A process signs each tree once."""
 
     custodian: Custodian
     keys: CheckpointKeys
     clock: Clock
     read: Callable[[], Awaitable[CheckpointKeys]] | None = None
-    _last: tuple[Frontier, bytes] | None = field(default=None)
+    _last: tuple[Frontier, bytes] | None = None
 
     @property
     def key(self) -> VerifierKey:
@@ -185,8 +182,7 @@ async def hashes_of(tree: TransparencyTree, spans: Sequence[Span]) -> tuple[byte
     return tuple(span_hash(span, node) for span in spans)
 
 
-@value_class
-class TransparencyLog:
+class TransparencyLog(Struct, frozen=True):
     """The ledger and the transparency log over it."""
 
     ledger: LedgerBackend

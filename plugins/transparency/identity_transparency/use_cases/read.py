@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from identity_codec import multikey
 from identity_codec.multibase import base64url_encode
 from identity_codec.times import printed
-from identity_codec.values import value_class
 from identity_core.errors import BlockNotFound, LogRangeInvalid, TileNotFound, TransactionNotFound
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_tlog.leaf import LogLeaf
@@ -38,8 +39,7 @@ from identity_transparency.wire import (
 )
 
 
-@value_class
-class GetLedgerTransaction:
+class GetLedgerTransaction(Struct, frozen=True):
     """The entry with this transaction hash (64 hex digits, with ``0x`` before them if a tool of EVM chains wrote it). Raises
     ``TransactionNotFound``."""
 
@@ -63,8 +63,7 @@ class GetLedgerTransaction:
         return None
 
 
-@value_class
-class GetLedgerBlock:
+class GetLedgerBlock(Struct, frozen=True):
     """A block and its entries after the sequence that the query names. Raises ``BlockNotFound``: for an unknown block or one
     without entries."""
 
@@ -110,8 +109,7 @@ def _block_entry(line: LedgerEntry) -> LedgerBlockEntry:
     )
 
 
-@value_class
-class GetLedgerTile:
+class GetLedgerTile(Struct, frozen=True):
     """The bytes of a tile or of a bundle. A partial tile exists as soon as the log has that many entries, also after it is full.
     ``bundles`` False withholds entries, because they would show those of deactivated DIDs.
 
@@ -144,8 +142,7 @@ class GetLedgerTile:
         return bundled([leaf_of(line).encode() for line in lines])
 
 
-@value_class
-class InclusionProof:
+class InclusionProof(Struct, frozen=True):
     """The proof that ``leaf`` is in the tree of ``size`` with ``root``. ``checkpoint`` is the signed note over that tree, None for a tree
     that was requested by its size."""
 
@@ -157,8 +154,7 @@ class InclusionProof:
     checkpoint: bytes | None
 
 
-@value_class
-class GetLedgerInclusionProof:
+class GetLedgerInclusionProof(Struct, frozen=True):
     """The inclusion proof of the entry with a transaction hash, in the tree of the requested size, by default the whole.
 
     Raises ``TransactionNotFound``; ``LogRangeInvalid``: when the log is smaller than that, or that tree does not have the entry.
@@ -178,8 +174,7 @@ class GetLedgerInclusionProof:
         return InclusionProof(leaf, leaf_hash(leaf.encode()), size, root, tuple(hashes), checkpoint)
 
 
-@value_class
-class GetLedgerConsistencyProof:
+class GetLedgerConsistencyProof(Struct, frozen=True):
     """The consistency proof between two sizes; the second is by default the whole log. Raises ``LogRangeInvalid``."""
 
     log: TransparencyLog
@@ -197,8 +192,7 @@ class GetLedgerConsistencyProof:
         )
 
 
-@value_class
-class GetLedgerCheckpoint:
+class GetLedgerCheckpoint(Struct, frozen=True):
     """The last checkpoint that a quorum cosigned (``newest``). If there is none, or the query names a ``quorum``, it is the signed
     checkpoint over all entries of the ledger."""
 
@@ -210,8 +204,7 @@ class GetLedgerCheckpoint:
         return await self.log.signed() if note is None else note
 
 
-@value_class
-class ProveEntry:
+class ProveEntry(Struct, frozen=True):
     """The C2SP tlog-proof of the entry of the ledger with a sequence, under the ``newest`` cosigned checkpoint that covers it.
     Until witnesses have cosigned it, it has only the log's signature."""
 
@@ -231,8 +224,7 @@ def _size(note: bytes) -> int:
     return Checkpoint.parse(Note.parse(note).text).size
 
 
-@value_class
-class GetLedgerKey:
+class GetLedgerKey(Struct, frozen=True):
     """The name of the log, the key that signs its checkpoints, those before it, and the DID whose log lists the keys that sign entries."""
 
     log: TransparencyLog

@@ -13,10 +13,11 @@ from datetime import timedelta
 from typing import Final
 
 from identity_did_ids.service_keys import TYPE, Replacement, newest, of_use, since_theft
+from msgspec import Struct
 
 from identity_codec import multikey
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import replace, value_class
+from identity_codec.values import replace
 from identity_transparency.use_cases.follow import FRESH_SECONDS
 from identity_transparency.use_cases.service_log import ServiceLog
 
@@ -25,8 +26,7 @@ MOST_LISTED: Final = 16
 """So many service entries the document keeps; its log has the others."""
 
 
-@value_class
-class ReplacedKey:
+class ReplacedKey(Struct, frozen=True):
     """The result of a replacement: ``multikey``, with this ``number``, signs instead of ``replaces``. ``destroyed`` are the numbers
     of earlier keys that left the custodian."""
 
@@ -39,8 +39,7 @@ class ReplacedKey:
     destroyed: tuple[int, ...]
 
 
-@value_class
-class ReplaceServiceKey:
+class ReplaceServiceKey(Struct, frozen=True):
     """The replacement of a key of the service.
 
     - ``use``: one of ``service_keys.USES``.

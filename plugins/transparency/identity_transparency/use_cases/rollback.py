@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from identity_records.audit import AuditLines
 from identity_records.chain import require_line
+from msgspec import Struct
 
-from identity_codec.values import value_class
+from identity_codec.values import replace
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.errors import StorageMismatch
 from identity_core.ports.clock import Clock
@@ -28,8 +28,7 @@ class ForkedLog(StorageMismatch):
     """A fork: others hold a checkpoint of lost entries, so new checkpoints must not have the same name."""
 
 
-@value_class
-class Rollback:
+class Rollback(Struct, frozen=True):
     """The extent of a rollback.
 
     - ``reason``: the message of a start, empty if a start would accept the databases.
@@ -44,8 +43,7 @@ class Rollback:
     known_audit_lines: int
 
 
-@value_class
-class AcceptRollback:
+class AcceptRollback(Struct, frozen=True):
     """The acceptance of a rollback. Rows of lost entries are dropped, the audit log records it, and the current checkpoint is
     stored. No other process may write meanwhile."""
 

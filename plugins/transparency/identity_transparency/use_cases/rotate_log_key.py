@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from identity_did_ids.service_log import LogKeyHistory
+from msgspec import Struct
 
 from identity_codec import ed25519, multikey
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.dids.changes import RetireLogKey, RotateLogKey
 from identity_core.domain.dids.did import Did
@@ -31,8 +31,7 @@ HANDED_ON_PER_SECOND: Final = 100.0
 """Leaves the ledger to the service: each is a durable append."""
 
 
-@value_class
-class Rotation:
+class Rotation(Struct, frozen=True):
     """The result of a rotation.
 
     - ``generation``: the current generation, from 1.
@@ -53,8 +52,7 @@ class Rotation:
     late: tuple[str, ...]
 
 
-@value_class
-class RotateServiceKey:
+class RotateServiceKey(Struct, frozen=True):
     """The rotation of the log key. ``settle_seconds``: how long a signed entry may take to reach the ledger."""
 
     log: ServiceLog

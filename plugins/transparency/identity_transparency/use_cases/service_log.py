@@ -7,12 +7,12 @@ from datetime import timedelta
 from typing import Final
 
 from identity_did_ids.service_log import LogKeyHistory
+from msgspec import Struct
 
 from identity_client import challenge
 from identity_client.challenge import DID_AUTH
 from identity_codec import multikey
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.dids import keys, requests
 from identity_core.domain.dids.changes import Authorization, Change, Create, Update
@@ -29,8 +29,7 @@ from identity_transparency.use_cases.follow import FollowServiceLog, ServiceName
 CHALLENGE_SECONDS: Final = 300
 
 
-@value_class
-class ServiceLog:
+class ServiceLog(Struct, frozen=True):
     """The log of the service's own DID under ``method``. ``origin``: the name of the service in challenges that its own key signs."""
 
     writer: DidWriter

@@ -7,7 +7,8 @@ of it but not behind, because everything was durable before it was noted.
 
 from __future__ import annotations
 
-from identity_codec.values import value_class
+from msgspec import Struct
+
 from identity_core.errors import StorageMismatch
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import DocumentIndex
@@ -19,8 +20,7 @@ from identity_transparency.tree import TransparencyTree
 from identity_transparency.use_cases.project import hashes_of, leaf_of
 
 
-@value_class
-class CheckStorage:
+class CheckStorage(Struct, frozen=True):
     """The checks of the databases. Every method raises ``StorageMismatch``, with the finding as its message, and what the ports
     raise."""
 

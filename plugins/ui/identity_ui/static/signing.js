@@ -279,8 +279,10 @@
       const signer = await signerFor(signedIn());
       if (signer === null) return;
       const body = button.dataset.body ? JSON.parse(button.dataset.body) : null;
-      await changes(signer, button.dataset.change.trim().split(/ +/), button.dataset.purpose, body);
-      location.reload();
+      if (button.dataset.method) await change(signer, button.dataset.change, button.dataset.purpose, body, undefined, button.dataset.method);
+      else await changes(signer, button.dataset.change.trim().split(/ +/), button.dataset.purpose, body);
+      if (button.dataset.then) location.assign(button.dataset.then);
+      else location.reload();
     }));
   }
 
@@ -324,7 +326,7 @@
         else if (free) body.actions = [`zkp.prove.${encodeURIComponent(field("attribute")).replace(/[.!'()*~]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`).replaceAll("%2F", "/")}.${field("relation")}`];
         else body.predicates = [{ attributeName: field("attribute"), type: field("relation"), values: [valueOf(create)] }];
         if (free && !lines) body.maxRefusals = Number(field("wrong"));
-        if (field("who") === "one" && field("verifier")) body.verifiers = [field("verifier").includes(":") ? field("verifier") : `https://${field("verifier")}`];
+        if (field("who") === "one" && field("verifier")) body.verifiers = [website(field("verifier"))];
         if (field("credential")) body.credentialIds = [field("credential")];
         if (field("uses")) body.maxUses = Number(field("uses"));
         if (field("purpose")) body.purpose = field("purpose");
@@ -335,6 +337,50 @@
       });
     });
   }
+
+  // Forms whose body is signed and sent, and the page that comes next.
+  function signs(selector, url, purpose, bodyOf, next) {
+    const form = document.querySelector(selector);
+    if (!form) return;
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      form.closest("dialog")?.close();
+      doing(async () => {
+        const body = bodyOf(form, (name) => form.elements[name].value.trim()), signer = await signerFor(signedIn());
+        if (signer !== null) location.assign(next(await change(signer, url, purpose, body)));
+      });
+    });
+  }
+
+  const website = (text) => (text.includes(":") ? text : `https://${text}`);
+  const filled = (members) => Object.fromEntries(Object.entries(members).filter(([, value]) => value !== "" && value !== undefined));
+  const number = (text) => (text === undefined || text === "" ? "" : Number(text));
+
+  signs("#ask", "/api/v1/verifier-requests", "prove", (form, field) => filled({
+    domain: website(field("domain")),
+    predicates: [{ attributeName: field("attribute"), type: field("relation"), value: valueOf(form) }],
+    requires: [...form.querySelectorAll("[name=requires]:checked")].map((box) => box.value),
+    issuerDid: field("issuer"),
+    purpose: field("purpose"),
+    reference: field("reference"),
+  }), ({ id }) => `/ui/request/${id}`);
+
+  signs("#new-type", "/api/v1/credential-schemas", "credential", (form, field) => ({
+    title: field("title"),
+    attributes: field("attributes").split("\n").filter((line) => line.trim()).map((line) => {
+      const [name, type, minimum, maximum] = line.split(",").map((part) => part.trim());
+      return filled({ name, type, minimum: type === "integer" ? number(minimum) : minimum, maximum: type === "integer" ? number(maximum) : maximum });
+    }),
+  }), ({ id }) => `/ui/issue?type=${encodeURIComponent(id)}`);
+
+  const typed = { integer: Number, boolean: (text) => text === "true" };
+  signs("#issue", "/api/v1/credentials", "credential", (form, field) => filled({
+    issuerDid: signedIn(),
+    holderDid: field("holder"),
+    schemaId: form.dataset.schema,
+    attributes: Object.fromEntries([...form.querySelectorAll("[data-value]")].map((input) => [input.dataset.value, input.value === "" ? null : (typed[input.dataset.kind] || String)(input.value)])),
+    validUntil: field("until") && `${field("until")}T00:00:00Z`,
+  }), () => "/ui/issued");
 
   // The narrower one first: where it is refused nothing has changed, and where the old one then cannot be revoked both are shown.
   for (const form of document.querySelectorAll("form.narrow")) {

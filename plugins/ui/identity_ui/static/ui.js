@@ -17,6 +17,8 @@
     if (copy) {
       try { await navigator.clipboard.writeText(copy.dataset.copy); show(toast.dataset.copied); } catch { show(toast.dataset.failed); }
     }
+    const close = event.target.closest("[data-closes]");
+    if (close) document.getElementById(close.dataset.closes).close();
     if (open) document.getElementById(open.dataset.opens).showModal();
   });
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
 import orjson
+from msgspec import Struct
 
 from identity_codec import multibase, sealing
+from identity_codec.values import Hidden, replace
 
 PRE_AUTHORIZED: Final = "urn:ietf:params:oauth:grant-type:pre-authorized_code"
 CODE_LIFE: Final = timedelta(minutes=10)
@@ -38,8 +39,7 @@ class Stage(StrEnum):
     TOKEN = "access token"  # noqa: S105 - a name
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class WalletGrant:
+class WalletGrant(Hidden, Struct, frozen=True):
     """The grant of an offer: the credential of this id, once, until ``expires_at`` (aware UTC, whole seconds). ``transaction_code`` is
     what the holder has to type in, None for nothing. ``id`` is random."""
 
@@ -60,8 +60,7 @@ class WalletGrant:
         return hmac.compare_digest((self.transaction_code or "").encode(), text.encode())
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class WalletGrants:
+class WalletGrants(Hidden, Struct, frozen=True):
     """``secret`` has 32 bytes, ``random`` is the operating system's random source."""
 
     secret: bytes

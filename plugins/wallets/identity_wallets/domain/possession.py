@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_client.issuer_key import absolute
 from identity_codec.jose import CompactJws, JoseKey, check_claims
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 
 TYPE: Final = "openid4vci-proof+jwt"
 DID_KEY: Final = "did:key:"
@@ -20,8 +21,7 @@ MAX_LENGTH: Final = 8_192
 LIFE: Final = timedelta(minutes=10)
 
 
-@value_class
-class PossessionProof:
+class PossessionProof(Struct, frozen=True):
     """One that was opened and not yet believed. ``key_id`` is the DID URL of the key where ``key`` is None."""
 
     jws: CompactJws

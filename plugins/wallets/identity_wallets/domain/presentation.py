@@ -8,13 +8,14 @@ nothing of what came.
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_codec.jose import ES256, LEEWAY
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_wallets.domain.claims import FORMAT
 from identity_wallets.domain.encryption import metadata
 
@@ -26,8 +27,7 @@ AUDIENCE: Final = "https://self-issued.me/v2"
 LIFE: Final = timedelta(minutes=10)
 
 
-@value_class
-class WantedClaim:
+class WantedClaim(Struct, frozen=True):
     """A claim at ``path``, with one of ``values`` unless there are none. ``id`` is its name in sets, empty for one without."""
 
     path: tuple[str, ...]
@@ -54,8 +54,7 @@ class WantedClaim:
         return not self.values or any(type(found) is type(one) and found == one for one in self.values)
 
 
-@value_class
-class WantedCredential:
+class WantedCredential(Struct, frozen=True):
     """A credential of the type ``schema_id``, by one of ``issuers`` unless there are none, with each of ``claims``. Where there are
     ``sets``, the claims of one of them are enough; they name claims by their ``id``."""
 
@@ -109,8 +108,7 @@ class WantedCredential:
             raise ValueError("the values of a claim are texts, integers, true and false")
 
 
-@value_class
-class CredentialSet:
+class CredentialSet(Struct, frozen=True):
     """Combinations of credentials by their ids, of which one is enough, and none is needed unless it ``is_required``."""
 
     options: tuple[tuple[str, ...], ...]
@@ -122,8 +120,7 @@ class CredentialSet:
         return {"options": [[*one] for one in self.options], "required": self.is_required}
 
 
-@value_class
-class PresentationQuery:
+class PresentationQuery(Hidden, Struct, frozen=True):
     """A request as it is stored. ``verifier`` is the DID that asks, ``nonce`` what a holder signs. ``secret`` is that of the key on P-256
     (32 bytes) to which the wallet encrypts what it presents, None where it does not. Without ``sets`` every credential is wanted."""
 
@@ -133,7 +130,7 @@ class PresentationQuery:
     redirect_uri: str | None
     wanted: tuple[WantedCredential, ...]
     expires_at: datetime
-    secret: bytes | None = field(default=None, repr=False)
+    secret: bytes | None = None
     sets: tuple[CredentialSet, ...] = ()
 
     @property

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from msgspec import Struct
+
 from identity_client.status_list import ENTRIES
 from identity_codec import multibase
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
 from identity_core.domain.credentials.credential import Credential, CredentialStatus
 from identity_core.domain.credentials.status_list import list_id
 
@@ -34,8 +35,7 @@ VALUES: Final = {CredentialStatus.REVOKED: 1, CredentialStatus.SUSPENDED: 2}
 _PLACE: Final = re.compile(rf"{re.escape(PATH)}([A-Za-z0-9_-]{{22}})", re.ASCII)
 
 
-@value_class
-class StatusReference:
+class StatusReference(Struct, frozen=True):
     """The place of a copy's status: the place ``index`` of the list ``list_id`` of this service."""
 
     list_id: str

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from identity_codec.multibase import base64url_encode
 from identity_codec.structs import given
-from identity_codec.values import value_class
 from identity_core.domain.callers import Caller
 from identity_core.errors import InvalidRequest, PresentationNotFound
 from identity_core.ports.clock import Clock
-from identity_core.use_cases.proofs.stored import VERIFY_SCOPE
+from identity_core.use_cases.proofs.steps import VERIFY_SCOPE
 from identity_wallets.domain.presentation import (
     LIFE,
     CredentialSet,
@@ -25,8 +26,7 @@ from identity_wallets.use_cases.requests import KeptRequests
 from identity_wallets.wire import RequestPresentationRequest
 
 
-@value_class
-class RequestPresentation:
+class RequestPresentation(Struct, frozen=True):
     """Raises ``Forbidden``, ``InvalidRequest``, ``InvalidDid``, ``DidNotFound``, ``DidDeactivated``; ``Overloaded`` when far too many of
     the caller's are live. ``random`` is the operating system's random source."""
 
@@ -89,8 +89,7 @@ def _check_redirect(text: str) -> None:
         raise InvalidRequest("redirectUri is an https URL without a fragment.", details={"member": "redirectUri"})
 
 
-@value_class
-class GetPresentation:
+class GetPresentation(Struct, frozen=True):
     """Read a presentation. Raises ``Forbidden``; ``PresentationNotFound`` also for a request of another verifier."""
 
     kept: KeptRequests

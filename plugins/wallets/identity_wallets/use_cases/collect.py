@@ -11,15 +11,14 @@ from datetime import datetime
 from typing import Final
 
 from identity_oauth.domain.tokens import OauthRefusal
+from msgspec import Struct
 
 from identity_codec.jose import JoseKey
-from identity_codec.values import value_class
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
-from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.did import Did, controller_of
 from identity_core.domain.dids.keys import ASSERTION_METHOD, AUTHENTICATION
-from identity_core.domain.proofs.issuer_key import controller_of
 from identity_core.errors import (
     CredentialExpired,
     CredentialRevoked,
@@ -42,8 +41,7 @@ from identity_wallets.use_cases.offer import WalletIssuer
 WALLET: Final = Caller(name="wallet")
 
 
-@value_class
-class RedeemCode:
+class RedeemCode(Struct, frozen=True):
     """Exchanges a pre-authorised code for the grant of an access token. Raises ``OauthRefusal``."""
 
     grants: WalletGrants
@@ -79,8 +77,7 @@ class RedeemCode:
         raise OauthRefusal("invalid_grant", "The tx_code was wrong too often; ask for another offer.", {"triesLeft": 0})
 
 
-@value_class
-class CollectCredential:
+class CollectCredential(Struct, frozen=True):
     """Issues what a token grants, bound to the key that the wallet proves to have. ``origin`` is this service."""
 
     grants: WalletGrants

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from msgspec import Struct
+
 from identity_codec.structs import given
-from identity_codec.values import value_class
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.dids.did import Did
@@ -28,8 +29,7 @@ from identity_wallets.domain.grants import Stage, WalletGrant, WalletGrants
 from identity_wallets.wire import CreateCredentialOfferRequest
 
 
-@value_class
-class WalletIssuer:
+class WalletIssuer(Struct, frozen=True):
     """The signer of credentials for wallets: a format that issues, None where no plugin brings it, and the keys of issuers."""
 
     format: SecuringFormat | None
@@ -56,8 +56,7 @@ class WalletIssuer:
         return await newest_held_key(self.custodian, document, kind=self.securing.key_type)
 
 
-@value_class
-class WalletOffer:
+class WalletOffer(Struct, frozen=True):
     """An offer: its grant, the schema whose credential it is, and the pre-authorised code."""
 
     grant: WalletGrant
@@ -65,8 +64,7 @@ class WalletOffer:
     code: str
 
 
-@value_class
-class CreateCredentialOffer:
+class CreateCredentialOffer(Struct, frozen=True):
     """Raises ``Forbidden``, ``CredentialNotFound``, and what ``WalletIssuer.key`` raises."""
 
     access: CredentialAccess

@@ -10,10 +10,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from identity_oauth.domain.tokens import OauthRefusal
+from msgspec import Struct
 
 from identity_codec import multibase, multikey
 from identity_codec.jose import ALGORITHMS, signing_input
-from identity_codec.values import value_class
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
@@ -40,8 +40,7 @@ DECLINED: Final = "declined"
 PRESENTED: Final = "presented"
 
 
-@value_class
-class VerifierKeys:
+class VerifierKeys(Struct, frozen=True):
     """The keys that sign in the name of verifiers: one on P-256 before one on Ed25519, because more wallets know it."""
 
     reader: DidReader
@@ -65,8 +64,7 @@ class VerifierKeys:
             return None
 
 
-@value_class
-class SignRequestObject:
+class SignRequestObject(Struct, frozen=True):
     """Raises ``PresentationNotFound``, also where the verifier can sign no more, and what ``VerifierKeys`` raises of others."""
 
     kept: KeptRequests
@@ -85,8 +83,7 @@ class SignRequestObject:
         return f"{text}.{multibase.base64url_encode(await self.keys.custodian.sign(key_id, text.encode('ascii')))}"
 
 
-@value_class
-class AcceptPresentation:
+class AcceptPresentation(Struct, frozen=True):
     """Checks what a wallet presents, and keeps what it discloses; returns where the wallet goes then. Raises ``OauthRefusal``,
     ``PresentationNotFound``."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
 
 from identity_codec import multibase, p256, sealing, times
 from identity_codec.strict_json import JsonValue
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.errors import PresentationNotFound
 from identity_core.ports.clock import Clock
 from identity_wallets.domain.presentation import (
@@ -29,12 +29,11 @@ _REQUEST: Final = "request"
 _ANSWER: Final = "answer"
 
 
-@value_class
-class KeptRequests:
+class KeptRequests(Hidden, Struct, frozen=True):
     """``secret`` has 32 bytes, ``random`` is the operating system's random source."""
 
     presentations: StoredPresentations
-    secret: bytes = field(repr=False)
+    secret: bytes
     random: Callable[[int], bytes]
     clock: Clock
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import field
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct, field
+
 from identity_codec import multibase
 from identity_codec.jose import ES256, signing_input
-from identity_codec.values import value_class
+from identity_codec.values import Hidden
 from identity_core.cache import BoundedCache
 from identity_core.domain.credentials.credential import CredentialStatus, StatusPurpose
 from identity_core.domain.dids.did import Did
@@ -24,15 +25,14 @@ from identity_core.errors import (
     StatusListNotFound,
 )
 from identity_core.ports.clock import Clock
-from identity_core.ports.credentials import CopyStatus, Credentials
+from identity_core.ports.credentials import Credentials
 from identity_wallets.domain import token_status
 from identity_wallets.use_cases.offer import WalletIssuer
 
 KEPT: Final = 256
 
 
-@value_class
-class TokenStatusList:
+class TokenStatusList(Hidden, Struct, frozen=True):
     """A list as it is served, as it was at ``version``, signed by ``key_id`` of ``issuer``."""
 
     version: int
@@ -42,8 +42,7 @@ class TokenStatusList:
     token: str
 
 
-@value_class
-class GetTokenStatusList:
+class GetTokenStatusList(Struct, frozen=True):
     """Raises ``StatusListNotFound``, also where the issuer has no key any more that signs copies, and what the custodian raises."""
 
     credentials: Credentials
@@ -82,8 +81,7 @@ class GetTokenStatusList:
             raise StatusListNotFound from error
 
 
-@value_class
-class ListedCopyStatus(CopyStatus):
+class ListedCopyStatus(Struct, frozen=True):
     """The status of a copy in the lists of this service, whose address is ``origin``."""
 
     credentials: Credentials

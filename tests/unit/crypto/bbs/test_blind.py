@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
 
@@ -12,6 +11,7 @@ from identity_bbs.bls12381 import ORDER, keys, select
 from identity_bbs.bls12381.keys import InvalidBlsKey
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import BbsSignatureInvalid, ciphersuite
+from identity_codec.values import replace
 
 SUITE = ciphersuite(select())
 ISSUER = keys.generate_secret(b"issuer".ljust(32, b"."))

@@ -1,16 +1,16 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from identity_kit.conformance.key_store import key
 
+from identity_codec.values import replace
 from identity_core.errors import AuthFailed, PluginUnavailable
 from identity_core.use_cases.auth import authenticate
 from identity_core.use_cases.auth.authenticate import ApiKeyCache, AuthenticateApiKey
-from tests.unit.use_cases.api_keys.memory_keys import MemoryKeys, MovingClock
+from tests.unit.use_cases.auth.memory_keys import MemoryKeys, MovingClock
 
 TEXT = "the text of ci"
 

@@ -7,7 +7,6 @@ import hashlib
 from datetime import timedelta
 from pathlib import Path
 
-from identity_core.ports.activity import VerifierChallenge
 from identity_core.ports.key_store import KEPT, Charge
 from identity_core.ports.repositories import ChallengeUseRow
 from identity_core.store import Store
@@ -19,50 +18,11 @@ from tests.unit.use_cases.test_clock_ahead import WatchedClock
 def sweep_of(store: Store, clock: MovableClock) -> ForgetExpired:
     return ForgetExpired(
         store.spent_challenges,
-        store.verifier_challenges,
-        timedelta(days=1),
         store.idempotency,
         store.usage,
         clock,
         lambda: 0.0,
     )
-
-
-def test_used_challenge_is_kept_until_proof_expires(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        store, clock = Store.open(tmp_path), MovableClock()
-        challenges, end = store.verifier_challenges, START + timedelta(hours=1)
-        for text in ("spent", "open"):
-            await challenges.add(text, VerifierChallenge("did:a", "https://a.example", end, spent=False), START)
-        assert await challenges.spend("spent", START)
-        clock.time = end + timedelta(days=1) - timedelta(seconds=1)
-        await sweep_of(store, clock).step()
-        assert await challenges.find("spent") is not None
-        clock.time = end + timedelta(days=1)
-        await sweep_of(store, clock).step()
-        assert await challenges.find("spent") is None
-        assert await challenges.find("open") is not None, "the next challenge that is asked for takes it away"
-        await store.close()
-
-    asyncio.run(scenario())
-
-
-def test_spent_challenges_of_verifiers_go_step_by_step(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        store, clock = Store.open(tmp_path), MovableClock()
-        end = START + timedelta(hours=1)
-        for number in range(501):
-            kept = VerifierChallenge("did:a", "https://a.example", end, spent=False)
-            await store.verifier_challenges.add(str(number), kept, START)
-            await store.verifier_challenges.spend(str(number), START)
-        clock.time = end + timedelta(days=1)
-        sweep, waits = sweep_of(store, clock), list[float]()
-        while not waits or waits[-1] < 1:
-            waits.append(await sweep.step())
-        assert 2 < len(waits) < 10, "a step takes a part, and the next one more"
-        await store.close()
-
-    asyncio.run(scenario())
 
 
 def test_expired_rows_go_by_themselves(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +20,8 @@ from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
 from identity_bound_credentials.use_cases.suite import BoundSuite
 from identity_custodian_sealed.custodian import holder_secrets
 from identity_custodian_sealed.held_key import HeldKey, Label
+from identity_verification.use_cases.check import IssuerKeys
+from identity_verification.use_cases.credentials import VerifyCredential
 from msgspec import structs
 
 from identity_bbs.blind import IssueRequest
@@ -27,6 +29,7 @@ from identity_bbs.holders import HolderConsent
 from identity_codec.multikey import BLS12381G2, encode_secret
 from identity_codec.structs import UNSET, convert
 from identity_codec.times import printed_exactly
+from identity_codec.values import replace
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.delegations.delegation import AutonomyTable
@@ -41,10 +44,9 @@ from identity_core.use_cases.credentials.issue import (
 from identity_core.use_cases.credentials.read import CredentialAccess, GetCredential, ListCredentials
 from identity_core.use_cases.credentials.schemas import CreateCredentialSchema
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials, ShownCredential
+from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
-from identity_core.use_cases.credentials.verify import SignatureChecks, VerifyCredential
 from identity_core.use_cases.dids.log_keys import LogSigner
-from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.use_cases.record import Record
 from identity_core.wire import (
@@ -169,8 +171,8 @@ class Office:
         rooms = Rooms(folder)
         rooms.custodian = Keys()
         signer = LogSigner(rooms.custodian, "log", rooms.custodian.pair.public)  # type: ignore[arg-type]
-        object.__setattr__(rooms.writer, "signer", signer)
-        object.__setattr__(rooms.create, "custodian", rooms.custodian)
+        structs.force_setattr(rooms.writer, "signer", signer)
+        structs.force_setattr(rooms.create, "custodian", rooms.custodian)
         wish = AdditionalKey(type="Bls12381G2Key2020", purpose=("assertionMethod",))
         ivo = await rooms.new_did(additional_keys=(wish,), store_secrets=True)
         hana = await rooms.new_did()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,8 +12,10 @@ from identity_did_ids import entry
 from identity_records.audit import audit_of
 from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline
+from identity_verification.wire import VerifyCredentialRequest
 
 from identity_codec import multibase
+from identity_codec.values import replace
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import CredentialStatus, StatusPurpose
@@ -35,13 +36,8 @@ from identity_core.errors import (
     StatusListNotFound,
 )
 from identity_core.ports.credentials import CredentialFilter
-from identity_core.use_cases.credentials.verify import SignatureChecks
-from identity_core.wire import (
-    DeactivateDidRequest,
-    ListCredentialsQuery,
-    SetCredentialStatusRequest,
-    VerifyCredentialRequest,
-)
+from identity_core.use_cases.credentials.signature_checks import SignatureChecks
+from identity_core.wire import DeactivateDidRequest, ListCredentialsQuery, SetCredentialStatusRequest
 from tests.credentials import ATTRIBUTES, VALUES, a_key, set_in, shown_to_holder, sign
 from tests.events import audit_rows
 from tests.unit.use_cases.credentials.conftest import BASE, SCHEMA, Office, context, held_key, key_caller

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from identity_transparency.use_cases.read import ProveEntry
 
 from identity_client.status_list import StatusListRefused
 from identity_codec.multibase import base64url_encode
+from identity_codec.values import replace
 from identity_core.errors import LedgerUnavailable, StatusListNotFound
 from identity_core.use_cases.transparency import LogPlaces
 from identity_tlog.policy import WitnessPolicy

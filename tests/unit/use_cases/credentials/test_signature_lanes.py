@@ -9,10 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from identity_verification.handlers import VerificationHandlers
+from identity_verification.use_cases.credentials import anonymous_checks
 
-from identity_core.api.credentials import CredentialHandlers
 from identity_core.errors import Overloaded
-from identity_core.use_cases.credentials.verify import SignatureChecks
+from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 
 
 class Slow:
@@ -45,7 +46,7 @@ async def until(what: Any) -> None:
 
 def test_sixteen_strangers_wait_and_the_next_is_turned_away(slow: Slow) -> None:
     async def story() -> None:
-        strangers, known = SignatureChecks.for_strangers(), SignatureChecks()
+        strangers, known = anonymous_checks(), SignatureChecks()
         waiting = [ask(strangers, slow) for _ in range(16)]
         await until(lambda: slow.begun == 1)
         with pytest.raises(Overloaded):
@@ -69,7 +70,7 @@ def test_an_api_key_takes_no_turn_of_strangers(is_known: bool) -> None:
         seen.append(is_known)
 
     request: Any = SimpleNamespace(body=None, caller=object() if is_known else None)
-    asyncio.run(CredentialHandlers.verify_credential(SimpleNamespace(verify=verify), request))  # type: ignore[arg-type]
+    asyncio.run(VerificationHandlers.verify_credential(SimpleNamespace(credential=verify), request))  # type: ignore[arg-type]
     assert seen == [is_known]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import os
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
@@ -16,6 +15,7 @@ from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline
 
 from identity_codec.times import printed_exactly
+from identity_codec.values import replace
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.delegations.delegation import AutonomyTable, DelegationState
@@ -392,7 +392,7 @@ async def test_a_list_by_status_stops_looking_and_says_where(desk: Desk) -> None
     made = (await desk.create(desk.wish(), context(desk.as_("hana")))).delegation
     store = desk.rooms.store.delegations
     for number in range(1_001):
-        await store.add(dataclasses.replace(made, id=f"{number:05}", created_at=START + timedelta(seconds=number)))
+        await store.add(replace(made, id=f"{number:05}", created_at=START + timedelta(seconds=number)))
     query = ListDelegationsQuery(status="revoked", limit=5)
     first = await desk.list(query, desk.as_("hana"), after=None)
     assert (first.items, first.end is None) == ((), False)

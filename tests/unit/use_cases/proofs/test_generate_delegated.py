@@ -8,7 +8,6 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,15 @@ import pytest
 from identity_records.audit import audit_of
 from identity_records.queries import TimelineQuery
 from identity_records.store import StoredTimeline
+from identity_verification.store import StoredProofs
 
 from identity_codec import jcs
+from identity_codec.values import replace
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.delegations.delegation import Suspension
 from identity_core.domain.proofs.proof import ZkProof, capability_digest
-from identity_core.domain.proofs.stored import DelegatedProof
-from identity_core.domain.proofs.verification import Anchor, AnchorStatus
+from identity_core.domain.proofs.stored import Anchor, AnchorStatus, DelegatedProof
 from identity_core.errors import (
     AutonomyTooLow,
     CredentialRevoked,
@@ -514,7 +514,7 @@ def test_the_verifiers_challenge_and_domain_are_in_the_proof(tmp_path: Path) -> 
 def test_the_proof_is_kept_with_what_it_is_about(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         made = await rooms.proven(rooms.body(domain="https://vera.example"))
-        stored = await rooms.store.proofs.get(made.proof.proof_id)
+        stored = await StoredProofs.of(rooms.store).get(made.proof.proof_id)
         assert stored is not None
         assert isinstance(stored.proof, ZkProof)
         assert stored.proof == made.proof
@@ -641,7 +641,7 @@ def test_the_receipt_is_in_the_answer_and_in_its_repetition(tmp_path: Path, stat
         assert ledger.asked == [(made.proof.proof_id, 1500)]
         assert await rooms.proven(body) == made
         assert len(ledger.asked) == 1
-        stored = await rooms.store.proofs.get(made.proof.proof_id)
+        stored = await StoredProofs.of(rooms.store).get(made.proof.proof_id)
         assert stored is not None
         # The row is the outbox: pending until the worker writes something else.
         assert stored.anchor == anchored(AnchorStatus.PENDING)

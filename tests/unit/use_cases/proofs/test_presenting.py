@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -32,23 +32,25 @@ from identity_bound_credentials.use_cases.suite import BoundSuite
 from identity_bound_credentials.worker_calls import present
 from identity_custodian_sealed.custodian import holder_secrets
 from identity_prover_bbs.plugin import BbsProver
+from identity_verification.domain.checks import CheckCode
+from identity_verification.domain.received import ReceivedProof
+from identity_verification.domain.verification import Expectation, ProofVerification
+from identity_verification.suites import SuiteOneChecks
+from identity_verification.use_cases.check import CheckProof, IssuerKeys
 
 from identity_bbs.bls12381 import select
 from identity_bbs.holders import HolderConsent
 from identity_codec import jcs, strict_json
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.multikey import BLS12381G2
+from identity_codec.values import replace
 from identity_core.domain.dids.changes import RemoveVerificationMethod
 from identity_core.domain.proofs.asked import parse_asked
-from identity_core.domain.proofs.checks import CheckCode
 from identity_core.domain.proofs.predicate import Predicate
-from identity_core.domain.proofs.proof import Context, IssuerKey, ReceivedProof, Statement, WitnessInvalid, ZkProof
-from identity_core.domain.proofs.verification import Expectation, ProofVerification
+from identity_core.domain.proofs.proof import Context, IssuerKey, Statement, WitnessInvalid, ZkProof
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.custodian import KeyNotHeld
 from identity_core.use_cases.credentials.sealed import ShownCredential
-from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
-from identity_core.use_cases.proofs.suite_1 import SuiteOne
 from identity_core.wire import AdditionalKey, SetCredentialStatusRequest
 from tests.proving import Workers
 from tests.rooms import secret_of, update_of
@@ -77,8 +79,7 @@ class Scene:
         self.publisher = PublishStatusGaps(self.gaps, custodian, rooms.clock)
         self.present = PresentBound(self.workers, custodian, self.gaps, self.publisher, keys)
         suite: Any = BoundSuite(custodian, custodian, self.publisher, self.workers, custodian, os.urandom, self.present)
-        suites = {1: SuiteOne(self.workers, custodian), 2: suite}
-        self.check = CheckProof(self.workers, suites, keys, self.office.schemas)
+        self.check = CheckProof(self.workers, (SuiteOneChecks(), suite), keys, self.office.schemas)
         self.held: ShownCredential = run(self.office.bound(valid_until=datetime(2026, 12, 1, tzinfo=UTC)))
 
     def context(self, **changed: Any) -> Context:

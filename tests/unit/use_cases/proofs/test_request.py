@@ -8,14 +8,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from identity_verification.use_cases.dry_run import checked_request
+from identity_verification.wire import DelegatedProofCheckRequest
 
 from identity_codec import jcs
 from identity_codec.structs import UNSET, convert
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid, InvalidRequest
-from identity_core.use_cases.proofs.prepare import checked_request
 from identity_core.use_cases.proofs.steps import ProofAttempt
-from identity_core.wire import DelegatedPresentationRequest, DelegatedProofCheckRequest, DelegatedProofRequest
+from identity_core.wire import DelegatedPresentationRequest, DelegatedProofRequest
 
 HANA = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
 TOKEN = dict.fromkeys(

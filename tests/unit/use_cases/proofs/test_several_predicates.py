@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_verification.domain.checks import CheckCode
+from identity_verification.store import StoredProofs
+from identity_verification.wire import VerifyStoredProofRequest
 
 from identity_codec.structs import convert
 from identity_core.domain.delegations.delegation import Suspension
-from identity_core.domain.proofs.checks import CheckCode
 from identity_core.errors import IdentityError
 from identity_core.ports.proofs import RefusedInvocation
-from identity_core.wire import VerifyStoredProofRequest
 from tests.proving import Proving, run
 from tests.verifying import Verifying
 
@@ -52,7 +53,7 @@ def test_one_proof_shows_all_of_them(tmp_path: Path) -> None:
         made = await rooms.proven(body(rooms, *asked))
         assert made.proof.predicate_type == "gte,eq,lt"
         assert (rooms.workers.proofs, await rooms.uses()) == (1, 1)
-        stored = await rooms.store.proofs.get(made.proof.proof_id)
+        stored = await StoredProofs.of(rooms.store).get(made.proof.proof_id)
         assert stored is not None
         assert (stored.predicates, stored.predicate) == (asked, ADULT)
 

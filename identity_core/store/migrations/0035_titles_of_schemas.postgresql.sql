@@ -1,0 +1,1 @@
+ALTER TABLE credential_schemas ADD COLUMN titles BYTEA;

@@ -1,1 +1,0 @@
-"""The administration of API keys: createApiKey … revokeApiKey."""

@@ -1,0 +1,1 @@
+"""The administration of API keys: createApiKey … revokeApiKey, and ``identity keys``."""

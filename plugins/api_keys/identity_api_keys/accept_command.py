@@ -1,0 +1,30 @@
+"""``identity keys accept``: accept the key store in its current state, after an older one was restored."""
+
+from __future__ import annotations
+
+import click
+from identity_commands.terminal import agreed
+
+from identity_api_keys.commands import run_on_keys
+from identity_core.cli.options import of_installation
+from identity_core.cli.output import Command, fail, show
+from identity_core.settings import Settings
+
+
+@click.command(name="accept", cls=Command)
+@of_installation
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def command(settings: Settings, yes: bool) -> None:
+    """Take every key in the key store as it is now: after an older one was put back on purpose.
+
+    Keys that were revoked after that backup work again; revoke them anew.
+    """
+    faults = run_on_keys(settings, lambda opened: opened.keys.faults())
+    for fault in faults:
+        click.echo(fault, err=True)
+    if faults:
+        if not agreed(yes, "Take these keys as they are?"):
+            fail("nothing was changed", str(settings.data_dir), "say --yes to take the keys as they are")
+        run_on_keys(settings, lambda opened: opened.keys.accept(opened.record))
+    text = f"{len(faults)} accepted" if faults else "every key is as this service left it"
+    show({"accepted": [*faults]}, text=lambda _: text)

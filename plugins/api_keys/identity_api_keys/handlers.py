@@ -1,0 +1,89 @@
+"""The handlers of the tag ``api_keys``, with which admin keys administer API keys.
+
+Only the answers of createApiKey and rotateApiKey contain the text of a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+
+from identity_api_keys import wire
+from identity_api_keys.administration import ApiKeyAdministration
+from identity_codec.times import printed, printed_or_none
+from identity_core.api.decode import page_of, position
+from identity_core.api.request import NO_STORE, Answer, Request
+from identity_core.domain.callers import ApiKey
+
+_ID: Final = "key_[A-Za-z0-9_-]+"
+
+
+class ApiKeyHandlers(Struct, frozen=True):
+    """Handlers of createApiKey, listApiKeys, getApiKey, updateApiKey, rotateApiKey, revokeApiKey."""
+
+    keys: ApiKeyAdministration
+    fingerprint: Callable[[str], str]
+
+    async def create_api_key(self, request: Request) -> Answer:
+        request.authenticated.require_admin()
+        minted = await self.keys.create(request.body, request.context)
+        body = wire.IssuedApiKey(api_key=minted.text, record=self._shown(minted.key))
+        return _issued(body, minted.key)
+
+    async def list_api_keys(self, request: Request) -> Answer:
+        request.authenticated.require_admin()
+        query: wire.ListApiKeysQuery = request.query
+        keys = await self.keys.list(query, after=position(query.cursor, _ID, "keys "))
+        page, following = page_of(keys, query.limit, lambda key: key.id, "keys ")
+        body = wire.ApiKeyList(items=tuple(map(self._shown, page)), next_cursor=following)
+        return Answer(200, body, headers=[NO_STORE])
+
+    async def get_api_key(self, request: Request) -> Answer:
+        request.authenticated.require_admin()
+        return Answer(200, self._shown(await self.keys.get(request.path["keyId"])), headers=[NO_STORE])
+
+    async def update_api_key(self, request: Request) -> Answer:
+        request.authenticated.require_admin()
+        key = await self.keys.update(request.path["keyId"], request.body, request.context)
+        return Answer(200, self._shown(key), headers=[NO_STORE])
+
+    async def rotate_api_key(self, request: Request) -> Answer:
+        request.authenticated.require_admin()
+        rotated = await self.keys.rotate(request.path["keyId"], request.body, request.context)
+        successor = rotated.successor
+        body = wire.RotatedApiKey(
+            api_key=successor.text, record=self._shown(successor.key), predecessor=self._shown(rotated.predecessor)
+        )
+        return _issued(body, successor.key)
+
+    async def revoke_api_key(self, request: Request) -> Answer:
+        request.authenticated.require_admin()
+        key = await self.keys.revoke(request.path["keyId"], request.context)
+        return Answer(200, self._shown(key), headers=[NO_STORE])
+
+    def _shown(self, key: ApiKey) -> wire.ApiKeyRecord:
+        return _record(key, self.fingerprint(key.digest))
+
+
+def _issued(body: wire.IssuedApiKey | wire.RotatedApiKey, key: ApiKey) -> Answer:
+    return Answer(201, body, headers=[NO_STORE, ("Location", f"/api/v1/admin/api-keys/{key.id}")])
+
+
+def _record(key: ApiKey, fingerprint: str) -> wire.ApiKeyRecord:
+    return wire.ApiKeyRecord(
+        id=key.id,
+        name=key.name,
+        fingerprint=fingerprint,
+        admin=key.scopes is None,
+        scopes=None if key.scopes is None else tuple(sorted(key.scopes)),
+        allowed_targets=None if key.allowed_targets is None else tuple(sorted(key.allowed_targets)),
+        requests_per_second=key.requests_per_second,
+        burst=key.burst,
+        created_at=printed(key.created_at),
+        expires_at=printed_or_none(key.expires_at),
+        revoked_at=printed_or_none(key.revoked_at),
+        lineage=key.lineage,
+        source=key.source,
+    )

@@ -1,0 +1,116 @@
+"""The handlers of this extension."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from identity_codec.multibase import base64url_encode
+from identity_codec.structs import convert
+from identity_codec.times import printed
+from identity_consents import wire
+from identity_consents.verifier_requests import (
+    AnswerVerifierRequest,
+    CreateVerifierRequest,
+    ListVerifierRequests,
+    ProofRequest,
+    VerifierRequests,
+)
+from identity_consents.waiting import (
+    AnswerConsentRequest,
+    ConsentRequests,
+    CreateConsentRequest,
+    ListConsentRequests,
+    WaitingRequest,
+)
+from identity_core.api.request import NO_STORE, Answer, Request
+
+
+class RequestHandlers(Struct, frozen=True):
+    """createConsentRequest, listConsentRequests, getConsentRequest, answerConsentRequest; createVerifierRequest, listVerifierRequests,
+    getVerifierRequest, cancelVerifierRequest, answerVerifierRequest. ``origin`` is that of the pages."""
+
+    consents: ConsentRequests
+    verifiers: VerifierRequests
+    origin: str
+
+    async def create_consent_request(self, request: Request) -> Answer:
+        made = await CreateConsentRequest(self.consents)(request.body, request)
+        return Answer(201, self._consent(made), headers=[NO_STORE])
+
+    async def list_consent_requests(self, request: Request) -> Answer:
+        found = await ListConsentRequests(self.consents)(request.query, request.authenticated)
+        return Answer(200, wire.ConsentRequestList(items=tuple(map(self._consent, found))), headers=[NO_STORE])
+
+    async def get_consent_request(self, request: Request) -> Answer:
+        found, approval = await self.consents.get(request.path["consentId"], request.authenticated)
+        return Answer(200, self._consent(found, approval), headers=[NO_STORE])
+
+    async def answer_consent_request(self, request: Request) -> Answer:
+        found = await AnswerConsentRequest(self.consents)(request.path["consentId"], request.body, request)
+        return Answer(200, self._consent(found), headers=[NO_STORE])
+
+    async def create_verifier_request(self, request: Request) -> Answer:
+        made = await CreateVerifierRequest(self.verifiers)(request.body, request)
+        return Answer(201, self._proof(made, request), headers=[NO_STORE])
+
+    async def list_verifier_requests(self, request: Request) -> Answer:
+        found = await ListVerifierRequests(self.verifiers)(request.query, request.authenticated)
+        return self._proofs(found, request)
+
+    async def get_verifier_request(self, request: Request) -> Answer:
+        found = await self.verifiers.get(request.path["requestId"])
+        return Answer(200, self._proof(found, request), headers=[NO_STORE])
+
+    async def cancel_verifier_request(self, request: Request) -> Answer:
+        await self.verifiers.cancel(request.path["requestId"], request)
+        every = wire.ListVerifierRequestsQuery()
+        return self._proofs(await ListVerifierRequests(self.verifiers)(every, request.authenticated), request)
+
+    async def answer_verifier_request(self, request: Request) -> Answer:
+        found = await AnswerVerifierRequest(self.verifiers)(request.path["requestId"], request.body, request)
+        shown = {name: found[name] for name in ("verified", "verdict", "missing", "errors")}
+        return Answer(200, wire.HandedInProof(**shown), headers=[NO_STORE])
+
+    def _proofs(self, found: Iterable[ProofRequest], request: Request) -> Answer:
+        items = tuple(self._proof(one, request) for one in found)
+        return Answer(200, wire.VerifierRequestList(items=items), headers=[NO_STORE])
+
+    def _consent(self, found: WaitingRequest, approval: object = None) -> wire.ConsentRequest:
+        row, shown = found.stored, found.shown
+        return wire.ConsentRequest(
+            id=row.id,
+            status=found.status,
+            holder_did=row.owner,
+            agent_did=row.agent,
+            predicates=convert(shown["predicates"], tuple[wire.RequestedPredicate, ...]),
+            domain=shown.get("domain"),
+            purpose=shown.get("purpose"),
+            link=f"{self.origin}/ui/consent#{base64url_encode(found.text.encode())}",
+            created_at=printed(row.created_at),
+            expires_at=printed(row.expires_at),
+            approval=convert(approval, wire.ConsentApproval | None),
+        )
+
+    def _proof(self, found: ProofRequest, request: Request) -> wire.VerifierRequest:
+        """Return a request; what only its verifier may know is null for others."""
+        row, question = found.stored, found.question
+        is_own = request.caller is not None and request.caller.owner == row.owner
+        return wire.VerifierRequest(
+            id=row.id,
+            status=found.status,
+            verifier_did=found.caller.get("did"),
+            predicates=convert(question["predicates"], tuple[wire.RequestedPredicate, ...]),
+            challenge=question["challenge"],
+            domain=question["domain"],
+            issuer_did=question.get("issuerDid"),
+            schema_id=question.get("schemaId"),
+            requires=tuple(question.get("requires", ())),
+            purpose=found.purpose or None,
+            reference=found.reference or None if is_own else None,
+            link=f"{self.origin}/ui/request/{row.id}",
+            created_at=printed(row.created_at),
+            expires_at=printed(row.expires_at),
+            result=convert(found.result, wire.VerifierRequestResult | None) if is_own else None,
+        )

@@ -1,0 +1,1 @@
+"""The migrations of the tables that this extension creates itself."""

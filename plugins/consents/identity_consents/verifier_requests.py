@@ -1,0 +1,165 @@
+"""Questions of verifiers: createVerifierRequest, listVerifierRequests, getVerifierRequest, cancelVerifierRequest, answerVerifierRequest.
+
+A request is a challenge of createVerifierChallenge with the question that its proof must answer. The id is the right to read the question
+and to hand in a proof, which is checked as by the verifier: so a link is all that an agent needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+from msgspec import Struct
+
+from identity_codec import sealing
+from identity_codec.multibase import base64url_encode
+from identity_codec.structs import plain
+from identity_codec.times import parse
+from identity_codec.values import Hidden
+from identity_consents.calls import call_operation
+from identity_consents.requests import read_question
+from identity_consents.store import KEPT, PROOF, StoredRequest, StoredRequests
+from identity_consents.wire import (
+    AnswerVerifierRequestRequest,
+    CreateVerifierRequestRequest,
+    ListVerifierRequestsQuery,
+)
+from identity_core.api.request import Request
+from identity_core.api.security import Gate
+from identity_core.domain.activity import Event
+from identity_core.domain.callers import Caller
+from identity_core.domain.dids.did import Did
+from identity_core.errors import InvalidRequest, QuotaExceeded, RequestNotFound
+from identity_core.extension.declaration import Kernel
+from identity_core.use_cases.proofs.steps import VERIFY_SCOPE
+from identity_core.use_cases.record import Record
+
+MOST: Final = 100
+"""Open requests of one verifier."""
+
+_BOX: Final = b"identity: request of a verifier, v1"
+_RESULT: Final = b"identity: result of a verifier, v1"
+_EXPECTED: Final = ("predicates", "issuerDid", "schemaId", "requires")
+
+
+class ProofRequest(Struct, frozen=True):
+    """A request with its question, which the proof is compared with. ``result`` is None before a proof was accepted; ``status`` is
+    ``waiting``, ``answered`` or ``expired``."""
+
+    stored: StoredRequest
+    question: Mapping[str, Any]
+    purpose: str
+    reference: str
+    caller: Mapping[str, str]
+    result: Mapping[str, Any] | None
+    status: str
+
+
+class VerifierRequests(Hidden, Struct, frozen=True):
+    """The requests of verifiers, sealed with ``secret``."""
+
+    stored: StoredRequests
+    secret: bytes
+    kernel: Kernel
+
+    async def get(self, id: str) -> ProofRequest:
+        """Return a request. Raises ``RequestNotFound``."""
+        row = await self.stored.get(id, PROOF)
+        if row is None:
+            raise RequestNotFound
+        return self.open(row)
+
+    async def cancel(self, id: str, request: Request) -> None:
+        """Delete a request of the caller. Raises ``Forbidden``, ``RequestNotFound``: also for a request of another verifier."""
+        request.authenticated.require_scope(VERIFY_SCOPE)
+        found = await self.get(id)
+        if found.stored.owner != request.authenticated.owner:
+            raise RequestNotFound
+        await self.stored.delete(found.stored)
+        await self.kernel.need(Record)(request.context, Event(target=id), self.kernel.clock.now())
+
+    async def verifier_of(self, stored: Mapping[str, str]) -> Caller:
+        """Return the caller that made the request, with the right to verify. Raises ``AuthFailed``: for a key that has ended."""
+        key = await self.kernel.need(Gate).api_keys.by_digest(stored["key"]) if "key" in stored else None
+        if "did" not in stored:
+            return Caller(api_key=key)
+        client = Did.parse(stored["client"]) if "client" in stored else None
+        return Caller(subject=Did.parse(stored["did"]), operator=key, client=client, scopes=frozenset({VERIFY_SCOPE}))
+
+    def open(self, row: StoredRequest) -> ProofRequest:
+        """Return the request in a row."""
+        question, purpose, reference, caller = orjson.loads(self._unseal(row.sealed, _BOX + row.id.encode()))
+        result = None if row.result is None else orjson.loads(self._unseal(row.result, _RESULT + row.id.encode()))
+        ends = "waiting" if self.kernel.clock.now() < row.expires_at else "expired"
+        return ProofRequest(row, question, purpose, reference, caller, result, "answered" if result else ends)
+
+    def seal(self, plain: bytes, place: bytes) -> bytes:
+        """Return the box of ``plain`` that opens only with ``place``."""
+        return sealing.seal(self.secret, plain, place, random=self.kernel.random)
+
+    def _unseal(self, box: bytes, place: bytes) -> bytes:
+        return sealing.unseal(self.secret, box, place)
+
+
+class CreateVerifierRequest(Struct, frozen=True):
+    """Use case createVerifierRequest."""
+
+    requests: VerifierRequests
+
+    async def __call__(self, wish: CreateVerifierRequestRequest, request: Request) -> ProofRequest:
+        """Store a request. Raises ``InvalidRequest``, ``QuotaExceeded``, and the refusals of createVerifierChallenge."""
+        value, caller, kernel = plain(wish), request.authenticated, self.requests.kernel
+        read_question(value["predicates"])
+        if not (value.get("purpose", "") + value.get("reference", "")).isprintable():
+            raise InvalidRequest("purpose and reference are printable.", details={"member": "purpose"})
+        run = kernel.operations["createVerifierChallenge"]
+        made = await call_operation(run, request, caller, {"domain": wish.domain})
+        question = {name: value[name] for name in _EXPECTED if name in value}
+        question |= {"challenge": made["challenge"], "domain": made["domain"]}
+        id, now = base64url_encode(kernel.random(16)), kernel.clock.now()
+        content = [question, value.get("purpose", ""), value.get("reference", ""), _caller_json(caller)]
+        sealed = self.requests.seal(orjson.dumps(content), _BOX + id.encode())
+        row = StoredRequest(id, PROOF, caller.owner, "", sealed, None, now, parse(made["expiresAt"]))
+        if not await self.requests.stored.keep(row, of_owner=MOST, of_agent=MOST):
+            raise QuotaExceeded("Too many of your requests are open. Cancel one.", details={"quota": "requests"})
+        await kernel.need(Record)(request.context, Event(target=id), now)
+        return self.requests.open(row)
+
+
+class ListVerifierRequests(Struct, frozen=True):
+    """Use case listVerifierRequests."""
+
+    requests: VerifierRequests
+
+    async def __call__(self, query: ListVerifierRequestsQuery, caller: Caller) -> Sequence[ProofRequest]:
+        """Return the caller's newest requests. Raises ``Forbidden``."""
+        caller.require_scope(VERIFY_SCOPE)
+        rows = await self.requests.stored.list(caller.owner, PROOF, self.requests.kernel.clock.now() - KEPT)
+        return [one for one in map(self.requests.open, rows) if query.status in (None, one.status)]
+
+
+class AnswerVerifierRequest(Struct, frozen=True):
+    """Use case answerVerifierRequest."""
+
+    requests: VerifierRequests
+
+    async def __call__(self, id: str, wish: AnswerVerifierRequestRequest, request: Request) -> Mapping[str, Any]:
+        """Return the result of a proof, compared with the question. A proof that holds is the answer.
+
+        Raises ``RequestNotFound``, ``InvalidRequest``: for an expired or answered request; the refusals of verifyProof."""
+        found = await self.requests.get(id)
+        if found.status != "waiting":
+            raise InvalidRequest("The request has been answered, or has expired. Ask the verifier for another one.")
+        run, caller = self.requests.kernel.operations["verifyProof"], await self.requests.verifier_of(found.caller)
+        result: Mapping[str, Any] = await call_operation(run, request, caller, plain(wish) | found.question)
+        # The challenge is used up by the one verification that holds.
+        if result["verified"]:
+            await self.requests.stored.settle(id, self.requests.seal(orjson.dumps(result), _RESULT + id.encode()))
+        return result
+
+
+def _caller_json(caller: Caller) -> dict[str, str]:
+    """Return how the caller is found again."""
+    found = {"did": caller.acting, "client": caller.client, "key": None if caller.key is None else caller.key.digest}
+    return {name: str(one) for name, one in found.items() if one is not None}

@@ -1,0 +1,211 @@
+"""Requests of agents that a holder finds in her list: createConsentRequest, listConsentRequests, getConsentRequest, answerConsentRequest.
+
+Only an agent that has a delegation of the holder, or a nickname by her, enters her list. Any other agent hands her the link.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+import orjson
+from msgspec import Struct
+
+from identity_codec import multibase, sealing
+from identity_codec.structs import UNSET, given, plain
+from identity_codec.times import printed
+from identity_consents.calls import call_operation
+from identity_consents.consents import ANSWER, AskedConsent, HolderConsents
+from identity_consents.requests import read_request
+from identity_consents.store import CONSENT, StoredRequest, StoredRequests
+from identity_consents.wire import AnswerConsentRequestRequest, CreateConsentRequestRequest, ListConsentRequestsQuery
+from identity_core.api.request import Request
+from identity_core.domain.activity import Event
+from identity_core.domain.callers import Caller
+from identity_core.domain.dids.did import Did
+from identity_core.errors import Forbidden, InvalidDid, InvalidRequest, QuotaExceeded, RequestNotFound
+from identity_core.extension.declaration import Kernel
+from identity_core.use_cases.record import Record
+
+OF_HOLDER: Final = 20
+OF_AGENT: Final = 5
+"""Open requests to one holder, and of one agent to one holder."""
+
+_BOX: Final = b"identity: request of an agent, v1"
+
+
+class WaitingRequest(Struct, frozen=True):
+    """A request in the list of its holder. ``shown`` is as ``read_request`` takes it, without the reply; ``status`` is ``waiting``,
+    ``approved``, ``declined`` or ``expired``."""
+
+    stored: StoredRequest
+    shown: Mapping[str, Any]
+    reply: str
+    status: str
+
+    @property
+    def text(self) -> str:
+        """Return the request as the page of consent reads it."""
+        return orjson.dumps({**self.shown, "reply": self.reply}).decode()
+
+
+def person_of(caller: Caller) -> Did:
+    """Return the DID that calls for itself. Raises ``Forbidden``: for an API key and for a program."""
+    if caller.person is None or caller.client is not None:
+        raise Forbidden("Only the DID itself has these requests.")
+    return caller.person
+
+
+class ConsentRequests(Struct, frozen=True):
+    """The requests of agents in the lists of holders."""
+
+    stored: StoredRequests
+    consents: HolderConsents
+    kernel: Kernel
+
+    async def is_known(self, agent: str, holder: str, request: Request) -> bool:
+        """Return whether the holder has given the agent a delegation that is not over, or a nickname."""
+        run, caller = self.kernel.operations["listDelegations"], Caller(subject=Did.parse(holder))
+        for status in ("active", "scheduled", "suspended"):
+            query = {"holderDid": holder, "agentDid": agent, "status": status, "limit": 1}
+            if (await call_operation(run, request, caller, query=query))["items"]:
+                return True
+        labels = self.kernel.operations.get("listLabels")
+        found = [] if labels is None else (await call_operation(labels, request, caller))["items"]
+        return any(one["did"] == agent for one in found)
+
+    async def keep(self, asked: AskedConsent, shown: Mapping[str, Any]) -> WaitingRequest:
+        """Put a request into the list of its holder. Raises ``QuotaExceeded``."""
+        id = asked.digest.hex()
+        sealed = self.consents.seal(orjson.dumps([shown, asked.reply]), _BOX + id.encode())
+        now = self.kernel.clock.now()
+        row = StoredRequest(id, CONSENT, asked.holder, asked.agent, sealed, None, now, asked.expires_at)
+        if not await self.stored.keep(row, of_owner=OF_HOLDER, of_agent=OF_AGENT):
+            raise QuotaExceeded(
+                "Too many requests wait for this holder.", details={"quota": "consents", "records": OF_AGENT}
+            )
+        return WaitingRequest(row, shown, asked.reply, "waiting")
+
+    async def list(self, caller: Caller) -> Sequence[WaitingRequest]:
+        """Return the requests to the caller that have not expired. Raises ``Forbidden``."""
+        rows = await self.stored.list(str(person_of(caller)), CONSENT, self.kernel.clock.now())
+        return [self._open(row) for row in rows]
+
+    async def record(self, request: Request, target: str) -> None:
+        """Write a line of the audit log."""
+        await self.kernel.need(Record)(request.context, Event(target=target), self.kernel.clock.now())
+
+    async def get(self, id: str, caller: Caller) -> tuple[WaitingRequest, Mapping[str, Any] | None]:
+        """Return a request of its agent or holder, and the approval for the agent. Raises ``Forbidden``, ``RequestNotFound``."""
+        row, person = await self.stored.get(id, CONSENT), str(person_of(caller))
+        if row is None or person not in (row.owner, row.agent):
+            raise RequestNotFound
+        found = self._open(row)
+        return found, self.answer_of(row) if person == row.agent else None
+
+    def answer_of(self, row: StoredRequest) -> Mapping[str, Any] | None:
+        """Return the approval in an answered request; None for no, and before the answer."""
+        if row.result is None:
+            return None
+        plain = sealing.unseal(self.consents.secret, row.result, ANSWER + bytes.fromhex(row.id))
+        approval = orjson.loads(plain)
+        return approval and {"credentialId": approval["credential_id"], "ibct": approval["ibct"]}
+
+    def _status(self, row: StoredRequest) -> str:
+        if row.result is not None:
+            return "declined" if self.answer_of(row) is None else "approved"
+        return "waiting" if self.kernel.clock.now() < row.expires_at else "expired"
+
+    def _open(self, row: StoredRequest) -> WaitingRequest:
+        shown, reply = orjson.loads(sealing.unseal(self.consents.secret, row.sealed, _BOX + row.id.encode()))
+        return WaitingRequest(row, shown, reply, self._status(row))
+
+
+class CreateConsentRequest(Struct, frozen=True):
+    """Use case createConsentRequest."""
+
+    requests: ConsentRequests
+
+    async def __call__(self, wish: CreateConsentRequestRequest, request: Request) -> WaitingRequest:
+        """Store a request. Raises ``Forbidden``: when the holder does not know the agent; ``InvalidDid``, ``InvalidRequest``,
+        ``QuotaExceeded``."""
+        agent, holder = str(person_of(request.authenticated)), str(Did.parse(wish.holder_did))
+        value = plain(wish)
+        shown = {name: value[name] for name in ("predicates", "domain", "purpose") if name in value} | {
+            "agentDid": agent
+        }
+        read_request(orjson.dumps(shown).decode())
+        if not await self.requests.is_known(agent, holder, request):
+            raise Forbidden("The holder has given this agent no delegation and no nickname. Hand her a link.")
+        asked = self.requests.consents.ask(agent, holder, shown, timedelta(seconds=given(wish.lifetime, 900)))
+        waiting = await self.requests.keep(asked, shown)
+        await self.requests.record(request, holder)
+        return waiting
+
+
+class ListConsentRequests(Struct, frozen=True):
+    """Use case listConsentRequests."""
+
+    requests: ConsentRequests
+
+    async def __call__(self, query: ListConsentRequestsQuery, caller: Caller) -> Sequence[WaitingRequest]:
+        """Return the requests to the caller that have not expired, the newest first. Raises ``Forbidden``."""
+        return [one for one in await self.requests.list(caller) if query.status in (None, one.status)]
+
+
+class AnswerConsentRequest(Struct, frozen=True):
+    """Use case answerConsentRequest."""
+
+    requests: ConsentRequests
+
+    async def __call__(self, id: str, wish: AnswerConsentRequestRequest, request: Request) -> WaitingRequest:
+        """Store the answer of the holder. Raises ``RequestNotFound``, ``InvalidRequest``, ``IbctInvalid``."""
+        found, _ = await self.requests.get(id, request.authenticated)
+        if given(wish.declined, False) is (wish.ibct is not UNSET):
+            raise InvalidRequest("An answer has credentialId and ibct, or declined.", details={"member": "declined"})
+        text = "null" if given(wish.declined, False) else request.body_octets.decode()
+        await self.requests.consents.answer(found.reply, str(person_of(request.authenticated)), text)
+        await self.requests.record(request, found.stored.agent)
+        return (await self.requests.get(id, request.authenticated))[0]
+
+
+class HolderQuestions(Struct, frozen=True):
+    """Questions that a holder answers at ``page``, a URL. The extension that serves the page provides them as a service."""
+
+    requests: ConsentRequests
+    page: str
+
+    async def ask(self, agent: str, arguments: Mapping[str, Any], request: Request) -> dict[str, Any]:
+        """Return ``status`` and its members: ``approved``, ``declined``, ``waiting`` if the holder was asked before, ``consent_required``.
+
+        ``arguments``: those of a request for a proof. A holder who knows the agent finds the request in
+        her list. Raises ``InvalidRequest``: also when the page would not show it.
+        """
+        shown = {"agentDid": agent, "predicates": arguments.get("predicates", [arguments.get("predicate")])}
+        shown |= {name: arguments[name] for name in ("domain", "purpose") if name in arguments}
+        holder, reply = arguments["holderDid"], arguments.get("consentId")
+        if reply is None:
+            read_request(orjson.dumps(shown).decode())
+            try:
+                Did.parse(holder)
+            except InvalidDid as error:
+                raise InvalidRequest("holderDid is not a DID.") from error
+            asked = self.requests.consents.ask(agent, holder, shown)
+            if await self.requests.is_known(agent, holder, request):
+                with contextlib.suppress(QuotaExceeded):
+                    await self.requests.keep(asked, shown)
+            return self._link("consent_required", asked, shown)
+        asked, is_answered, approval = await self.requests.consents.find(reply, agent, holder, shown)
+        if not is_answered:
+            return self._link("waiting", asked, shown)
+        if approval is None:
+            return {"status": "declined"}
+        return {"status": "approved", "credentialId": approval.credential_id, "ibct": approval.ibct}
+
+    def _link(self, status: str, asked: AskedConsent, shown: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the link. The request is behind its #, so that it stays in the browser; the link does not show the holder."""
+        text = multibase.base64url_encode(orjson.dumps({**shown, "reply": asked.reply}))
+        times = {"expiresAt": printed(asked.expires_at)}
+        return {"status": status, "consentId": asked.reply, "consentUrl": f"{self.page}#{text}", **times}

@@ -1,0 +1,1 @@
+"""Provers and verifiers of formats in worker processes."""

@@ -1,0 +1,1 @@
+"""Several server processes: their parent, and rate limits that processes and replicas share."""

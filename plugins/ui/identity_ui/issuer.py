@@ -1,0 +1,63 @@
+"""Pages of an issuer: its credential types, the form of a credential, and the credentials that it issued."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+
+from identity_core.api.request import Answer, Request
+from identity_core.wire import ListCredentialSchemasQuery
+from identity_ui.holder import HolderPages, types_of
+from identity_ui.names import title_of
+from identity_ui.operations import ask
+from identity_ui.session import Session
+
+STATUSES: Final = ("active", "suspended", "revoked")
+PAGES: Final = 20
+"""Pages of the list of schemas that are searched for those of the issuer."""
+
+
+class IssuerPages(Struct, frozen=True):
+    """Pages of a DID that issues."""
+
+    holder: HolderPages
+
+    async def types(self, request: Request, session: Session) -> Answer:
+        """Return the credential types that the issuer registered."""
+        return await self.holder.page("issuer_types.html", request, session, types=await self._types(request, session))
+
+    async def form(self, request: Request, session: Session) -> Answer:
+        """Return the form of a credential of the type that the query names, else the choice of a type."""
+        types = await self._types(request, session)
+        known = await self.holder.names.schemas(request, filter(None, [request.query.get("type", "")]))
+        chosen = next(iter(known.values()), None)
+        fields = [
+            one | {"label": title_of(request, one) or one["name"]} for one in (chosen or {}).get("attributes", ())
+        ]
+        return await self.holder.page("issuer_issue.html", request, session, types=types, chosen=chosen, fields=fields)
+
+    async def issued(self, request: Request, session: Session) -> Answer:
+        """Return the credentials that the issuer issued, of one status, type or holder if the query names it."""
+        query = {name: request.query.get(name) or None for name in ("status", "holder", "type")}
+        status = query["status"] if query["status"] in STATUSES else None
+        found = await self.holder.credentials_of(
+            request, session, issuer_did=session.target, status=status, holder_did=query["holder"]
+        )
+        shown = [one for one in found["items"] if query["type"] in (None, one["schemaId"])]
+        types = await self._types(request, session)
+        schemas = [*types_of(found), *(one["id"] for one in types)]
+        values = {"shown": shown, "types": types, "chosen": query, "cursor": found["nextCursor"]}
+        return await self.holder.page("issued.html", request, session, schemas, **values)
+
+    async def _types(self, request: Request, session: Session) -> list[Mapping[str, Any]]:
+        handler, cursor, found = self.holder.credentials.list_credential_schemas, None, list[Mapping[str, Any]]()
+        for _ in range(PAGES):
+            query = ListCredentialSchemasQuery(limit=200, cursor=cursor)
+            read = await ask(handler, "listCredentialSchemas", request, query=query, caller=session.caller)
+            found += (one for one in read["items"] if one["createdBy"].get("did") == session.target)
+            cursor = read["nextCursor"]
+            if cursor is None:
+                break
+        return [{**one, "name": title_of(request, one)} for one in found]

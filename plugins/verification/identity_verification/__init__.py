@@ -1,0 +1,1 @@
+"""Verification of proofs and credentials, at the service and without one."""

@@ -1,0 +1,1 @@
+"""Checks, verdicts, and the expectation of a verifier."""
