@@ -29,6 +29,7 @@ from identity_oauth.domain.tokens import INTERFACE
 from identity_oauth.handlers import TokenHandlers
 from identity_oauth.metadata import ISSUER_PATH, RESOURCE_PATH, metadata_pages, resource_metadata_url
 from identity_oauth.token_endpoint import AUTHORIZE_PATH, TOKEN_PATH, TokenEndpoint, authorize
+from identity_oauth.token_status import INTROSPECT_PATH, REVOKE_PATH, TokenStatus
 from identity_oauth.use_cases.authorization import AuthorizeClient, FindRedirect, RedeemAuthorizationCode
 from identity_oauth.use_cases.client_assertions import AuthenticateClient
 from identity_oauth.use_cases.token_keys import GetJwks, TokenKeys
@@ -43,8 +44,10 @@ async def open_oauth(kernel: Kernel) -> AsyncIterator[Contribution]:
     resources = dict.fromkeys(("", INTERFACE), OF_DIDS) | dict.fromkeys(kernel.need(TokenResources), OF_AGENTS)
     record, lifetime = kernel.need(Record), kernel.settings.token.lifetime_seconds
     issue = IssueToken(kernel.dids, keys, record, kernel.clock, kernel.random, origin, lifetime)
+    endpoints = frozenset(origin + path for path in (TOKEN_PATH, REVOKE_PATH, INTROSPECT_PATH))
+    clients = AuthenticateClient(kernel.dids, kernel.challenges, kernel.clock, origin, endpoints)
     token = TokenEndpoint(
-        AuthenticateClient(kernel.dids, kernel.challenges, kernel.clock, origin, frozenset({origin + TOKEN_PATH})),
+        clients,
         issue,
         kernel.need(AuditRefusals),
         resources,
@@ -53,12 +56,13 @@ async def open_oauth(kernel: Kernel) -> AsyncIterator[Contribution]:
     )
     metadata = resource_metadata_url(origin, INTERFACE)
     own = AuthenticateToken(kernel.dids, gate.api_keys, keys, kernel.clock, origin, kernel.challenges, metadata)
+    status = TokenStatus(clients, own, record, resources, kernel.refusal)
     pages, flow = metadata_pages(origin, token.grants, resources), _code_flow(kernel, token)
     yield Contribution(
         handlers=(TokenHandlers(issue, GetJwks(keys)),),
         pages=pages if flow else pages | {AUTHORIZE_PATH: authorize},
         people={AUTHORIZE_PATH: flow[0].pages.explained(flow[0].show)} if flow else {},
-        forms={TOKEN_PATH: token.form} | ({AUTHORIZE_PATH: flow[0].form} if flow else {}),
+        forms={TOKEN_PATH: token.form, **status.forms} | ({AUTHORIZE_PATH: flow[0].form} if flow else {}),
         grants={GRANT: flow[1]} if flow else {},
         services={OwnTokens: own, TokenKeys: keys},
     )
@@ -99,7 +103,10 @@ def identity_extend() -> Extension:
         kernel=">=1,<2",
         after=("ui",),
         document=DOCUMENT,
-        paths=(TOKEN_PATH, AUTHORIZE_PATH, ISSUER_PATH, RESOURCE_PATH, RESOURCE_PATH + INTERFACE),
+        paths=(
+            *(TOKEN_PATH, AUTHORIZE_PATH, REVOKE_PATH, INTROSPECT_PATH),
+            *(ISSUER_PATH, RESOURCE_PATH, RESOURCE_PATH + INTERFACE),
+        ),
         open=open_oauth,
         vital=True,
     )

@@ -18,6 +18,7 @@ from identity_core.domain.callers import OF_DIDS
 from identity_oauth import jws
 from identity_oauth.domain.client_assertion import AUTH_METHOD
 from identity_oauth.token_endpoint import AUTHORIZE_PATH, TOKEN_PATH, TokenGrant
+from identity_oauth.token_status import INTROSPECT_PATH, REVOKE_PATH
 from identity_oauth.use_cases.tokens import GRANT
 
 ISSUER_PATH: Final = "/.well-known/oauth-authorization-server"
@@ -63,6 +64,10 @@ def issuer_metadata(origin: str, grants: Mapping[str, TokenGrant]) -> Mapping[st
         "grant_types_supported": [GRANT, *grants],
         "token_endpoint_auth_methods_supported": [AUTH_METHOD],
         "token_endpoint_auth_signing_alg_values_supported": list(jws.ALGORITHMS),
+        "revocation_endpoint": origin + REVOKE_PATH,
+        "revocation_endpoint_auth_methods_supported": [AUTH_METHOD, "none"],
+        "introspection_endpoint": origin + INTROSPECT_PATH,
+        "introspection_endpoint_auth_methods_supported": [AUTH_METHOD],
         "service_documentation": f"{origin}/docs",
     }
     for grant in grants.values():

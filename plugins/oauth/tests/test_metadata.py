@@ -10,6 +10,7 @@ from identity_oauth.authorization_endpoint import AuthorizationCodeGrant
 from identity_oauth.domain.tokens import INTERFACE, audiences
 from identity_oauth.metadata import ISSUER_PATH, RESOURCE_PATH, metadata_pages, resource_metadata_url
 from identity_oauth.token_endpoint import AUTHORIZE_PATH, TOKEN_PATH, TokenGrant, authorize
+from identity_oauth.token_status import INTROSPECT_PATH, REVOKE_PATH
 
 from identity_core.api.contract import operations
 from identity_core.api.request import Answer, Request
@@ -41,6 +42,10 @@ def test_the_issuer_is_the_origin_and_its_addresses_exist() -> None:
     assert found["issuer"] == ORIGIN
     assert found["token_endpoint"] == ORIGIN + TOKEN_PATH
     assert found["authorization_endpoint"] == ORIGIN + AUTHORIZE_PATH
+    assert (found["revocation_endpoint"], found["introspection_endpoint"]) == (
+        ORIGIN + REVOKE_PATH,
+        ORIGIN + INTROSPECT_PATH,
+    )
     aliases = [alias for _, _, each in operations(DOCUMENT) for alias in each.get("x-aliases", ())]
     assert found["jwks_uri"].removeprefix(ORIGIN) in aliases
     assert set(found["scopes_supported"]) < KNOWN

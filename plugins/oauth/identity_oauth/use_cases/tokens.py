@@ -14,7 +14,7 @@ DID, and when its code is used a second time.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -163,6 +163,20 @@ class AuthenticateToken(Hidden, Struct, frozen=True):
     async def __call__(self, text: str, resource: str) -> Caller | None:
         now, own = self.clock.now(), self._own(text)
         return None if own is None else await self._caller(self._verified(text, *own, now, resource), now)
+
+    async def current(self, text: str, resources: Iterable[str]) -> AccessToken | None:
+        """Return a valid token of this service for itself or for one of ``resources``, paths below the issuer; None for other texts."""
+        now, own = self.clock.now(), self._own(text)
+        if own is None:
+            return None
+        audience = own[1].claims.get("aud")
+        resource = next((one for one in resources if one and audience == self.issuer + one), "")
+        try:
+            found = self._verified(text, *own, now, resource)
+            await self._caller(found, now)
+        except AuthFailed:
+            return None
+        return found
 
     def claims_to_be_ours(self, text: str) -> bool:
         return self._own(text) is not None
