@@ -209,3 +209,4 @@ Feature: What no client can cause is answered in the same shape
       | answerConsentRequest      |
       | createVerifierRequest     |
       | cancelVerifierRequest     |
+      | answerVerifierRequest     |
