@@ -47,7 +47,7 @@ def test_a_copy_names_the_place_of_its_credential() -> None:
     assert claims["status"] == {"status_list": {"idx": 77, "uri": f"{ORIGIN}/openid/status/{list_id(ISSUER, 5)}"}}
     assert token_status.referred(claims, ORIGIN) == token_status.StatusReference(list_id(ISSUER, 5), 77)
     assert token_status.referred({}, ORIGIN) is None
-    with pytest.raises(ValueError, match="not kept here"):
+    with pytest.raises(ValueError, match="not stored here"):
         token_status.referred(claims, "https://id.example.org")
 
 
