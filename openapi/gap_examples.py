@@ -28,7 +28,7 @@ def gap_examples(issuer: str, key: Key, method: str) -> Json:
     """operationId → examples, of what ``gap_list`` gives."""
     manifest, shards = gap_list(issuer, key, method)
     return {
-        "getStatusGaps": {"200": {"ofADay": orjson.loads(manifest.octets)}},
+        "getStatusGaps": {"200": {"ofADay": orjson.loads(manifest.encoded)}},
         "getStatusGapsProof": {"200": {"inALogOfOne": _proof(manifest)}},
         "getStatusGapShard": {"200": {"ofTwoGaps": shards[0].decode("latin-1")}},
     }
@@ -48,7 +48,7 @@ def gap_list(issuer: str, key: Key, method: str) -> tuple[Manifest, list[bytes]]
 def _proof(manifest: Manifest) -> str:
     """That the list is the first entry of a log, and so far the only one."""
     record = record_of(manifest)
-    leaf = LogLeaf(1, "5f" * 32, 1, START, gap_record.subject(record.list_id), 1, record.octets).encode()
+    leaf = LogLeaf(1, "5f" * 32, 1, START, gap_record.subject(record.list_id), 1, record.encoded).encode()
     pair = ed25519.generate(dice("checkpoint")(32))
     checkpoint = Checkpoint(f"{ORIGIN.partition('://')[2]}/api/v1/ledger", 1, leaf_hash(leaf))
     note = sign_checkpoint(checkpoint, VerifierKey(checkpoint.origin, pair.public), pair.sign(checkpoint.text.encode()))

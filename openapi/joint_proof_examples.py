@@ -87,7 +87,7 @@ class JointTelling:
         """The answer to the request that the token is for."""
         credentials = [shown.credential for shown, _, _ in self.held]
         question = self.question(credentials)
-        data = Capability.parse(token, places=()).octets
+        data = Capability.parse(token, places=()).encoded
         nonce = CHALLENGE.encode()
         ends = START + timedelta(hours=1)
         context = Context(SHOP, nonce, START, ends, PROOF, capability_digest(nonce, data), None)
@@ -128,7 +128,7 @@ class JointTelling:
             "cover": int(terms.cover),
             "notBefore": terms.not_before,
             "notAfter": terms.not_after,
-            "value": base64url_encode(agreed.octets),
+            "value": base64url_encode(agreed.encoded),
             "blindDifferences": [base64url_encode(scalar(rho)) for rho in agreed.rhos],
         }
 

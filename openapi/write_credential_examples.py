@@ -28,7 +28,7 @@ from identity_verification.wire import CredentialCheck, CredentialVerdict
 from identity_bbs import interface
 from identity_bbs.blind import IssueRequest, blind_sign, commit
 from identity_bbs.bls12381 import select
-from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
+from identity_bbs.encoding import mixed_messages_to_scalars, signature_to_octets
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
 from identity_client import data_integrity
@@ -225,10 +225,10 @@ class CredentialTelling:
         reference = StatusListReference(status_gaps.list_id(self.story.did, GAP_PERIOD), GAP_PERIOD)
         header = BoundHeader(definition.schema, self.method, reference, keeper, digest(definition))
         suite, public = ciphersuite(select()), PublicKey.parse("Bls12381G2Key2020", self.key.public).raw
-        request = IssueRequest(self.method, header.octets, self.holder, random(32))
+        request = IssueRequest(self.method, header.encoded, self.holder, random(32))
         secret = HolderSecret.derived(suite, random(48))
         commitment, blind = commit(suite, secret, request, random if handle == HANDLE else dice(credential_id))
-        binding = Binding(header.octets, commitment[:48], handle, self.holder)
+        binding = Binding(header.encoded, commitment[:48], handle, self.holder)
         credential = replace(
             issued.credential,
             id=credential_id,
@@ -239,7 +239,7 @@ class CredentialTelling:
         )
         particulars = Particulars(credential.id, self.holder, _days(0), _days(365), handle)
         known = mixed_messages_to_scalars(header.known_messages(VALUES, particulars))
-        signature = blind_sign(suite, self.key.secret_raw, public, header.octets, known, commitment, request)
+        signature = blind_sign(suite, self.key.secret_raw, public, header.encoded, known, commitment, request)
         witness = Witness(signature_to_octets(suite, signature), VALUES)
         work, *arguments = BOUND_CREDENTIALS.signature_check(credential, binding, witness)
         work(*arguments)
@@ -257,7 +257,7 @@ class CredentialTelling:
             base_url=BASE_URL,
             valid_from=START,
         )
-        return orjson.loads(self.sealed(document).octets)
+        return orjson.loads(self.sealed(document).encoded)
 
     def sealed(self, document: Json) -> SignedStatusList:
         """Signed by the story's log key."""

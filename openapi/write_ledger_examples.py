@@ -172,7 +172,7 @@ async def tell() -> dict[str, Any]:
 async def _shown(asked: Any, name: str = "ofTheStory") -> dict[str, Any]:
     answer: Answer = await asked
     body = (
-        answer.body.decode("latin-1" if "octet" in answer.media_type else "utf-8")
+        answer.body.decode("latin-1" if answer.media_type == "application/octet-stream" else "utf-8")
         if isinstance(answer.body, bytes)
         else plain(answer.body)
     )

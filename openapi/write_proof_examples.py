@@ -149,7 +149,7 @@ class ProofTelling:
             issued_at=START,
             expires_at=START + timedelta(days=1),
             proof_id=PROOF,
-            capability=capability_digest(nonce, capability.octets),
+            capability=capability_digest(nonce, capability.encoded),
             agent=None,
         )
         prover = BbsProver(select(), dice("prover"))

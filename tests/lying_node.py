@@ -72,6 +72,6 @@ def result(method: str, value: Any) -> Tamper:
     return tamper
 
 
-def octets(method: str, answer: bytes) -> Tamper:
+def raw_answer(method: str, answer: bytes) -> Tamper:
     """Other bytes for one method."""
     return lambda asked, _: answer if asked == method else None

@@ -30,8 +30,8 @@ from identity_prover_bbs.suite2 import PresentationProver, PresentationVerifier
 
 from identity_bbs import blind, consent, core
 from identity_bbs.bls12381 import Curve, keys, select
+from identity_bbs.encoding import mixed_messages_to_scalars, octets_to_public_key, signature_to_octets
 from identity_bbs.holders import HolderConsent
-from identity_bbs.octets import mixed_messages_to_scalars, octets_to_public_key, signature_to_octets
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
 from identity_codec.values import replace
@@ -126,12 +126,12 @@ class Holder:
         suite = ciphersuite(self.curve)
         header = issuer.header() if header is None else header
         particulars = particulars or about(self.did, handle=handle if header.status else 0)
-        request = blind.IssueRequest(header.method, header.octets, self.did, nonce)
+        request = blind.IssueRequest(header.method, header.encoded, self.did, nonce)
         data, own_blind = blind.commit(suite, self.secret, request, seeded(len(self.seed) + handle % 97))
         known = mixed_messages_to_scalars(header.known_messages(values, particulars))
-        signature = blind.blind_sign(suite, issuer.secret, issuer.public, header.octets, known, data, request)
+        signature = blind.blind_sign(suite, issuer.secret, issuer.public, header.encoded, known, data, request)
         point = blind.check_commitment(suite, data, request).point_octets
-        blind.verify_blind(suite, issuer.public, header.octets, known, point, signature)
+        blind.verify_blind(suite, issuer.public, header.encoded, known, point, signature)
         witness = BoundWitness(signature_to_octets(suite, signature), values, particulars)
         return Held(header, witness, data, own_blind)
 

@@ -21,8 +21,8 @@ from identity_bound_credentials.domain.question import AskedCredential, Question
 
 from identity_bbs import blind, consent
 from identity_bbs.bls12381 import keys, select
+from identity_bbs.encoding import mixed_messages_to_scalars, signature_to_octets
 from identity_bbs.holders import HolderConsent
-from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
 from identity_codec import multikey
@@ -79,12 +79,12 @@ class HomeWallet:
         )
         assert key.secret is not None
         secret = multikey.decode_secret(key.secret)[1]
-        request = blind.IssueRequest(key_id, header.octets, holder, os.urandom(32))
+        request = blind.IssueRequest(key_id, header.encoded, holder, os.urandom(32))
         data, own_blind = blind.commit(suite, self.secret, request, os.urandom)
         canonical = canonical_values(definition.schema, values)
         known = mixed_messages_to_scalars(header.known_messages(canonical, about))
         public = keys.public_key(secret)
-        signature = blind.blind_sign(suite, secret, public, header.octets, known, data, request)
+        signature = blind.blind_sign(suite, secret, public, header.encoded, known, data, request)
         point = blind.check_commitment(suite, data, request).point_octets
         body = {
             "issuerDid": issuer,
@@ -96,7 +96,7 @@ class HomeWallet:
             "signature": base64url_encode(signature_to_octets(suite, signature)),
             "bound": {
                 "id": about.id,
-                "header": base64url_encode(header.octets),
+                "header": base64url_encode(header.encoded),
                 "commitment": base64url_encode(point),
                 "holderTag": base64url_encode(data[48:96]),
                 "handle": about.handle,
@@ -127,7 +127,7 @@ class HomeWallet:
         times = {"cover": int(cover), "notBefore": terms.not_before, "notAfter": terms.not_after}
         differences = [base64url_encode(rho.to_bytes(32, "big")) for rho in given.rhos]
         named = {} if agent_key is None else {"agentKey": agent_key}
-        return times | named | {"value": base64url_encode(given.octets), "blindDifferences": differences}
+        return times | named | {"value": base64url_encode(given.encoded), "blindDifferences": differences}
 
     def agree(self, held: list[HomeCredential], message: bytes, pseudonym: str | None = None) -> HolderConsent:
         """The consent to ``message`` for these credentials."""

@@ -87,7 +87,7 @@ def of_system(archive: Path) -> list[Entry]:
     """Debian's Python, and the certificates of authorities in the one file that OpenSSL reads."""
     found = list(of_tar(archive, LEFT_OUT))
     mozilla = sorted((one for one in found if one.path.startswith(CERTIFICATES)), key=lambda one: one.path)
-    bundle = b"".join(one.octets for one in mozilla if one.octets is not None)
+    bundle = b"".join(one.content for one in mozilla if one.content is not None)
     return [
         *(one for one in found if one not in mozilla),
         Entry("etc/ssl/certs/ca-certificates.crt", 0o644, bundle),
@@ -105,10 +105,10 @@ def of_packages(folder: Path) -> Iterator[Entry]:
         inside = one.path.removeprefix(f"{LIBRARIES}/")
         if inside == "bin" or _is_of_the_builder(inside):
             continue
-        if inside.endswith(".dist-info/RECORD") and one.octets is not None:
-            lines = one.octets.decode().splitlines(keepends=True)
+        if inside.endswith(".dist-info/RECORD") and one.content is not None:
+            lines = one.content.decode().splitlines(keepends=True)
             kept = (line for line in lines if not _is_of_the_builder(line.split(",", 1)[0].removeprefix("../../")))
-            yield replace(one, octets="".join(kept).encode())
+            yield replace(one, content="".join(kept).encode())
         else:
             yield one
 

@@ -29,7 +29,7 @@ class Entry:
 
     path: str
     mode: int
-    octets: bytes | None = None
+    content: bytes | None = None
     target: str | None = None
     owner: int = 0
 
@@ -39,10 +39,10 @@ class Entry:
         info.mode, info.uid, info.gid, info.mtime = self.mode & ~_SETUID_AND_SETGID, self.owner, self.owner, seconds
         if self.target is not None:
             info.type, info.linkname, info.mode = tarfile.SYMTYPE, self.target, 0o777
-        elif self.octets is None:
+        elif self.content is None:
             info.type = tarfile.DIRTYPE
         else:
-            info.size = len(self.octets)
+            info.size = len(self.content)
         return info
 
 
@@ -71,7 +71,7 @@ def of_tar(archive: Path, left_out: Sequence[str]) -> Iterator[Entry]:
             elif member.isdir():
                 yield found
             elif (file := opened.extractfile(member)) is not None:
-                yield replace(found, octets=file.read())
+                yield replace(found, content=file.read())
 
 
 def layer(entries: Iterable[Entry], seconds: int) -> bytes:
@@ -80,7 +80,7 @@ def layer(entries: Iterable[Entry], seconds: int) -> bytes:
     written = io.BytesIO()
     with tarfile.open(fileobj=written, mode="w", format=tarfile.GNU_FORMAT) as archive:
         for _, entry in sorted(by_path.items()):
-            archive.addfile(entry.header(seconds), None if entry.octets is None else io.BytesIO(entry.octets))
+            archive.addfile(entry.header(seconds), None if entry.content is None else io.BytesIO(entry.content))
     return written.getvalue()
 
 

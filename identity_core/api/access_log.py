@@ -101,10 +101,10 @@ def write(answered: AnsweredRequest, more: Mapping[str, Any] = NOTHING) -> None:
         log.handle(log.makeRecord(log.name, logging.INFO, __file__, 0, "request", (), None, extra=fields))
 
 
-def write_refused_connection(status: int, code: str, octets: int, request_id: str, free: FreeRefusals) -> None:
-    """Write a record of a connection that was refused before it had a request. ``octets``: the bytes of the answer."""
+def write_refused_connection(status: int, code: str, byte_count: int, request_id: str, free: FreeRefusals) -> None:
+    """Write a record of a connection that was refused before it had a request. ``byte_count``: the length of the answer."""
     if log.isEnabledFor(logging.INFO) and free.takes():
-        write(AnsweredRequest("-", "-", status, 0.0, 0, octets, "-", request_id, code), free.left_out())
+        write(AnsweredRequest("-", "-", status, 0.0, 0, byte_count, "-", request_id, code), free.left_out())
 
 
 def observe_with(observers: Sequence[Callable[[Request, float], None]]) -> Observe:

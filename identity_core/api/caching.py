@@ -167,7 +167,7 @@ def resolution(
     ``body``: the body of the shape ``other``.
     """
     version = result.version
-    document = raw(version.state.document.octets)
+    document = raw(version.state.document.encoded)
     shape = shape or SHAPES[media]
     if shape == "document":
         body = document
@@ -226,7 +226,7 @@ def gone(request: Request, result: Resolution, media: str, *, selected: bool, fo
     answer = error_answer(DidDeactivated(details=details), request.request_id)
     body = DeactivatedDidResolution(error=answer.body.error)
     if selected or SHAPES[media] == "result":
-        document = raw(state.document.octets) if selected else None
+        document = raw(state.document.encoded) if selected else None
         w3c = DidResolutionMetadata(content_type="application/did") if SHAPES[media] == "result" else UNSET
         metadata = plain(_metadata(result) if w3c is UNSET else w3c_metadata(result)) | {"deactivated": True}
         body = DeactivatedDidResolution(

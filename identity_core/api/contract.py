@@ -33,7 +33,7 @@ class OpenApiDocument(Struct, frozen=True):
     """The OpenAPI document. ``value``: as JSON. ``data``: the bytes of the file."""
 
     value: Mapping[str, Any]
-    octets: bytes
+    encoded: bytes
 
 
 def load_document(parts: Mapping[str, bytes] | None = None) -> OpenApiDocument:
@@ -105,16 +105,16 @@ def _check_operation(
             raise ContractError(f"{where}: a security requirement names one scheme, alternatives are a list")
         for scheme in requirement:
             if scheme not in schemes or scheme not in declared:
-                raise ContractError(f"{where}: nobody checks the security scheme {scheme}")
+                raise ContractError(f"{where}: no code checks the security scheme {scheme}")
     named = set()
     for reference in operation.get("parameters", []):
         parameter = dereference(document, reference)
         if parameter["in"] == "path":
             named.add(parameter["name"])
         elif parameter["in"] == "header" and parameter["name"].lower() not in READ.values():
-            raise ContractError(f"{where}: nobody reads the header {parameter['name']}")
+            raise ContractError(f"{where}: no handler reads the header {parameter['name']}")
         elif parameter["in"] == "cookie":
-            raise ContractError(f"{where}: nobody reads cookies")
+            raise ContractError(f"{where}: no handler reads cookies")
     if named != set(re.findall(r"\{([^}]+)\}", path)):
         raise ContractError(f"{where}: the path and its parameters differ")
 

@@ -115,7 +115,7 @@ class CredentialHandlers(Struct, frozen=True):
         media = _list_media(request.header("accept"))
         etag = f'"{made.version}{".vc" if media == _VC else ""}"'
         headers = [("ETag", etag), ("Vary", "Accept"), ("Cache-Control", f"public, max-age={LIST_SECONDS}")]
-        return unless_known(request, etag, Answer(200, made.octets, media_type=media, headers=headers))
+        return unless_known(request, etag, Answer(200, made.encoded, media_type=media, headers=headers))
 
     def _stored(self, request: Request, found: ShownCredential) -> Answer:
         location = f"{_PREFIX}/credentials/{quote(found.credential.id, safe=':')}"

@@ -159,7 +159,7 @@ def created(result: Created) -> Answer:
     did, receipt = str(version.state.did), _receipt(version)
     body = wire.CreatedDid(
         did=did,
-        did_document=raw(version.state.document.octets),
+        did_document=raw(version.state.document.encoded),
         keys=issued_keys(version.state.did, result.keys),
         transaction_hash=receipt.transaction_hash,
         block_number=receipt.block_number,
@@ -172,7 +172,7 @@ def updated(version: IndexedVersion) -> Answer:
     receipt = _receipt(version)
     body = wire.UpdatedDid(
         did=str(version.state.did),
-        did_document=raw(version.state.document.octets),
+        did_document=raw(version.state.document.encoded),
         version_id=version.state.version_id,
         updated=printed(version.state.updated_at),
         transaction_hash=receipt.transaction_hash,
@@ -211,7 +211,7 @@ def recovered(result: Recovered) -> Answer:
     version, receipt = result.version, _receipt(result.version)
     body = wire.RecoveredDid(
         did=str(version.state.did),
-        did_document=raw(version.state.document.octets),
+        did_document=raw(version.state.document.encoded),
         version_id=version.state.version_id,
         updated=printed(version.state.updated_at),
         keys=issued_keys(version.state.did, (result.recovery_key,)),
@@ -263,7 +263,7 @@ def _history_item(version: IndexedVersion, *, include_document: bool) -> wire.Di
         entry_hash=None if receipt is None else state.entry_hash,
         key_id=state.key_id,
         changes=tuple(version.changes),
-        did_document=raw(state.document.octets) if include_document else UNSET,
+        did_document=raw(state.document.encoded) if include_document else UNSET,
     )
 
 

@@ -72,7 +72,7 @@ VENDORED: Final = {
 
 def document_page(document: OpenApiDocument) -> dict[str, Handler]:
     """Return the page ``/openapi.json``."""
-    return {"/openapi.json": static_page(document.octets, "application/json", ())}
+    return {"/openapi.json": static_page(document.encoded, "application/json", ())}
 
 
 def docs_pages() -> dict[str, Handler]:

@@ -109,7 +109,7 @@ class Parts(Struct, frozen=True):
     """A body of ``data`` that is sent as fast as its client reads it. The parts are made one at a time and hold
     nothing open."""
 
-    octets: int
+    byte_count: int
     parts: AsyncIterator[bytes]
 
 

@@ -1,6 +1,6 @@
 """Answers of resolveDid, resolveIdentifier and listDidHistory that are composed of stored bytes. They equal those
 that ``caching.resolution`` and ``dids.history_page`` encode of the same versions, byte for byte
-(`tests/unit/use_cases/test_stored_octets.py`)."""
+(`tests/unit/use_cases/test_stored_bytes.py`)."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ async def published_log_answer(
 ) -> Answer:
     """Return a log in a media type."""
     whole, last = await log.shown(did, found)
-    body = Parts(found.octets, found.pages) if whole is None else whole
+    body = Parts(found.byte_count, found.pages) if whole is None else whole
     return log_answer(request, body, last, media, *more)
 
 

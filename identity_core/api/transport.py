@@ -208,7 +208,7 @@ async def _deliver_parts(answer: Answer, body: Parts, request: Request, send: Se
 
     Raises ``ClientGone``, and the errors of making a part: the head has been sent by then, and the connection breaks.
     """
-    headers = [*_headers(answer, request), (b"content-length", b"%d" % body.octets)]
+    headers = [*_headers(answer, request), (b"content-length", b"%d" % body.byte_count)]
     request.status = answer.status
     await _send(send, {"type": "http.response.start", "status": answer.status, "headers": headers})
     if request.method != "HEAD":

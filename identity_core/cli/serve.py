@@ -253,7 +253,7 @@ def _unix(path: Path, mode: int) -> Iterator[socket.socket]:
                 if not is_ours:
                     fail("another program is at work there", str(path.parent), "choose a folder of its own for --uds")
                 if _is_taken(path):
-                    fail("somebody listens there already", str(path), "stop it, or choose another --uds")
+                    fail("another process listens there already", str(path), "stop it, or choose another --uds")
                 # No client can connect before the socket has its mode: it gets its name after that.
                 bound.bind(os.fspath(draft))
                 stack.callback(draft.unlink, missing_ok=True)

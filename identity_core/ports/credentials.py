@@ -45,8 +45,8 @@ class CredentialSchemas(Protocol):
     async def add(self, schema: RegisteredSchema) -> bool:
         """Store the schema. Return False, without a change, if the id is taken."""
 
-    async def list(self, *, after: str | None, limit: int, octets: int) -> SchemaPage:
-        """Return the schemas after ``after`` in order of id: at most ``limit``, and at most ``octets`` bytes in all, but at least one."""
+    async def list(self, *, after: str | None, limit: int, byte_count: int) -> SchemaPage:
+        """Return the schemas after ``after`` in order of id: at most ``limit``, and at most ``byte_count`` bytes in all; at least one."""
 
 
 class CredentialFilter(Struct, frozen=True):

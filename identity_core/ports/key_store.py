@@ -97,13 +97,13 @@ KEPT: int = 0
 
 
 class Charge(Struct, frozen=True):
-    """One record of ``octets`` bytes against one counter. ``owner`` is a DID or an address; ``day`` counts UTC days from 1970, or is
+    """One record of ``byte_count`` bytes against one counter. ``owner`` is a DID or an address; ``day`` counts UTC days from 1970, or is
     ``KEPT``. ``name`` identifies the counter in a refusal. ``most_records`` and ``most_octets``: the limits; None for no limit."""
 
     name: str
     owner: str
     day: int
-    octets: int
+    byte_count: int
     most_records: int | None
     most_octets: int | None
 

@@ -13,6 +13,7 @@ from typing import Final, Literal, Protocol, runtime_checkable
 from msgspec import Struct
 
 from identity_codec.strict_json import JsonValue
+from identity_codec.values import OldName
 from identity_core.errors import LedgerUnavailable, PluginUnavailable
 from identity_core.ports.clock import Clock
 
@@ -57,7 +58,8 @@ class LogSize(Struct, frozen=True):
     """The number of entries of one DID, and their size in bytes."""
 
     entries: int
-    octets: int
+    byte_count: int
+    octets = OldName("byte_count")
 
 
 @runtime_checkable
@@ -191,7 +193,6 @@ class ClockAhead(LedgerUnavailable):
 def require_steady(clock: Clock, at: datetime, *, server: datetime | None = None) -> None:
     """Raise ``ClockAhead``: when ``at``, a time that is to be recorded permanently, is more than a minute ahead of the count of a
     watched clock, or of ``server``, the clock of the database."""
-    ahead = getattr(clock, "ahead_seconds", None)
-    counted = 0.0 if ahead is None else ahead(at)
+    counted = 0.0 if (ahead := getattr(clock, "ahead_seconds", None)) is None else ahead(at)
     if max(counted, 0.0 if server is None else (at - server).total_seconds()) > MOST_AHEAD_SECONDS:
         raise ClockAhead(details=NOT_RECORDED)

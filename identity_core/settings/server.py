@@ -66,7 +66,7 @@ class Server:
     )
     trusted_proxies: tuple[str, ...] = setting(
         (),
-        "Networks whose X-Forwarded-For is believed; unix is whoever may connect to the Unix socket.",
+        "Networks whose X-Forwarded-For is trusted; unix: any process that may connect to the Unix socket.",
         check=_network,
         example='["10.0.0.0/8"]',
     )

@@ -60,7 +60,7 @@ class LedgerChoice:
     )
     checkpoint_seconds: float = setting(10.0, "The least time between two notes in it.", least=1, most=3_600)
     witnesses: Path | None = setting(
-        None, "A C2SP tlog-policy file: whose cosignatures each checkpoint needs; unset: nobody's."
+        None, "A C2SP tlog-policy file: whose cosignatures each checkpoint needs; unset: none."
     )
 
 

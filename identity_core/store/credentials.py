@@ -61,13 +61,13 @@ class StoredCredentialSchemas:
         parameters = _SCHEMAS.write(schema, id=schema.definition.schema.id, attributes=attributes)
         return await self._database.write(lambda transaction: transaction.execute(_ADD_SCHEMA, parameters).rowcount) > 0
 
-    async def list(self, *, after: str | None, limit: int, octets: int) -> SchemaPage:
+    async def list(self, *, after: str | None, limit: int, byte_count: int) -> SchemaPage:
         start = {"after": (after or "").replace("\0", "\1"), "limit": limit}
 
         def page(transaction: Transaction) -> SchemaPage:
             # Read the sizes first, which is cheap, so that the page reads only the schemas that it returns.
             sizes = transaction.execute(_SCHEMA_SIZES, start).fetchall()
-            taken = max(1, sum(total <= octets for total in accumulate(size for _, size in sizes[:limit])))
+            taken = max(1, sum(total <= byte_count for total in accumulate(size for _, size in sizes[:limit])))
             if not sizes:
                 return SchemaPage((), is_last=True)
             rows = transaction.execute(_SCHEMA_PAGE, {**start, "last": sizes[taken - 1][0]}).fetchall()

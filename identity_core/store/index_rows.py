@@ -81,7 +81,7 @@ def row_of(version: IndexedVersion, owner: str | None) -> Row:
         micros(receipt.recorded_at),
         bytes.fromhex(receipt.transaction_hash),
         state_to_json(state),
-        state.document.octets,
+        state.document.encoded,
         orjson.dumps(version.changes),
         state.key_id,
         owner if state.version_id == 1 else None,

@@ -104,9 +104,9 @@ class StoredInvocations(Repository):
         """Return the result of a job of a proof, committed with other jobs. It does not wait if all running proofs are waiting, so a
         single proof is never delayed."""
         self._waiting += 1
-        patience = PATIENCE_SECONDS if len(self._leased) > self._waiting else 0.0
+        window = PATIENCE_SECONDS if len(self._leased) > self._waiting else 0.0
         try:
-            return await self._database.write(job, patience_seconds=patience)
+            return await self._database.write(job, patience_seconds=window)
         finally:
             self._waiting -= 1
 

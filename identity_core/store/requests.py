@@ -128,13 +128,13 @@ COUNTERS_AHEAD: Final = 4096
 their reserved counts. All others are increased by one."""
 
 _CHARGE = """
-INSERT INTO usage (owner, day, records, octets) SELECT :owner, :day, :records, :octets WHERE :octets <= :most_octets
+INSERT INTO usage (owner, day, records, octets) SELECT :owner, :day, :records, :byte_count WHERE :byte_count <= :most_octets
 ON CONFLICT (owner, day) DO UPDATE SET records = usage.records + excluded.records, octets = usage.octets + excluded.octets
 WHERE usage.records + excluded.records <= :most_records AND usage.octets + excluded.octets <= :most_octets
 RETURNING records
 """
 _REFUND = """
-UPDATE usage SET records = records - 1, octets = octets - :octets WHERE owner = :owner AND day = :day
+UPDATE usage SET records = records - 1, octets = octets - :byte_count WHERE owner = :owner AND day = :day
 """
 _FORGET_USAGE = delete_first("usage", "day > :kept AND day < :before ORDER BY day")
 
@@ -144,16 +144,16 @@ class _Ahead(Struct, eq=False):
     sets it afterwards."""
 
     records: int = 0
-    octets: int = 0
+    byte_count: int = 0
     asking: asyncio.Event | None = None
 
     def suffices(self, charge: Charge) -> bool:
         """Return whether the reserved numbers suffice for this charge."""
-        return self.records >= 1 and self.octets >= charge.octets
+        return self.records >= 1 and self.byte_count >= charge.byte_count
 
-    def add(self, records: int, octets: int) -> None:
+    def add(self, records: int, byte_count: int) -> None:
         self.records += records
-        self.octets += octets
+        self.byte_count += byte_count
 
 
 class StoredUsage(Repository):
@@ -177,7 +177,7 @@ class StoredUsage(Repository):
         for one in charges:
             ahead = self._ahead_of(one)
             if ahead is not None and ahead.suffices(one):
-                ahead.add(-1, -one.octets)
+                ahead.add(-1, -one.byte_count)
                 taken.append((one, ahead))
             else:
                 new.append((one, ahead))
@@ -192,7 +192,7 @@ class StoredUsage(Repository):
             counted = await self._database.write(lambda transaction: _charge(transaction, asked), durable=False)
         except BaseException:
             for one, ahead in taken:
-                ahead.add(1, one.octets)
+                ahead.add(1, one.byte_count)
             raise
         finally:
             for ahead in asking:
@@ -201,7 +201,7 @@ class StoredUsage(Repository):
             done.set()
         for (one, ahead), count in zip(new, counted, strict=True):
             if ahead is not None:
-                ahead.add(count - 1, (count - 1) * one.octets)
+                ahead.add(count - 1, (count - 1) * one.byte_count)
 
     def _counting(self, charges: Sequence[Charge]) -> asyncio.Event | None:
         """Return the event of another request that will reserve all missing numbers. Return None if none are missing, or a statement is
@@ -226,7 +226,7 @@ class StoredUsage(Repository):
         return self._ahead.get(charge.owner)
 
     async def refund(self, charge: Charge) -> None:
-        row = {"owner": charge.owner, "day": charge.day, "octets": charge.octets}
+        row = {"owner": charge.owner, "day": charge.day, "byte_count": charge.byte_count}
         await self._change(_REFUND, row, durable=False)
 
     async def forget(self, before_day: int, *, limit: int) -> int:
@@ -236,7 +236,7 @@ class StoredUsage(Repository):
 def _at_one_time(charge: Charge) -> int:
     """Return the number of requests of this size by which the counter is increased."""
     records, data = _most(charge)
-    return max(1, min(COUNTED_AHEAD, records // SHARE_AHEAD, data // SHARE_AHEAD // max(1, charge.octets)))
+    return max(1, min(COUNTED_AHEAD, records // SHARE_AHEAD, data // SHARE_AHEAD // max(1, charge.byte_count)))
 
 
 def _most(charge: Charge) -> tuple[int, int]:
@@ -266,7 +266,7 @@ def _is_counted(transaction: Transaction, charge: Charge, count: int) -> bool:
         "owner": charge.owner,
         "day": charge.day,
         "records": count,
-        "octets": count * charge.octets,
+        "byte_count": count * charge.byte_count,
         "most_records": most_records,
         "most_octets": most_octets,
     }

@@ -30,6 +30,20 @@ REFUSED_WORDS = re.compile(
 )
 
 
+# Names that are stored or on the wire: a media type, a type of ASN.1, labels in proofs, nonces of recorded proofs, members of
+# reports and refusals, columns of table models, a user of Unix; and old names, which leave in 1.2.
+STORED_NAMES = re.compile(
+    r"""application/octet-stream|OCTET\ STRING|(?:return\ |set_digest\()b"octets"
+    |nonce\ of\ (?:the\ verifier,\ 31|16\ and\ more)\ octets"
+    |"octets":\ (?:charge\.most_octets|file\.stat|len\(data\)|status\.st_size|900\})|\{octets\}\ bytes
+    |^\ {4}octets:\ (?:int|bytes)\ =\ Field\(sa_type=|(?:"|``)nobody(?:"|``)
+    |^\ {4}octets\ =\ OldName\(|crypto\.bbs(?:\.|\ import\ core,\ )octets|`[A-Z]\w+\.octets`|[`"]identity_bbs\.octets[`"]""",
+    re.VERBOSE,
+)
+SQL = re.compile(r"\b(?:INSERT INTO|SELECT|UPDATE|WHERE|CREATE INDEX)\b")
+COLUMN = re.compile(r"(?<![:\w])octets\b")
+
+
 def files(folders: tuple[str, ...], ending: str) -> Iterator[Path]:
     """Yield the files of the repository with this ending, without what tools generate."""
     for folder in folders:
@@ -121,11 +135,18 @@ def refused_words() -> list[str]:
         *files(CODE, ".py"),
         *files((*PROSE, "identity_core", "plugins", "openapi", "deploy", "tests", "tools"), ".md"),
     ):
-        if path.name.startswith("PROTOCOL") or (path.parent == HERE and "language" in path.name):
+        lists_words = path.parent == HERE and ("language" in path.name or path.name == "measure.py")
+        if path.name.startswith("PROTOCOL") or lists_words:
             continue
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
-            found += [f"{path.relative_to(ROOT)}:{number}"] * len(REFUSED_WORDS.findall(line))
+            found += [f"{path.relative_to(ROOT)}:{number}"] * len(REFUSED_WORDS.findall(without_stored_names(line)))
     return found
+
+
+def without_stored_names(line: str) -> str:
+    """Return a line without names that are stored or on the wire. A column counts as one only in a line of SQL."""
+    code, mark, comment = STORED_NAMES.sub("", line).partition("  # ")
+    return (COLUMN.sub("", code) if SQL.search(code) else code) + mark + comment
 
 
 def paragraphs(text: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ CEILINGS = {
     "missing_docstrings": 0,
     "bare_names": 161,
     "long_test_names": 0,
-    "refused_words": 799,
+    "refused_words": 0,
     "long_sentences": 0,
     "long_lines": 0,
 }
@@ -26,6 +26,9 @@ def test_violations_of_a_language_rule_do_not_grow(rule: str) -> None:
 def test_counters_find_a_violation_of_each_rule() -> None:
     """The whole of each counter runs on real files above; here is what a counter of zero would hide."""
     assert language.REFUSED_WORDS.findall("Nobody reads the octets; look it up in turn") == ["Nobody", "octets"]
+    stored = 'sql = "SELECT octets FROM usage WHERE octets <= :octets"  # some octets'
+    assert language.REFUSED_WORDS.findall(language.without_stored_names(stored)) == ["octets", "octets"]
+    assert language.without_stored_names("def octets(octets: bytes) -> None:") == "def octets(octets: bytes) -> None:"
     long = " ".join(["word"] * 31) + "."
     page = f"# Title\n\n{long}\n\n| {long} |\n\n```sh\n{long}\n```\n"
     assert list(language.paragraphs(page)) == [long]

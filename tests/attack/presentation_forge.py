@@ -15,8 +15,8 @@ from identity_prover_bbs.suite2.argument import VectorArgumentProver
 
 from identity_bbs.bls12381 import ORDER
 from identity_bbs.bls12381.backend import G1_OCTETS
+from identity_bbs.encoding import calculate_domain, octets_to_public_key, octets_to_signature
 from identity_bbs.holders import HolderConsent
-from identity_bbs.octets import calculate_domain, octets_to_public_key, octets_to_signature
 from identity_codec.values import replace
 from tests.attack.prover_forge import interpolated
 from tests.presenting import Scene, seeded
@@ -188,4 +188,4 @@ def material(scene: Scene):
     known = honest._known(relation.PresentationRelation.of(scene.statement), witness, scene.bound)
     scalars = [list(prover.mixed_messages_to_scalars(messages)) for messages in known]
     signatures = [one.signature for one in witness.credentials] + [gap.signature for gap in witness.gaps]
-    return scalars, signatures, None if witness.consent is None else witness.consent.octets
+    return scalars, signatures, None if witness.consent is None else witness.consent.encoded

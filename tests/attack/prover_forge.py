@@ -20,7 +20,7 @@ from identity_prover_bbs.relation import Relation
 
 from identity_bbs import core
 from identity_bbs.bls12381 import ORDER, select
-from identity_bbs.octets import (
+from identity_bbs.encoding import (
     calculate_challenge,
     mixed_messages_to_scalars,
     octets_to_public_key,

@@ -96,7 +96,7 @@ class Case:
     """What is sent, and what must come back."""
 
     name: str
-    octets: bytes
+    raw: bytes
     status: int
     code: str
 
@@ -247,8 +247,8 @@ PATHS: list[Row] = [
     ("a tab", b"/api/v1/dids/a\tb", PARSER),
     ("bytes past ASCII", b"/api/v1/dids/\xc3\xa9", PARSER),
     *(
-        (f"%{octet:02X} before a rest", b"/api/v1/ledger/tile/%%%02X/x" % octet, BAD_REQUEST)
-        for octet in (*range(32), 127)
+        (f"%{byte:02X} before a rest", b"/api/v1/ledger/tile/%%%02X/x" % byte, BAD_REQUEST)
+        for byte in (*range(32), 127)
     ),
     ("broken escape before a rest", b"/api/v1/ledger/tile/%zz/000", BAD_REQUEST),
     ("not UTF-8 before a rest", b"/api/v1/ledger/tile/%FF/000", BAD_REQUEST),

@@ -124,8 +124,8 @@ def test_a_head_of_31_kibibytes_in_single_octets_is_taken(door: Address) -> None
     head = HEAD + b"X-A: " + b"a" * 31_000 + b"\r\n\r\n"
     with connected(door) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for octet in head[:600]:
-            connection.sendall(bytes([octet]))
+        for byte in head[:600]:
+            connection.sendall(bytes([byte]))
         connection.sendall(head[600:])
         assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
 
@@ -159,7 +159,7 @@ def test_who_is_silent_from_the_start_is_cut_off(hastiest: LocalServer, sent: by
 
 
 @pytest.mark.parametrize(
-    "sent", [b"G", b"GET /hea", HEAD, HEAD + b"X-A: a", HEAD + b"X-A"], ids=["octet", "line", "host", "value", "name"]
+    "sent", [b"G", b"GET /hea", HEAD, HEAD + b"X-A: a", HEAD + b"X-A"], ids=["byte", "line", "host", "value", "name"]
 )
 def test_who_does_not_end_his_head_is_told_and_cut_off(hasty: LocalServer, sent: bytes) -> None:
     with connected(address_of(hasty.url)) as connection:
@@ -171,8 +171,8 @@ def test_who_does_not_end_his_head_is_told_and_cut_off(hasty: LocalServer, sent:
 
 def dribble(data: Iterable[bytes]) -> Iterator[bytes]:
     """One after the other, each before a deadline that began anew with every byte would have passed."""
-    for octet in data:
-        yield octet
+    for byte in data:
+        yield byte
         time.sleep(0.1)
 
 
@@ -316,7 +316,7 @@ REFUSED = [
 
 def test_every_refusal_names_its_request_and_so_does_the_log(server: LocalServer, door: Address) -> None:
     """The parser, the HTTP server or the operation may refuse. The sent status is logged with the request's id."""
-    malformed = [case.octets for case in corpus(server.api_key, DID, b'{"method":"ids","keyType":"Ed25519"}')]
+    malformed = [case.raw for case in corpus(server.api_key, DID, b'{"method":"ids","keyType":"Ed25519"}')]
     answers = [exchange(door, data) for data in (*REFUSED, *malformed)]
     assert all(answer.code for answer in answers if answer.status >= 400)
     refused = {answer.headers["x-request-id"]: answer.status for answer in answers if answer.status >= 400}

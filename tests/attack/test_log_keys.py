@@ -77,7 +77,7 @@ def test_every_entry_says_its_keys_and_the_next_until_the_end() -> None:
     assert verify(b"\n".join(life.entries)).deactivated
     assert list(fold(METHOD.apply, life.entries)) == life.states
     for state in life.states:
-        assert history.state_from_json(state.did.text, history.state_to_json(state), state.document.octets) == state
+        assert history.state_from_json(state.did.text, history.state_to_json(state), state.document.encoded) == state
 
 
 def test_old_log_changes_with_its_controller() -> None:

@@ -487,7 +487,7 @@ def test_stolen_database_admits_no_thief(tmp_path: Path, name: str, begins: bool
                 shown = await again.resolve(did, version_id=None, version_time=None)
             except DidQuarantined:
                 return
-            assert public(THIEF).encode() not in shown.version.state.document.octets
+            assert public(THIEF).encode() not in shown.version.state.document.encoded
         finally:
             await again.close()
 

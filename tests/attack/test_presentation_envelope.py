@@ -196,7 +196,7 @@ def test_headers_of_another_kind():
         ("parts", v1),
         ("parts", epoch),
         ("status", v1),
-        ("status", b64(HEADER.octets)),
+        ("status", b64(HEADER.encoded)),
         ("parts", ""),
     ):
         value = opened()
@@ -204,7 +204,7 @@ def test_headers_of_another_kind():
         assert isinstance(asked().verdict(packed(value)), str)
     other = replace(HEADER, keeper=SecretKeeper.CUSTODIAN)
     value = opened()
-    value["parts"][0]["header"] = b64(other.octets)
+    value["parts"][0]["header"] = b64(other.encoded)
     assert isinstance(asked().verdict(packed(value)), str)
 
 
@@ -223,7 +223,7 @@ def test_a_question_that_a_stranger_cannot_ask():
     with pytest.raises(PredicateUnsupported):
         ask((bearer,), holder=HolderForm.CONSENT)
     value = opened()
-    value["parts"][0]["header"] = b64(bearer.octets)
+    value["parts"][0]["header"] = b64(bearer.encoded)
     assert isinstance(asked().verdict(packed(value)), str)
 
 

@@ -89,7 +89,7 @@ def test_without_the_consents_points_in_the_base(monkeypatch):
     suite = verifier.PresentationVerifier(CURVE)._suite
     known, _, given = material(asked)
     rho = known[0][1]
-    signature = IVO.sign(HEADER.octets, [1, rho, *known[0][2:]])
+    signature = IVO.sign(HEADER.encoded, [1, rho, *known[0][2:]])
 
     class AnyBase(PresentationForger):
         def base_of(self, base):

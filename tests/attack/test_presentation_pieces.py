@@ -183,7 +183,7 @@ def test_a_part_is_of_its_own_key():
     # By a forger who proves the second part under his own key and calls it the university's.
     eve = Issuer("did:ids:eve", "eve")
     messages, signatures, _ = material(asked)
-    signatures[1] = eve.sign(header.octets, messages[1])
+    signatures[1] = eve.sign(header.encoded, messages[1])
     assert asked.verdict(PresentationForger(CURVE).forge(asked, messages, signatures)) == MISMATCH
     honest = asked.statement
     lied = PresentationStatement(honest.question, (IVO.public, eve.public), honest.day, honest.status)

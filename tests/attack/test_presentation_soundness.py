@@ -14,7 +14,7 @@ from identity_prover_bbs.suite2 import PresentationEnvelope
 
 from identity_bbs.bls12381 import ORDER
 from identity_bbs.consent import consent as give_consent
-from identity_bbs.octets import mixed_messages_to_scalars
+from identity_bbs.encoding import mixed_messages_to_scalars
 from identity_codec.values import replace
 from identity_core.domain.credentials.attributes import NULL_SCALAR
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported
@@ -72,7 +72,7 @@ def signed_anew(asked, change, key=IVO):
     """Messages after the change, under real signatures of the issuer on them."""
     messages, _, _ = material(asked)
     change(messages)
-    parts = [HEADER.octets, *(part.epoch.header for part in asked.statement.status)]
+    parts = [HEADER.encoded, *(part.epoch.header for part in asked.statement.status)]
     return messages, [key.sign(header, values) for header, values in zip(parts, messages, strict=True)]
 
 

@@ -65,7 +65,7 @@ def target() -> Iterator[Target]:
 
 @pytest.mark.parametrize("case", corpus(KEY, DID, VALID), ids=lambda case: case.name)
 def test_bad_requests_are_refused(target: Target, case: Case) -> None:
-    response = exchange(target.address, target.fill(case.octets))
+    response = exchange(target.address, target.fill(case.raw))
     assert (response.status, response.code) == (case.status, case.code), response.body[:500]
     if response.status == 401:
         assert response.headers["www-authenticate"]

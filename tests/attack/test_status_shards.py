@@ -66,7 +66,7 @@ def signed_around(handles: list[int], *near: int) -> tuple[tuple[int, ...], list
 def files(published: tuple[Manifest, list[bytes]]) -> Files:
     manifest, shards = published
     named = zip(manifest.digests, shards, strict=True)
-    return {ROOT: manifest.octets, **{f"{SHARDS}/{base64url_encode(digest)}": data for digest, data in named}}
+    return {ROOT: manifest.encoded, **{f"{SHARDS}/{base64url_encode(digest)}": data for digest, data in named}}
 
 
 def ok(body: bytes, *more: bytes) -> bytes:
@@ -203,21 +203,21 @@ def lies() -> Iterator[tuple[str, Files]]:
     manifest, (data,) = published([1, 2])
     yield (
         "a shard that is cut off",
-        {ROOT: manifest.octets, f"{SHARDS}/{base64url_encode(manifest.digests[0])}": data[:-84]},
+        {ROOT: manifest.encoded, f"{SHARDS}/{base64url_encode(manifest.digests[0])}": data[:-84]},
     )
     fewer = hashlib.sha256(data[:-84]).digest()
     yield (
         "a manifest of a shard that is cut off",
         {
-            ROOT: replace(manifest, gaps=2, digests=(fewer,)).octets,
+            ROOT: replace(manifest, gaps=2, digests=(fewer,)).encoded,
             f"{SHARDS}/{base64url_encode(fewer)}": data[:-84],
         },
     )
     yield "nothing", {ROOT: b""}
     yield "a page", {ROOT: b"<html>captive portal</html>"}
     alone = [Shard(ends[n : n + 2], (signature,)) for n, signature in enumerate(good)]
-    digests = [hashlib.sha256(shard.octets).digest() for shard in alone]
-    small = manifest.octets.replace(b'"firsts":[0]', b'"firsts":[0,%d]' % HANDLE).replace(
+    digests = [hashlib.sha256(shard.encoded).digest() for shard in alone]
+    small = manifest.encoded.replace(b'"firsts":[0]', b'"firsts":[0,%d]' % HANDLE).replace(
         b'"shards":["' + base64url_encode(manifest.digests[0]).encode(),
         b'"shards":["' + b'","'.join(base64url_encode(digest).encode() for digest in digests),
     )
@@ -264,7 +264,7 @@ def in_a_log(*manifests: Manifest) -> list[bytes]:
     for place, manifest in enumerate(manifests, 1):
         record, at = record_of(manifest), NOW.replace(microsecond=place)
         sequence, name = len(leaves) + 1, gap_record.subject(LIST)
-        leaves.append(LogLeaf(sequence, f"{sequence:064x}", sequence, at, name, place, record.octets).encode())
+        leaves.append(LogLeaf(sequence, f"{sequence:064x}", sequence, at, name, place, record.encoded).encode())
     return leaves
 
 
@@ -369,7 +369,7 @@ def test_an_endless_shard_is_cut_off() -> None:
     manifest, _ = published([])
 
     def answer(path: str) -> bytes | Iterator[bytes]:
-        return ok(manifest.octets) if path == ROOT else endless(CHUNKED, b"10000\r\n" + b"x" * 65_536 + b"\r\n")(path)
+        return ok(manifest.encoded) if path == ROOT else endless(CHUNKED, b"10000\r\n" + b"x" * 65_536 + b"\r\n")(path)
 
     with at_once(), pytest.raises(StatusListRefused):
         fetch(answer)
@@ -393,7 +393,7 @@ def test_a_compressed_answer_does_not_grow() -> None:
     bomb = gzip.compress(bytes(1 << 24))
 
     def answer(path: str) -> bytes:
-        return ok(manifest.octets) if path == ROOT else ok(bomb, b"Content-Encoding: gzip")
+        return ok(manifest.encoded) if path == ROOT else ok(bomb, b"Content-Encoding: gzip")
 
     with pytest.raises(StatusListRefused):
         fetch(answer)
@@ -422,10 +422,10 @@ def test_what_is_not_there_and_who_does_not_answer() -> None:
 
 
 def test_a_gap_that_overlaps_its_neighbour_cannot_be_written() -> None:
-    data = Shard((0, 10, 20), (bytes(80), bytes(80))).octets
+    data = Shard((0, 10, 20), (bytes(80), bytes(80))).encoded
     assert Shard.from_octets(data).ends == (0, 10, 20)
     for ends in ((0, 20, 10), (0, 10, 10), (10, 10, 20), (20, 10, 30)):
         with pytest.raises(StatusListRefused):
-            Shard.from_octets(Shard(ends, (bytes(80), bytes(80))).octets)
+            Shard.from_octets(Shard(ends, (bytes(80), bytes(80))).encoded)
     with pytest.raises(StatusListRefused):
         SignedGap(EPOCH, Gap(10, 20), bytes(80)).check(PUBLIC, 15)

@@ -53,7 +53,7 @@ def results(node_tools: Path, tmp_path_factory: pytest.TempPathFactory) -> list[
     """What the linter says of the document, and of one with every fault: they lie apart. One run for both, since it takes seconds."""
 
     def lint(folder: Path) -> None:
-        document = json.loads(LOADED.octets)
+        document = json.loads(LOADED.encoded)
         for plant, _, _ in FAULTS:
             plant(document)
         (folder / PLANTED).write_text(json.dumps(document))

@@ -97,7 +97,7 @@ def _by_gate(gate: Gate, schemes: Mapping[str, str]) -> type[AbstractSecurityHan
                     caller, _ = await gate.admit(Operation("stock", "GET", "/", known, ""), _request(request.headers))
                 except IdentityError:
                     return NO_VALUE
-                return {"sub": "somebody", "caller": caller}
+                return {"sub": "a subject", "caller": caller}
 
             return verify
 

@@ -61,7 +61,7 @@ def test_the_proof_is_bound_to_the_token_of_the_request(written: Any) -> None:
     nonce = request["challenge"].encode()
     assert presented.context.nonce == nonce
     assert presented.context.audience == request["domain"]
-    assert presented.context.capability == capability_digest(nonce, token.octets)
+    assert presented.context.capability == capability_digest(nonce, token.encoded)
 
 
 def test_what_is_verified_is_what_was_proven(written: Any) -> None:

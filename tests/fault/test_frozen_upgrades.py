@@ -164,7 +164,7 @@ def resolves(session: Client, people: list[dict[str, Any]]) -> None:
         for known, item in zip(person["history"], history, strict=False):
             assert item.items() >= known.items()
         if person["kind"] != "plain":
-            log.verify(session.octets(f"/dids/{quote(did, safe='')}/log"))
+            log.verify(session.get_bytes(f"/dids/{quote(did, safe='')}/log"))
 
 
 def verifies(session: Client, expected: dict[str, Any]) -> None:

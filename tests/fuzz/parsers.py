@@ -17,7 +17,7 @@ from identity_prover_bbs.envelope import Envelope
 from identity_transparency.domain.history import LoggedHistory
 
 from identity_bbs.bls12381.choice import select
-from identity_bbs.octets import octets_to_proof, octets_to_public_key, octets_to_signature
+from identity_bbs.encoding import octets_to_proof, octets_to_public_key, octets_to_signature
 from identity_bbs.suite import BbsProofInvalid, BbsSignatureInvalid, ciphersuite
 from identity_client.action import Action, Grant, literal_of
 from identity_client.capability import Capability, CapabilityInvalid, delegation_id

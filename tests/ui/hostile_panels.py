@@ -45,7 +45,7 @@ class FailingPanel:
 
 class LyingPanel(FailingPanel):
     async def table(self) -> PanelTable:
-        return PanelTable("text", ("one",), [[b"octets"]])  # type: ignore[list-item]
+        return PanelTable("text", ("one",), [[b"bytes"]])  # type: ignore[list-item]
 
 
 def hostile(settings: NoSettings, context: BuildContext) -> OperatorPanel:

@@ -161,7 +161,7 @@ def give_delegation(page: Page, site: Site, purpose: str, actions: str = "zkp.pr
     page.fill("#agent", site.did("aki"))
     page.get_by_text("More than one question").click()
     page.fill("#actions", actions)
-    page.get_by_text("Whoever the agent likes").click()
+    page.get_by_text("Any verifier of the agent").click()
     page.fill("#uses", str(uses))
     page.fill("#purpose", purpose)
     page.click("#create-delegation button[type=submit]")

@@ -24,9 +24,9 @@ def a_large_one(path: Path) -> None:
 
 
 def test_a_file_is_read_and_so_is_what_a_link_leads_to(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"octets")
+    (tmp_path / "file").write_bytes(b"content")
     (tmp_path / "link").symlink_to("file")
-    assert (read_regular(tmp_path / "file"), read_regular(tmp_path / "link")) == (b"octets", b"octets")
+    assert (read_regular(tmp_path / "file"), read_regular(tmp_path / "link")) == (b"content", b"content")
 
 
 @pytest.mark.parametrize(

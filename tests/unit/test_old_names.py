@@ -7,17 +7,23 @@ import subprocess
 import sys
 
 import pytest
+from identity_did_ids.entry import EntryBody
 
+from identity_client.session import Client
+from identity_codec.values import OldName
+from identity_core.domain.credentials.attributes import AttributeType, TypedValue
+from identity_core.domain.dids.document import DidDocument
 from identity_core.old_names import MOVED, new_name
+from identity_core.ports.ledger import LogSize
 
 PROGRAMS = {
     "of a prover's template": """
-from identity_core.crypto.bbs import core, octets
+from identity_core.crypto.bbs import core, octets as encoding
 from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
 from identity_core.crypto.bls12381 import keys, select
 from identity_core.crypto.bls12381.keys import InvalidBlsKey
 import identity_bbs
-assert (core, octets, keys) == (identity_bbs.core, identity_bbs.octets, identity_bbs.bls12381.keys)
+assert (core, encoding, keys) == (identity_bbs.core, identity_bbs.encoding, identity_bbs.bls12381.keys)
 assert (BbsSignatureInvalid, InvalidBlsKey) == (identity_bbs.suite.BbsSignatureInvalid, keys.InvalidBlsKey)
 assert ciphersuite(select()) is identity_bbs.suite.ciphersuite(identity_bbs.bls12381.select())
 """,
@@ -71,6 +77,34 @@ def test_old_names_are_those_of_the_library(program: str) -> None:
     done = subprocess.run([sys.executable, "-W", "always", "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "DeprecationWarning" in done.stderr
+
+
+MEMBERS = {
+    "encoded": TypedValue(AttributeType.STRING, "x", None),
+    "byte_count": LogSize(1, 2),
+    "get_bytes": Client("http://127.0.0.1:1"),
+    "encode": EntryBody(b"{}", b"{}", "2026-01-01T00:00:00Z"),
+}
+
+
+@pytest.mark.parametrize(("new", "value"), MEMBERS.items(), ids=MEMBERS)
+def test_old_member_is_the_new_one_with_a_warning(new: str, value: object) -> None:
+    (old,) = (name for name, member in vars(type(value)).items() if isinstance(member, OldName))
+    with pytest.warns(DeprecationWarning, match=rf"{type(value).__name__}\.{old} leaves in 1\.2: use {new}$"):
+        assert getattr(value, old) == getattr(value, new)
+
+
+def test_old_member_of_a_loaded_document() -> None:
+    document = DidDocument.load(b"{}")
+    (old,) = (name for name, member in vars(DidDocument).items() if isinstance(member, OldName))
+    with pytest.warns(DeprecationWarning, match="use encoded"):
+        assert getattr(document, old) == b"{}"
+
+
+def test_old_module_of_encodings_is_the_new_one() -> None:
+    old = "identity_bbs.octets"
+    with pytest.warns(DeprecationWarning, match=r"import identity_bbs\.encoding"):
+        assert importlib.import_module(old) is importlib.import_module("identity_bbs.encoding")
 
 
 def test_the_service_imports_no_old_name() -> None:

@@ -306,7 +306,7 @@ REFUSED: dict[str, Callable[[], Case]] = {
 
 def _json(one: Case) -> dict[str, Any]:
     question = one.expected.get("question", one.scene.question)
-    return {**one.json, "headers": [credential.header.octets.hex() for credential in question.credentials]}
+    return {**one.json, "headers": [credential.header.encoded.hex() for credential in question.credentials]}
 
 
 def vectors() -> dict[str, list[dict[str, Any]]]:

@@ -17,13 +17,13 @@ import pytest
 from identity_bbs import core
 from identity_bbs.bls12381 import ORDER, Curve, select
 from identity_bbs.bls12381.keys import expand_message_xmd, hash_to_scalar, secret_scalar
-from identity_bbs.frames import number, scalar
-from identity_bbs.octets import (
+from identity_bbs.encoding import (
     octets_to_proof,
     octets_to_public_key,
     octets_to_signature,
     signature_to_octets,
 )
+from identity_bbs.frames import number, scalar
 from identity_bbs.suite import CIPHERSUITE_ID, P1, BbsProofInvalid, ciphersuite
 from tests.vectors.files import found, vector_json
 

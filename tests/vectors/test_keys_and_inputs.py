@@ -77,7 +77,7 @@ def test_the_sample_document_is_ours_but_for_a_name() -> None:
     sample = vector_json("did/sample-document-2020-suites.json")
     document = DidDocument.parse(sample)
     assert document.to_json() == sample
-    assert json.loads(document.octets) == sample
+    assert json.loads(document.encoded) == sample
 
 
 def test_another_profile_is_not_taken_for_ours() -> None:

@@ -86,8 +86,8 @@ def main() -> None:
 
     report("update: draft, sign, apply", median(update))
     state = states[0]
-    metadata, document = history.state_to_json(state), state.document.octets
-    report("state to bytes", median(lambda _: (history.state_to_json(state), state.document.octets)))
+    metadata, document = history.state_to_json(state), state.document.encoded
+    report("state to bytes", median(lambda _: (history.state_to_json(state), state.document.encoded)))
     report("state from bytes", median(lambda _: history.state_from_json(state.did.text, metadata, document)))
 
     body = json.dumps({"method": "ids", "keys": [{"type": "Ed25519", "purpose": ["authentication"]}] * 14}).encode()

@@ -19,7 +19,7 @@ from pathlib import Path
 from identity_client import Signer, hash_body
 from tools.bench.rounds import Round, Target, drive, measured, middle, need_wrk, parser
 from tools.bench.servers import LIMITED, UNLIMITED, Server, fdatasync_ms, fresh_server
-from tools.bench.wire import PREFIX, Made, creation, did_path, exchange, make_dids, octets
+from tools.bench.wire import PREFIX, Made, creation, did_path, encode_request, exchange, make_dids
 
 BLS = creation(["Bls12381G2Key2020"])
 PLAIN = creation([])
@@ -83,7 +83,7 @@ def signed(server: Server, made: list[Made], bodies: list[str], *, live: int = 1
     """(path, Authorization, body) for one update of each DID, after ``live`` challenges for exactly that were made."""
     digests = [hash_body(json.loads(body)) for body in bodies]
     asks = [
-        octets("GET", f"{PREFIX}/auth/challenge?did={one.did}&purpose=update&bodyHash={digest}")
+        encode_request("GET", f"{PREFIX}/auth/challenge?did={one.did}&purpose=update&bodyHash={digest}")
         for one, digest in zip(made, digests, strict=True)
         for _ in range(live)
     ]
@@ -106,7 +106,7 @@ def did_auth(server: Server, key: str, options: argparse.Namespace) -> Callable[
         turn += 1
         bodies = [update_body(str(turn))] * len(made)
         requests = [
-            octets("PATCH", path, {"Authorization": header}, body)
+            encode_request("PATCH", path, {"Authorization": header}, body)
             for path, header, body in signed(server, made, bodies)
         ]
         return measured(server, requests, options.connections, 200, pin=True)

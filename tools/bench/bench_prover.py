@@ -142,10 +142,10 @@ def backend_figures(name: str, runs: int) -> None:
         f"\n{name}: import, self-test, key, credential {1000 * (loaded - begun):.0f} ms; generators, tables and two proofs"
         f" {1000 * (warmed - loaded):.0f} ms; {resident_mebibytes() - before:.0f} MiB more; medians of {runs}"
     )
-    print(f"{'statement':34}{'prove ms':>10}{'verify ms':>11}{'octets':>9}{'envelope':>10}")
+    print(f"{'statement':34}{'prove ms':>10}{'verify ms':>11}{'bytes':>9}{'envelope':>10}")
     for case in CASES:
         proving, verifying, data, envelope = bench.case(case, runs)
-        note(f"{name}, {case}", prove_ms=proving, verify_ms=verifying, octets=data)
+        note(f"{name}, {case}", prove_ms=proving, verify_ms=verifying, bytes=data)
         print(f"{case:34}{proving:10.2f}{verifying:11.2f}{data:9,}{envelope:10,}", flush=True)
 
 

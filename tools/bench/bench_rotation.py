@@ -26,7 +26,7 @@ from pathlib import Path
 import uvloop
 
 from tools.bench.servers import ROOT, UNLIMITED, Server, fdatasync_ms, serve
-from tools.bench.wire import PREFIX, Wire, creation, octets
+from tools.bench.wire import PREFIX, Wire, creation, encode_request
 
 CLIENTS = 32
 MOST = 2.0
@@ -70,10 +70,10 @@ class Load:
 def requests_for(key: str) -> tuple[bytes, bytes]:
     """What each client sends in turn while ``key`` is rotated."""
     header = {"X-API-Key": KEY}
-    create = octets("POST", f"{PREFIX}/dids", header, creation([]))
+    create = encode_request("POST", f"{PREFIX}/dids", header, creation([]))
     if key == "checkpoint":
-        return create, octets("GET", f"{PREFIX}/ledger/checkpoint?quorum=any", header)
-    return create, octets("POST", f"{PREFIX}/auth/token", header, '{"grant_type":"client_credentials"}')
+        return create, encode_request("GET", f"{PREFIX}/ledger/checkpoint?quorum=any", header)
+    return create, encode_request("POST", f"{PREFIX}/auth/token", header, '{"grant_type":"client_credentials"}')
 
 
 async def one_round(server: Server, data: Path, key: str, seconds: float) -> tuple[Part, Part]:

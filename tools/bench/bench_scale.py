@@ -49,7 +49,7 @@ from tools.bench.promises import POSTGRESQL
 from tools.bench.rounds import Round, Target, drive, measured, middle, need_wrk, parser
 from tools.bench.seeding import dids_in, fill, octets_per_version
 from tools.bench.servers import PROVER, UNLIMITED, Server, on_client_core, serve
-from tools.bench.wire import PREFIX, creation, did_path, exchange, octets
+from tools.bench.wire import PREFIX, creation, did_path, encode_request, exchange
 
 KEY = "bench-key-000000000000000000000000000000000"
 DRAWN = 200_000
@@ -131,9 +131,9 @@ def once_each(side: Side, options: argparse.Namespace) -> Round:
     some = random.sample(side.dids, min(ONCE + WARMED, len(side.dids)))
     warm, cold = some[: len(some) // 6], some[len(some) // 6 :]
     with side.serve() as server, on_client_core(pin=True):
-        exchange(server, [octets("GET", did_path(did)) for did in warm], options.connections)
+        exchange(server, [encode_request("GET", did_path(did)) for did in warm], options.connections)
         before = cpu_seconds(server)
-        done = exchange(server, [octets("GET", did_path(did)) for did in cold], options.connections)
+        done = exchange(server, [encode_request("GET", did_path(did)) for did in cold], options.connections)
         spent = cpu_seconds(server) - before
     ordered = sorted(done.latencies)
     p50, p99 = (ordered[int(len(ordered) * share)] * 1e3 for share in (0.5, 0.99))

@@ -30,7 +30,7 @@ import uvloop
 from identity_client import Signer, hash_body
 from identity_codec.strict_json import JsonValue
 from tools.bench.servers import UNLIMITED, Reply, Server, on_client_core, serve
-from tools.bench.wire import PREFIX, Made, Wire, creation, did_path, exchange, make_dids, octets
+from tools.bench.wire import PREFIX, Made, Wire, creation, did_path, encode_request, exchange, make_dids
 
 KEY = "bench-key-000000000000000000000000000000000"
 MIX = ("resolve",) * 7 + ("create",) + ("update",) * 2
@@ -102,13 +102,13 @@ class Load:
         wire = await Wire.open(self._server.url)
         dice = random.Random(place)
         own = list(range(place, len(self._made), clients))
-        create = octets("POST", f"{PREFIX}/dids", {"X-API-Key": KEY}, creation([]))
+        create = encode_request("POST", f"{PREFIX}/dids", {"X-API-Key": KEY}, creation([]))
         turns = itertools.count()
         while time.monotonic() < self._until:
             what = dice.choice(MIX)
             reply: Reply | None
             if what == "resolve":
-                reply = await wire.call(octets("GET", dice.choice(self._paths)))
+                reply = await wire.call(encode_request("GET", dice.choice(self._paths)))
             elif what == "create":
                 reply = await wire.call(create)
             else:
@@ -124,14 +124,16 @@ class Load:
         body: JsonValue = {"operation": "setAlsoKnownAs", "alsoKnownAs": [f"https://hana.example/{turn}"]}
         digest = hash_body(body)
         offer = await wire.call(
-            octets("GET", f"{PREFIX}/auth/challenge?did={one.did}&purpose=update&bodyHash={digest}")
+            encode_request("GET", f"{PREFIX}/auth/challenge?did={one.did}&purpose=update&bodyHash={digest}")
         )
         self.answers["challenge", offer.status] += 1
         if offer.status != 200:
             return None
         text = json.loads(offer.body)["challenge"]
         header = Signer(one.did, one.secret).header(text, purpose="update", digest=digest)
-        return await wire.call(octets("PATCH", self._paths[number], {"Authorization": header}, json.dumps(body)))
+        return await wire.call(
+            encode_request("PATCH", self._paths[number], {"Authorization": header}, json.dumps(body))
+        )
 
 
 async def soak(server: Server, data_dir: Path, made: list[Made], options: argparse.Namespace) -> list[Sample]:
@@ -211,7 +213,7 @@ def main() -> None:
         on_client_core(pin=options.workers == 1),
     ):
         made = make_dids(server, KEY, options.dids)
-        exchange(server, [octets("GET", did_path(one.did)) for one in made], options.clients)
+        exchange(server, [encode_request("GET", did_path(one.did)) for one in made], options.clients)
         print(
             f"{len(made)} DIDs made and resolved; {options.seconds} s of load by {options.clients} callers", flush=True
         )

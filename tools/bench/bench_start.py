@@ -31,7 +31,7 @@ import uvloop
 
 from tools.bench.figures import note
 from tools.bench.servers import UNLIMITED, Server, pinned, serve
-from tools.bench.wire import PREFIX, Wire, creation, make_dids, octets
+from tools.bench.wire import PREFIX, Wire, creation, encode_request, make_dids
 
 LIBRARIES = (
     "import asyncio, cryptography.x509, msgspec, nacl.bindings, orjson, pluggy, sqlalchemy, sqlite3, uvicorn, uvloop"
@@ -61,7 +61,7 @@ def kill_in_mid_write(server: Server) -> None:
 
 
 async def _kill(server: Server) -> None:
-    request = octets("POST", f"{PREFIX}/dids", {"X-API-Key": KEY}, creation([]))
+    request = encode_request("POST", f"{PREFIX}/dids", {"X-API-Key": KEY}, creation([]))
     wires = [await Wire.open(server.url) for _ in range(8)]
 
     async def create(wire: Wire) -> None:

@@ -68,8 +68,8 @@ def main() -> None:
     print(f"1,000 gaps made: {statistics.median(times):.0f} ms (target 200)")
     manifest, shards = made(5_000, secret, public)
     largest = max(map(len, shards))
-    print(f"5,000 gaps: {len(shards)} shards, {largest} bytes the largest, manifest {len(manifest.octets)} bytes")
-    data = manifest.octets
+    print(f"5,000 gaps: {len(shards)} shards, {largest} bytes the largest, manifest {len(manifest.encoded)} bytes")
+    data = manifest.encoded
 
     def used() -> None:
         read = Manifest.from_octets(data)

@@ -118,14 +118,14 @@ class Dialect(NamedTuple):
 
     name: str
     place: str
-    octets: str
+    bytes_type: str
     mark: str
 
 
 def inserts_alone(connection: Any, dialect: Dialect, seconds: float) -> None:
     """Rows of entries without a port, a chain or a reader: 64 a durable transaction, from one connection of the DB-API."""
     cursor = connection.cursor()
-    data = dialect.octets
+    data = dialect.bytes_type
     cursor.execute(
         f"CREATE TABLE entries (place {dialect.place} PRIMARY KEY, did TEXT, version INTEGER, entry {data}, hash {data})"
     )

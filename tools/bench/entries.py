@@ -65,7 +65,7 @@ def lines_of(first: int, count: int, versions: int, log_seed: bytes, now: dateti
                 place + 1,
                 draft.sealed(signature),
                 state_to_json(after),
-                after.document.octets,
+                after.document.encoded,
                 logs.changes(state, after),
                 after.key_id,
             )

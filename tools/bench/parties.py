@@ -17,7 +17,7 @@ from identity_client import Client, Signer, ibct
 from identity_codec.times import printed
 from tools.bench.bench_prover import CASES, SCHEMA, VALUES
 from tools.bench.servers import Server
-from tools.bench.wire import PREFIX, octets
+from tools.bench.wire import PREFIX, encode_request
 
 QUESTION = "date bound"
 ((ATTRIBUTE, TYPE, BOUND),) = CASES[QUESTION]
@@ -46,7 +46,7 @@ class Parties:
         """So many requests as they go over the wire, under a new access token of Aki's: it is good for ten minutes."""
         with Client(self.server.url) as session:
             header = {"Authorization": f"Bearer {session.token(self.aki)['access_token']}"}
-        return [octets("POST", PATH, header, self.body()) for _ in range(count)]
+        return [encode_request("POST", PATH, header, self.body()) for _ in range(count)]
 
 
 def gather(server: Server, key: str, *more: str, suite: int = 1) -> Parties:

@@ -29,8 +29,8 @@ from identity_prover_bbs.suite2.received import own_statement
 from identity_bbs import blind, consent, core
 from identity_bbs.bls12381 import ORDER, Curve, keys, select
 from identity_bbs.bls12381.hedged import HedgedScalars
+from identity_bbs.encoding import mixed_messages_to_scalars, octets_to_public_key
 from identity_bbs.frames import scalar
-from identity_bbs.octets import mixed_messages_to_scalars, octets_to_public_key
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
 from identity_codec.values import replace
@@ -98,7 +98,7 @@ def presentation_figures(name: str, runs: int) -> None:
     curve = select(name)
     prover, verifier = PresentationProver(curve, os.urandom), PresentationVerifier(curve)
     print(f"\n{name}, suite 2: medians of {runs}")
-    print(f"{'statement':34}{'prove ms':>10}{'verify ms':>11}{'octets':>9}{'envelope':>10}")
+    print(f"{'statement':34}{'prove ms':>10}{'verify ms':>11}{'bytes':>9}{'envelope':>10}")
     for case in CASES:
         asked = scene(case, curve)
         statement, witness, bound = asked.statement, asked.witness, asked.bound
@@ -136,19 +136,19 @@ def _holder_figures(curve: Curve, runs: int) -> None:
     header = issuer.header(SCHEMA)
     held = Holder(curve=curve).obtain(issuer, header=header, values=VALUES)
     secret = HolderSecret.derived(suite, b"hana".ljust(32, b"."))
-    request = blind.IssueRequest(header.method, header.octets, "did:ids:hana", b"n" * 32)
+    request = blind.IssueRequest(header.method, header.encoded, "did:ids:hana", b"n" * 32)
     known = mixed_messages_to_scalars(header.known_messages(VALUES, held.witness.particulars))
     commitment, own_blind = blind.commit(suite, secret, request, os.urandom)
     point = commitment[:48]
 
     def sign() -> Any:
-        return blind.blind_sign(suite, secret_key, public, header.octets, known, commitment, request)
+        return blind.blind_sign(suite, secret_key, public, header.encoded, known, commitment, request)
 
     signature = sign()
     steps: dict[str, Callable[[], object]] = {
         "commitment": lambda: blind.commit(suite, secret, request, os.urandom),
         "commitment checked, signed": sign,
-        "signature checked": lambda: blind.verify_blind(suite, public, header.octets, known, point, signature),
+        "signature checked": lambda: blind.verify_blind(suite, public, header.encoded, known, point, signature),
     }
     figures = {name: median(step, runs) for name, step in steps.items()}
     print("blind issue: " + ", ".join(f"{name} {ms:.2f}" for name, ms in figures.items()), end="")
@@ -228,13 +228,13 @@ def _choosing(curve: Curve, place: int) -> Callable[[], object]:
 
 
 def _signing(curve: Curve, secret: int = 7, message: int = 5) -> Callable[[], object]:
-    suite, header = ciphersuite(curve), Issuer(curve=curve).header(SCHEMA).octets
+    suite, header = ciphersuite(curve), Issuer(curve=curve).header(SCHEMA).encoded
     key = octets_to_public_key(suite, keys.public_key(scalar(secret)))
     return lambda: core.core_sign(suite, secret, key, header, [message] * 12)
 
 
 def _signing_blind(curve: Curve, secret: int = 7, message: int = 5) -> Callable[[], object]:
-    suite, header = ciphersuite(curve), Issuer(curve=curve).header(SCHEMA).octets
+    suite, header = ciphersuite(curve), Issuer(curve=curve).header(SCHEMA).encoded
     public, known = keys.public_key(scalar(secret)), [message] * 10
     request = blind.IssueRequest("did:ids:ivo#bbs", header, "did:ids:hana", b"n" * 32)
     holder = HolderSecret.derived(suite, b"hana".ljust(32, b"."))

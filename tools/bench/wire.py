@@ -28,7 +28,7 @@ def did_path(did: str) -> str:
     return f"{PREFIX}/dids/{quote(did, safe=':')}"
 
 
-def octets(method: str, path: str, headers: Mapping[str, str] | None = None, body: str = "") -> bytes:
+def encode_request(method: str, path: str, headers: Mapping[str, str] | None = None, body: str = "") -> bytes:
     """A request as it goes over the wire."""
     content = body.encode()
     lines = [f"{method} {path} HTTP/1.1", "Host: bench"]
@@ -128,7 +128,7 @@ class Made:
 
 def make_dids(server: Server, key: str, count: int, body: str | None = None) -> list[Made]:
     """Creates DIDs over HTTP. Raises ``SystemExit`` when one is refused."""
-    request = octets("POST", f"{PREFIX}/dids", {"X-API-Key": key}, body or creation([]))
+    request = encode_request("POST", f"{PREFIX}/dids", {"X-API-Key": key}, body or creation([]))
     made = []
     for reply in exchange(server, [request] * count, 32).replies:
         if reply.status != 201:

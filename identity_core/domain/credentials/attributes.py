@@ -23,6 +23,7 @@ from msgspec import Struct, structs
 
 from identity_codec import times
 from identity_codec.strict_json import MAX_SAFE_INTEGER, JsonRefused, JsonValue, exact, is_assigned, is_composed
+from identity_codec.values import OldName
 
 OFFSET = 1 << 63
 """A signed value v is signed as the scalar v + 2^63, which lies in [0, 2^64)."""
@@ -77,6 +78,7 @@ class TypedValue(Struct, frozen=True):
     type: AttributeType
     text: str
     number: int | None
+    octets = OldName("encoded")
 
     @property
     def json(self) -> JsonValue:
@@ -88,7 +90,7 @@ class TypedValue(Struct, frozen=True):
         return self.text
 
     @property
-    def octets(self) -> bytes:
+    def encoded(self) -> bytes:
         """Return the message of the hashed slot. The first byte distinguishes every value from a null."""
         return b"\x01" + self.text.encode()
 

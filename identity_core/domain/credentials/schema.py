@@ -95,7 +95,7 @@ class Schema(Struct, frozen=True):
         for attribute in self.attributes:
             value = values[attribute.name]
             typed = None if value is None else attribute.read(value)
-            hashed.append(NULL_OCTETS if typed is None else typed.octets)
+            hashed.append(NULL_OCTETS if typed is None else typed.encoded)
             if attribute.type.ordered:
                 numeric.append(NULL_SCALAR if typed is None else typed.scalar)
         return (*hashed, *numeric)

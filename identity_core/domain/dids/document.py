@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from identity_codec import times
 from identity_codec.strict_json import JsonValue
+from identity_codec.values import OldName
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import SERVICE_CONTEXTS, contexts_of
@@ -61,7 +62,7 @@ class DidDocument:
     """A DID document. ``relationships`` maps a relationship to absolute key ids, in document order; empty ones are absent.
     ``contexts`` are the given contexts that the document uses for its services.
 
-    ``data`` is the document as JSON, with members in reading order; these bytes are stored and returned. They are computed from the
+    ``encoded`` is the document as JSON, with members in reading order; these bytes are stored and returned. They are computed from the
     fields, unless they exist already: ``written`` by this store, or found as another service wrote them. A document that is
     ``load``ed is parsed when a field is first used, because most answers need only its bytes.
     """
@@ -72,18 +73,19 @@ class DidDocument:
     services: tuple[ServiceEntry, ...] = ()
     also_known_as: tuple[str, ...] = ()
     contexts: Collection[str] = SERVICE_CONTEXTS
-    octets: bytes = field(init=False, repr=False)
+    encoded: bytes = field(init=False, repr=False)
     written: InitVar[bytes | None] = None
+    octets = OldName("encoded")
 
     def __post_init__(self, written: bytes | None) -> None:
         object.__setattr__(self, "contexts", contexts_of([service.type for service in self.services], self.contexts))
-        object.__setattr__(self, "octets", orjson.dumps(_members(self)) if written is None else written)
+        object.__setattr__(self, "encoded", orjson.dumps(_members(self)) if written is None else written)
 
     def __getattr__(self, name: str) -> Any:
         """Parse a loaded document when Python reads an empty slot."""
         if name not in _LOADED:
             raise AttributeError(name)
-        for field_name, value in _fields(orjson.loads(self.octets)).items():
+        for field_name, value in _fields(orjson.loads(self.encoded)).items():
             object.__setattr__(self, field_name, value)
         return object.__getattribute__(self, name)
 
@@ -101,10 +103,7 @@ class DidDocument:
 
     def related(self, relationship: str) -> tuple[str, ...]:
         """Return the absolute ids of the keys in ``relationship``."""
-        for name, key_ids in self.relationships:
-            if name == relationship:
-                return key_ids
-        return ()
+        return next((key_ids for name, key_ids in self.relationships if name == relationship), ())
 
     def purposes(self, key_id: str) -> tuple[str, ...]:
         """Return the relationships of the key, in document order."""
@@ -119,7 +118,7 @@ class DidDocument:
 
     def to_json(self) -> dict[str, Any]:
         """Return the document as a JSON object."""
-        value: dict[str, Any] = orjson.loads(self.octets)
+        value: dict[str, Any] = orjson.loads(self.encoded)
         return value
 
     def named(self, old: str, new: str) -> DidDocument:
@@ -132,7 +131,7 @@ class DidDocument:
             tuple([ServiceEntry(one.id.replace(old, new), one.type, one.endpoint) for one in self.services]),
             self.also_known_as,
             self.contexts,
-            written=self.octets.replace(old.encode(), new.encode()),
+            written=self.encoded.replace(old.encode(), new.encode()),
         )
 
     @classmethod
@@ -170,7 +169,7 @@ class DidDocument:
     def load(cls, data: bytes) -> DidDocument:
         """Return the document with these ``data``, which must come from this service's store: nothing is checked again."""
         document: Any = object.__new__(cls)
-        document.octets = data
+        document.encoded = data
         loaded: DidDocument = document
         return loaded
 

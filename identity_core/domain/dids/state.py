@@ -136,7 +136,7 @@ def digest(text: str) -> str:
 def due(state: DidState) -> datetime | None:
     """Return the end of the next grace period, or None."""
     # Most documents have no key in a grace period. Their bytes, which this service wrote, show it without parsing.
-    if b'"revoked"' not in state.document.octets:
+    if b'"revoked"' not in state.document.encoded:
         return None
     return min([method.revoked for method in state.document.methods if method.revoked is not None], default=None)
 
@@ -261,7 +261,7 @@ def is_earlier_form(metadata: bytes, present: bytes) -> bool:
 
 
 def state_from_json(did: str, metadata: bytes, document: bytes) -> DidState:
-    """Return the state of ``did`` from the bytes of ``state_to_json`` and ``DidDocument.octets``. They must come from this service's
+    """Return the state of ``did`` from the bytes of ``state_to_json`` and ``DidDocument.encoded``. They must come from this service's
     store: nothing is checked."""
     read = orjson.loads(metadata)
     # Any, because this function creates the value and is the only one that may assign its fields.

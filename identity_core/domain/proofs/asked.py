@@ -34,8 +34,8 @@ class NotEqual(Struct, frozen=True):
     def holds(self, value: TypedValue | None) -> bool:
         """See ``Predicate.holds``; return False for null (None)."""
         if self.operand.number is None:
-            data = NULL_OCTETS if value is None else value.octets
-            return not (compare_digest(data, self.operand.octets) | compare_digest(data, NULL_OCTETS))
+            data = NULL_OCTETS if value is None else value.encoded
+            return not (compare_digest(data, self.operand.encoded) | compare_digest(data, NULL_OCTETS))
         scalar = NULL_SCALAR if value is None else value.scalar
         return (scalar != self.operand.scalar) & (scalar != NULL_SCALAR)
 

@@ -93,8 +93,8 @@ class Predicate(Struct, frozen=True):
         """Return whether a value of its attribute satisfies it; null (None) never does. Compare every operand, and texts to their end,
         because the position of a value among them is a secret."""
         if self.operands[0].number is None:
-            data = NULL_OCTETS if value is None else value.octets
-            return sum([compare_digest(data, each.octets) for each in self.operands]) > 0
+            data = NULL_OCTETS if value is None else value.encoded
+            return sum([compare_digest(data, each.encoded) for each in self.operands]) > 0
         scalar, compare = NULL_SCALAR if value is None else value.scalar, _COMPARISONS[self.type]
         return (sum([compare(scalar, each.scalar) for each in self.operands]) > 0) & (scalar != NULL_SCALAR)
 
@@ -205,7 +205,7 @@ def _order(element: TypedValue) -> tuple[int, str]:
 def _goal(schema: Schema, attribute: Attribute, group: Sequence[Predicate]) -> Goal:
     sets = [predicate.operands for predicate in group if predicate.type not in _BOUNDS]
     if not attribute.type.ordered:
-        return _among(schema.hashed_slot(attribute.name), tuple(value.octets for value in _common(sets)))
+        return _among(schema.hashed_slot(attribute.name), tuple(value.encoded for value in _common(sets)))
     slot = schema.numeric_slot(attribute.name)
     bounds = [predicate for predicate in group if predicate.type in _BOUNDS]
     low, high = _interval(attribute, bounds) if bounds else attribute.domain

@@ -112,4 +112,4 @@ class ListCredentialSchemas(Struct, frozen=True):
     schemas: CredentialSchemas
 
     async def __call__(self, query: ListCredentialSchemasQuery, *, after: str | None) -> SchemaPage:
-        return await self.schemas.list(after=after, limit=query.limit, octets=PAGE_OCTETS)
+        return await self.schemas.list(after=after, limit=query.limit, byte_count=PAGE_OCTETS)

@@ -80,7 +80,7 @@ class SignedStatusList(Struct, frozen=True):
     """The served bytes of a list; ``version`` changes whenever they do."""
 
     version: int
-    octets: bytes
+    encoded: bytes
 
 
 class GetStatusList(Struct, frozen=True):

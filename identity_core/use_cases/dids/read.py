@@ -225,7 +225,7 @@ OCTETS_AT_ONCE: Final = ENTRIES_OF_A_PAGE * 16 * 1024
 class DidLog(Struct, frozen=True):
     """A log as JSON lines, each ended by a newline: its length in bytes, its pages, and the number of its versions."""
 
-    octets: int
+    byte_count: int
     pages: AsyncIterator[bytes]
     versions: int
 
@@ -243,7 +243,7 @@ class GetDidLog(Struct, frozen=True):
             raise DidNotFound("The ledger has no log of the DID.", details={"did": did.shown})
         if not self.visible_after_deactivation:
             await self.reader.active(did)
-        return self.beginning(did, size.entries, size.octets)
+        return self.beginning(did, size.entries, size.byte_count)
 
     async def at_once(self, did: Did) -> tuple[bytes, bytes] | None:
         """Return the whole log and its last line by one read of an embedded ledger. Return None for a long log, and if deactivation hides
@@ -256,9 +256,9 @@ class GetDidLog(Struct, frozen=True):
         whole = b"".join(lines)
         return (whole, lines[-1]) if len(lines) <= ENTRIES_AT_ONCE and len(whole) <= OCTETS_AT_ONCE else None
 
-    def beginning(self, did: Did, versions: int, octets: int) -> DidLog:
-        """Return the first ``versions`` of a log, which have ``octets`` bytes without newlines."""
-        return DidLog(octets + versions, self._pages(str(did), versions), versions)
+    def beginning(self, did: Did, versions: int, byte_count: int) -> DidLog:
+        """Return the first ``versions`` of a log, which have ``byte_count`` bytes without newlines."""
+        return DidLog(byte_count + versions, self._pages(str(did), versions), versions)
 
     async def first(self, did: Did) -> bytes:
         """Return the first line. Raises ``LedgerUnavailable``."""
@@ -272,7 +272,7 @@ class GetDidLog(Struct, frozen=True):
         the last line identifies the log. Raises ``LedgerUnavailable``."""
         if log.versions <= ENTRIES_OF_A_PAGE:
             page = await anext(log.pages)
-            if len(page) != log.octets:
+            if len(page) != log.byte_count:
                 raise LedgerUnavailable(details={"did": str(did)})
             return page, page[page.rfind(b"\n", 0, -1) + 1 :]
         lines = await self._page(str(did), log.versions - 1, 1)

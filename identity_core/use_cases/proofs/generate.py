@@ -245,6 +245,6 @@ def _context_of(attempt: ProofAttempt, now: datetime, random: Callable[[int], by
         issued_at=issued_at,
         expires_at=expires_at,
         proof_id=str(uuid.UUID(bytes=random(16), version=4)),
-        capability=capability_digest(nonce, capability.octets),
+        capability=capability_digest(nonce, capability.encoded),
         agent=str(attempt.agent) if policy.shows_agent else None,
     )

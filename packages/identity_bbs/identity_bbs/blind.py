@@ -17,8 +17,8 @@ from identity_bbs.bls12381 import G1
 from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
 from identity_bbs.bls12381.hedged import HedgedScalars
 from identity_bbs.bls12381.keys import hash_to_scalar, secret_scalar
+from identity_bbs.encoding import calculate_domain, octets_to_public_key
 from identity_bbs.frames import frame, scalar
-from identity_bbs.octets import calculate_domain, octets_to_public_key
 from identity_bbs.openings import (
     PSEUDONYM_DST,
     TAG,
@@ -69,18 +69,18 @@ class IssueRequest:
 class Commitment(NamedTuple):
     """A checked commitment: K, which goes under the issuer's signature, and T as bytes, for the issuer's record of who is who."""
 
-    octets: bytes
+    encoded: bytes
     point: G1
 
     @property
     def point_octets(self) -> bytes:
         """Return K, 48 bytes; the holder of the credential stores it too."""
-        return self.octets[:G1_OCTETS]
+        return self.encoded[:G1_OCTETS]
 
     @property
     def holder_tag(self) -> bytes:
         """T, 48 bytes: one for each holder at this issuer."""
-        return self.octets[G1_OCTETS : 2 * G1_OCTETS]
+        return self.encoded[G1_OCTETS : 2 * G1_OCTETS]
 
 
 def issuer_pseudonym_message(issuer: str) -> bytes:

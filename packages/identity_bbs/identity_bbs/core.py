@@ -19,12 +19,8 @@ import gmpy2
 
 from identity_bbs.bls12381 import G1, ORDER
 from identity_bbs.bls12381.backend import G1_OCTETS
-from identity_bbs.octets import (
-    calculate_challenge,
-    calculate_domain,
-    hash_to_scalar,
-    scalar_to_octets,
-)
+from identity_bbs.bls12381.keys import hash_to_scalar
+from identity_bbs.encoding import calculate_challenge, calculate_domain, scalar_to_octets
 from identity_bbs.suite import (
     API_ID,
     HASH_TO_SCALAR_DST,
@@ -220,7 +216,7 @@ def pairings_hold(suite: Ciphersuite, weighted: Sequence[Weighted]) -> bool:
     curve = suite.curve
     by_key: dict[bytes, list[Weighted]] = {}
     for one in weighted:
-        by_key.setdefault(one[0].octets, []).append(one)
+        by_key.setdefault(one[0].encoded, []).append(one)
     pairs = [
         (
             curve.g1_public_msm([proof.a_bar for _, proof, _ in under], [weight for _, _, weight in under]),

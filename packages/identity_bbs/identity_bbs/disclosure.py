@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from identity_bbs import core
 from identity_bbs.bls12381 import ORDER
 from identity_bbs.bls12381.keys import EXPAND_OCTETS
-from identity_bbs.octets import (
+from identity_bbs.encoding import (
     calculate_challenge,
     check_octets,
     messages_to_scalars,

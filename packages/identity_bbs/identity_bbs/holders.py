@@ -40,7 +40,7 @@ class HolderConsent:
     """The output of the keeper for the prover: the consent's bytes, and ρ for each credential, which is no part of a
     proof."""
 
-    octets: bytes = field(repr=False)
+    encoded: bytes = field(repr=False)
     rhos: tuple[int, ...] = field(repr=False)
 
 

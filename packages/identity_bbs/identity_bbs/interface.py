@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from identity_bbs import core
 from identity_bbs.bls12381.keys import secret_scalar
-from identity_bbs.octets import (
+from identity_bbs.encoding import (
     check_octets,
     mixed_messages_to_scalars,
     octets_to_public_key,

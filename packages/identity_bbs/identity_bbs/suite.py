@@ -40,7 +40,7 @@ class _Chain(NamedTuple):
     """Q1, H1, H2 … so far: points, their bytes, and the chain value that the next one is hashed from."""
 
     points: tuple[G1, ...]
-    octets: tuple[bytes, ...]
+    encoded: tuple[bytes, ...]
     value: bytes
 
 
@@ -56,7 +56,7 @@ class Ciphersuite:
 
     def generator_octets(self, count: int) -> bytes:
         """Q1 || H1 || … || Hcount."""
-        return b"".join(self._grown(1 + count).octets[: 1 + count])
+        return b"".join(self._grown(1 + count).encoded[: 1 + count])
 
     def combine(
         self, p1: int, q1: int, indexes: Sequence[int], scalars: Sequence[int], also: Sequence[tuple[G1, int]] = ()
@@ -89,7 +89,7 @@ class Ciphersuite:
             raise ValueError(f"a suite has at most {MAX_MESSAGES} message generators")
         chain = self._chain
         if len(chain.points) < count:
-            points, data, value = list(chain.points), list(chain.octets), chain.value
+            points, data, value = list(chain.points), list(chain.encoded), chain.value
             for number in range(len(points) + 1, count + 1):
                 value = expand_message_xmd(value + number.to_bytes(8, "big"), _SEED_DST, EXPAND_OCTETS)
                 points.append(self.curve.hash_to_g1(value, _GENERATOR_DST))
@@ -115,7 +115,7 @@ class BbsProofInvalid(Exception):
 class BbsPublicKey(NamedTuple):
     """A checked public key: its 96 bytes and its point W."""
 
-    octets: bytes
+    encoded: bytes
     point: G2
 
 

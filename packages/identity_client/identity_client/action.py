@@ -259,4 +259,4 @@ def _text(attribute: str | None, kind: str | None, pin: str | None) -> str:
 
 
 def _written(name: str) -> str:
-    return "".join(chr(octet) if octet in _PLAIN else f"%{octet:02X}" for octet in name.encode())
+    return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in name.encode())

@@ -18,7 +18,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from identity_codec import ed25519, jcs, multibase, times
-from identity_codec.values import Hidden
+from identity_codec.values import Hidden, OldName
 
 TYPE: Final = "InvocationBoundCapabilityToken"
 SIGNED: Final = frozenset(
@@ -57,7 +57,7 @@ class CapabilityExpired(ValueError):
 class Capability(Hidden, Struct, frozen=True):
     """A well-formed token; ``check_signature`` verifies that it is genuine.
 
-    ``delegation_id`` is None where ``delegationRef`` names no record of this service. ``data`` is the JCS of the whole token: what
+    ``delegation_id`` is None where ``delegationRef`` names no record of this service. ``encoded`` is the JCS of the whole token: what
     a proof is bound to. ``signatures`` are the readings of ``proofValue``, one or two.
     """
 
@@ -69,9 +69,10 @@ class Capability(Hidden, Struct, frozen=True):
     nonce: str
     issued_at: datetime
     expires_at: datetime
-    octets: bytes
+    encoded: bytes
     signing_input: bytes
     signatures: tuple[bytes, ...]
+    octets = OldName("encoded")
 
     @classmethod
     def parse(cls, token: Mapping[str, str], *, places: Iterable[str]) -> Capability:

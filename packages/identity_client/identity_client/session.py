@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from identity_client.challenge import DID_AUTH, RECOVERY_KEY, hash_body
 from identity_client.did_auth import Signer
-from identity_codec.values import Hidden
+from identity_codec.values import Hidden, OldName
 
 PREFIX = "/api/v1"
 _STRICT_EVIDENCE = "strictEvidence"
@@ -149,12 +149,14 @@ class Client:
             return value
         raise refusal_of(answer, answer.content)
 
-    def octets(self, path: str, *, query: Mapping[str, Any] | None = None, accept: str = "*/*") -> bytes:
+    def get_bytes(self, path: str, *, query: Mapping[str, Any] | None = None, accept: str = "*/*") -> bytes:
         """Return the body of a GET as it is. Raises ``ServiceError`` or ``ServiceUnreachable``."""
         answer = self._request("GET", path, content=None, params=dict(query or {}), headers={"Accept": accept})
         if answer.status_code < 400:
             return answer.content
         raise refusal_of(answer, answer.content)
+
+    octets = OldName("get_bytes")
 
     def _request(self, method: str, path: str, **more: Any) -> httpx.Response:
         try:

@@ -60,7 +60,7 @@ def test_a_genuine_token_is_read() -> None:
     token = signed()
     capability = check(token)
     assert (capability.delegation_id, capability.nonce) == (UUID, UNSIGNED["nonce"])
-    assert capability.octets == jcs.canonicalize(token)
+    assert capability.encoded == jcs.canonicalize(token)
     assert capability.signing_input == jcs.canonicalize(UNSIGNED)
     assert (capability.issued_at, capability.expires_at) == (NOW - timedelta(minutes=30), NOW + timedelta(minutes=30))
 
@@ -68,7 +68,7 @@ def test_a_genuine_token_is_read() -> None:
 def test_a_token_does_not_print_what_was_signed() -> None:
     token = signed()
     capability = check(token)
-    for kept in (repr(capability.octets), repr(capability.signing_input), repr(capability.signatures)):
+    for kept in (repr(capability.encoded), repr(capability.signing_input), repr(capability.signatures)):
         assert kept not in repr(capability)
 
 

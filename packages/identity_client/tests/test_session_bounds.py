@@ -17,7 +17,7 @@ def test_a_compressed_answer_is_not_unpacked() -> None:
         answering(gzip.compress(bytes(10_000_000), mtime=0), Content_Encoding="gzip") as (url, accepted),
         Client(url) as client,
     ):
-        for call in (lambda: client.call("GET", "/health"), lambda: client.octets("/ledger/checkpoint")):
+        for call in (lambda: client.call("GET", "/health"), lambda: client.get_bytes("/ledger/checkpoint")):
             with pytest.raises(UnreadableAnswer, match="compressed"):
                 call()
     assert set(accepted) == {"identity"}
@@ -30,9 +30,9 @@ def test_an_answer_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
         Client(url) as client,
         pytest.raises(UnreadableAnswer, match="more than 1000 bytes"),
     ):
-        client.octets("/ledger/checkpoint")
+        client.get_bytes("/ledger/checkpoint")
     with answering(bytes(1000)) as (url, _), Client(url) as client:
-        assert client.octets("/ledger/checkpoint") == bytes(1000)
+        assert client.get_bytes("/ledger/checkpoint") == bytes(1000)
 
 
 @pytest.mark.parametrize(

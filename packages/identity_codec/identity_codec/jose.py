@@ -46,7 +46,7 @@ class CompactJws(Hidden, Struct, frozen=True):
         if not isinstance(header, dict) or not isinstance(claims, dict):
             raise ValueError("header and claims of a JWS are JSON objects")
         if "crit" in header or "b64" in header:
-            raise ValueError("the JWS has an extension that nobody here understands")
+            raise ValueError("the JWS has an extension that is not supported")
         return cls(header, claims, f"{parts[0]}.{parts[1]}".encode("ascii"), multibase.base64url_decode(parts[2]))
 
     def check_type(self, *types: str) -> None:

@@ -15,7 +15,7 @@ from identity_tlog.tree import Malformed, Refuted, leaf_hash
 
 TAG: Final = b"identity-ledger-leaf/v1"
 MAX_LEAF: Final = 65_535
-"""Octets: an entry of a bundle has its length in two bytes (C2SP tlog-tiles)."""
+"""Bytes: an entry of a bundle has its length in two bytes (C2SP tlog-tiles)."""
 
 _HEAD: Final = re.compile(
     rb"identity-ledger-leaf/v1\n"

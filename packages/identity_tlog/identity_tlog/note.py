@@ -179,7 +179,7 @@ class SignedCheckpoint:
     """A checkpoint whose signature by the log was verified, the bytes that hold it, and by whom it was cosigned when."""
 
     checkpoint: Checkpoint
-    octets: bytes = field(repr=False)
+    encoded: bytes = field(repr=False)
     cosigned: dict[str, datetime]
 
 

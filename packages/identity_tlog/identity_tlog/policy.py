@@ -27,7 +27,7 @@ from identity_tlog.tree import Malformed, Refuted
 
 NONE: Final = "none"
 MAX_POLICY: Final = 512 * 1024
-"""Octets: 256 witnesses with keys of ML-DSA-44 fit."""
+"""Bytes: 256 witnesses with keys of ML-DSA-44 fit."""
 MAX_LINES: Final = 4_096
 MOST: Final = 256
 """Logs, witnesses and groups each."""

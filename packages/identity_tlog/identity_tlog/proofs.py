@@ -157,7 +157,7 @@ def _split(count: int) -> int:
 FIRST_LINE: Final = "c2sp.org/tlog-proof@v1"
 MAX_HASHES: Final = 63
 MAX_PROOF: Final = 2 * MAX_NOTE
-"""Octets."""
+"""Bytes."""
 
 _INDEX: Final = re.compile(r"index (0|[1-9][0-9]{0,18})", re.ASCII)
 

@@ -102,7 +102,7 @@ def accept(submission: Submission, logs: Sequence[VerifierKey], latest: Mapping[
 
 
 def _verify_signature(data: bytes, keys: Sequence[VerifierKey]) -> None:
-    refusal = NotSigned("nobody has signed the checkpoint")
+    refusal = NotSigned("the checkpoint has no signature")
     for key in keys:
         try:
             open_checkpoint(data, key)

@@ -138,7 +138,7 @@ def test_no_tool_asks_for_anything_else() -> None:
             call(Application(operation), refusing(AssertionError("asked")))
 
 
-@pytest.mark.parametrize("caller", [None, Caller(name="somebody")])
+@pytest.mark.parametrize("caller", [None, Caller(name="a caller")])
 def test_who_is_no_did_gets_nowhere(caller: Caller | None) -> None:
     with pytest.raises(AuthFailed):
         call(Application(), refusing(AssertionError("asked")), caller)

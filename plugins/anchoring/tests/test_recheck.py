@@ -87,7 +87,7 @@ def test_revocation_that_vanishes_is_told_again_when_it_is_back(
         assert "block 3" in alarm
         assert gone.id in alarm
         # Empty blocks first, so that the number alone shows that it is read anew.
-        rooms.ledger.trouble = "somebody else's blocks"
+        rooms.ledger.trouble = "blocks of another chain"
         rooms.ledger.mine(4)
         rooms.ledger.trouble = ""
         rooms.ledger.mine(2)
@@ -156,7 +156,7 @@ def test_what_is_in_another_block_by_now_is_told_there(anchorage: Anchorage, cap
         gone, kept = await anchored(rooms, 2)
         await taken_back(rooms, gone)
         rooms.ledger.reorg(4)
-        rooms.ledger.trouble = "somebody else's blocks"
+        rooms.ledger.trouble = "blocks of another chain"
         rooms.ledger.mine(5)
         rooms.ledger.trouble = ""
         rooms.ledger.mine(2)
@@ -242,7 +242,7 @@ def test_deep_reorganisation_is_found_despite_silent_ledger(anchorage: Anchorage
         states = [(await rooms.anchor(proof)).status for proof in proofs]
         assert states == [S.CONFIRMED] * (2 * follow.PAGE - 2) + [S.PENDING] * (follow.PAGE + 2)
         chain.anchor_status = told
-        chain.trouble = "somebody else's blocks"
+        chain.trouble = "blocks of another chain"
         chain.mine(top)
         chain.trouble = ""
         chain.mine(2)

@@ -200,7 +200,7 @@ def list_keys(settings: Settings) -> None:
 @of_installation
 @click.argument("key_id")
 def show_key(settings: Settings, key_id: str) -> None:
-    """Show one key, without its text, which no one has."""
+    """Show one key, without its text, which is not stored."""
     show(record_of(run_on_keys(settings, lambda opened: opened.administration.get(key_id))), text=members_of)
 
 
@@ -248,8 +248,8 @@ def update(
 def rotate(settings: Settings, key_id: str, grace_hours: float) -> None:
     """Make a successor with the same rights; or, with KEY_ID log, token, checkpoint or seal, replace one of the service's own.
 
-    These rotate while the service runs. The old key of the log of DIDs is retired in the service log: whoever has it adds nothing that a
-    reader takes. DIDs of before pre-rotation keep it waiting. The old key of access tokens verifies until its last token has expired;
+    These rotate while the service runs. The old key of the log of DIDs is retired in the service log: readers refuse entries that it
+    signs later. DIDs of before pre-rotation keep it waiting. The old key of access tokens verifies until its last token has expired;
     that of checkpoints signs beside the new one for thirty days. --compromised ends them at once. With seal, everything that the
     custodian holds is sealed anew, under another data key and, with --compromised, another master key.
     """

@@ -39,7 +39,7 @@ def scopes_from_request(said: CreateApiKeyRequest | UpdateApiKeyRequest) -> froz
     if scopes is not None and not admin:
         require_known(scopes)
         return frozenset(scopes)
-    raise InvalidRequest("Say either admin: true or scopes: [...], so that no one makes an admin key by accident.")
+    raise InvalidRequest("Give either admin: true or scopes: [...], so that no admin key is made by accident.")
 
 
 def targets_from_request(dids: tuple[str, ...] | UnsetType | None) -> frozenset[str] | UnsetType | None:

@@ -83,8 +83,8 @@ def credentials(settings: Settings) -> Iterator[Diagnosis]:
         yield ok("none in force is of suite 1")
         return
     yield warn(
-        f"{count} in force, of {issuers} issuers, are of suite 1: whoever reads one with its signature proves with it, and no proof of it"
-        " says by itself whether it is valid or revoked",
+        f"{count} in force, of {issuers} issuers, are of suite 1: any reader of one with its signature can prove with it. Its proofs"
+        " do not show whether it is valid or revoked",
         _ISSUED_ANEW,
     )
 
@@ -178,7 +178,7 @@ def _of_former_roots(settings: Settings, asked: Mapping[str, object]) -> Iterato
     if rows:
         count, issuers = sum(each for _, each in rows), listed([f"{each} of {issuer}" for issuer, each in rows])
         yield warn(
-            f"{count} credentials in force are bound to secrets that whoever had the custodian's former key can make: {issuers}",
+            f"{count} credentials in force are bound to secrets that anyone with the custodian's former key can derive: {issuers}",
             "have each issuer issue them anew and revoke the old ones; holders then have former secrets forgotten "
             "(`identity credential rotate-kept-secret --forget`)",
         )

@@ -49,7 +49,7 @@ class Asking(Struct, forbid_unknown_fields=True):
 
     @classmethod
     def from_presented(cls, one: PresentedPresentation) -> Asking:
-        headers = [credential.header.octets for credential in one.question.credentials]
+        headers = [credential.header.encoded for credential in one.question.credentials]
         return cls(one.question.json, headers, one.day, one.epochs, one.bound, one.pseudonym)
 
     def parse(self) -> PresentedPresentation:
@@ -110,7 +110,7 @@ class Held(Struct):
     @classmethod
     def from_witness(cls, witness: PresentationWitness) -> Held:
         agreed = witness.consent
-        consent = None if agreed is None else (agreed.octets, [scalar(rho) for rho in agreed.rhos])
+        consent = None if agreed is None else (agreed.encoded, [scalar(rho) for rho in agreed.rhos])
         return cls([HeldCredential.from_witness(one) for one in witness.credentials], witness.gaps, consent)
 
     def parse(self) -> PresentationWitness:

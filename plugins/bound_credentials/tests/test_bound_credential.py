@@ -30,8 +30,8 @@ MINE = Particulars("urn:uuid:1", "did:ids:hana", FROM, UNTIL, 77)
 
 def test_a_header_is_read_as_it_was_written():
     for header in (HEADER, replace(HEADER, status=None), replace(HEADER, keeper=SecretKeeper.NONE)):
-        assert BoundHeader.from_octets(header.octets) == header
-    value = json.loads(HEADER.octets.removeprefix(BOUND_HEADER_TAG))
+        assert BoundHeader.from_octets(header.encoded) == header
+    value = json.loads(HEADER.encoded.removeprefix(BOUND_HEADER_TAG))
     assert value.keys() == {"attributes", "digest", "holder", "issuer", "method", "schema", "status"}
     assert value["issuer"] == HEADER.issuer == "did:ids:ivo"
     assert value["status"] == {"bits": 32, "list": LIST.list_id, "period": 86_400}
@@ -63,7 +63,7 @@ def test_a_header_is_read_as_it_was_written():
     ],
 )
 def test_a_header_that_no_one_writes(change):
-    value = json.loads(HEADER.octets.removeprefix(BOUND_HEADER_TAG))
+    value = json.loads(HEADER.encoded.removeprefix(BOUND_HEADER_TAG))
     change(value)
     text = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode()
     with pytest.raises(ValueRefused):
@@ -75,9 +75,9 @@ def test_octets_that_are_no_header_of_this_suite():
         b"",
         SCHEMA.header,
         BOUND_HEADER_TAG,
-        HEADER.octets + b" ",
-        b" " + HEADER.octets,
-        HEADER.octets.replace(b"V2", b"V1"),
+        HEADER.encoded + b" ",
+        b" " + HEADER.encoded,
+        HEADER.encoded.replace(b"V2", b"V1"),
         BOUND_HEADER_TAG + b"[]",
         BOUND_HEADER_TAG + b"1" * 20_000,
     ):

@@ -194,7 +194,7 @@ def changes(office: Office, value: dict[str, Any], other: dict[str, Any]) -> dic
 
 def _without_list(header: bytes) -> str:
     read = BoundHeader.from_octets(header)
-    return base64url_encode(replace(read, status=None).octets)
+    return base64url_encode(replace(read, status=None).encoded)
 
 
 def _with_handle(value: dict[str, Any], handle: str) -> Any:

@@ -224,11 +224,11 @@ def test_a_list_that_somebody_else_wrote_holds_up_no_other(room: Room) -> None:
     room.credential(HOURLY)
     room.step()
     for statement in (
-        "UPDATE gap_editions SET manifest = :octets WHERE list_id = :list",
+        "UPDATE gap_editions SET manifest = :data WHERE list_id = :list",
         "UPDATE gap_lists SET method = 'did:example:mallory#k' WHERE id = :list",
     ):
         room.set(one, SUSPENDED if "editions" in statement else ACTIVE)
-        room.write(statement, octets=b"{}", list=LIST.id)
+        room.write(statement, data=b"{}", list=LIST.id)
         room.clock.at += timedelta(hours=1)
         with pytest.raises(StatusListUnpublished) as told:
             room.step()
@@ -245,13 +245,13 @@ def test_a_list_that_is_too_long_is_told(room: Room, monkeypatch: pytest.MonkeyP
     assert "cannot be made" in room.job.fault
 
 
-@pytest.mark.parametrize("statement", ["UPDATE gap_shards SET octets = :octets", "DELETE FROM gap_shards"])
+@pytest.mark.parametrize("statement", ["UPDATE gap_shards SET octets = :data", "DELETE FROM gap_shards"])
 def test_a_shard_that_is_not_as_it_was_published_is_signed_anew(room: Room, statement: str) -> None:
     for _ in range(3):
         room.set(room.credential()[0], REVOKED)
     one, handle = room.credential()
     room.step()
-    room.write(statement, octets=b"rubbish")
+    room.write(statement, data=b"rubbish")
     room.set(one, REVOKED)
     room.step()
     assert len(room.signer.signed) == 4 + 5

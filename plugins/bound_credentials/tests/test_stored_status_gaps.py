@@ -169,7 +169,7 @@ def test_editions_follow_one_another(store: Store) -> None:
     assert publish(store, second, version=2)
     assert not publish(store, first)
     found = asyncio.run(StoredStatusGaps(store.database).published(LIST.id, 20_780))
-    assert found == Published(2, second[0].octets)
+    assert found == Published(2, second[0].encoded)
     # Those who still have the manifest of before find its shard.
     for manifest, shards in (first, second):
         assert asyncio.run(StoredStatusGaps(store.database).shard(LIST.id, manifest.digests[0])) == shards[0]

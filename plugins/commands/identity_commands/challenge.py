@@ -17,7 +17,7 @@ add_command(
     command,
     "create",
     "createVerifierChallenge",
-    "Print a challenge for whoever shall show you a proof.",
+    "Print a challenge for a holder who shall show you a proof.",
     click.option("--domain", required=True, help="Whom the proof is for, such as your origin."),
     body=named,
     text="{challenge}",

@@ -37,7 +37,7 @@ def import_body(caller: RemoteCaller, *, file: Any, **given: Any) -> dict[str, A
         "signature": base64url_encode(shown.signature),
         "bound": {
             "id": shown.id,
-            "header": base64url_encode(bound.header.octets),
+            "header": base64url_encode(bound.header.encoded),
             "commitment": base64url_encode(bound.commitment),
             "handle": bound.handle,
             **tag,

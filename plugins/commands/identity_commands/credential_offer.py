@@ -92,7 +92,7 @@ def offer(
     with failing(ValueRefused, "the options", "name a key of the issuer's DID, and a shorter schema", status=2):
         header = BoundHeader(definition.schema, key["keyId"], listed, SecretKeeper.WALLET, digest(definition))
         made = CredentialOffer(header, holderDid, secrets.token_bytes(NONCE_OCTETS))
-        data = header.octets
+        data = header.encoded
     ends = datetime.now(UTC) + timedelta(minutes=minutes)
     with private_record(book, "issuer's record", _BOOK, issuer.did) as record:
         record["offers"] = {nonce: one for nonce, one in record["offers"].items() if not _is_past(one["expiresAt"])}
@@ -180,7 +180,7 @@ def sign_request(
             ValueError, "the holder's key", "give one of --holder-key, --holder-document and --resolve", status=2
         ):
             keys = holder_keys(offered.holder, now, keys=holder_key, document=holder_document, url=url)
-        with failing(ExchangeRefused, name_of(file), "sign nothing: it may be somebody else who asks"):
+        with failing(ExchangeRefused, name_of(file), "sign nothing: the request may come from another party"):
             asked.check_holder(offered, keys)
         _recognise(record["holders"], offered.holder, _checked_tag(offered, asked, file), new_secret=new_secret)
         body = _signed(issuer, record["handles"], offered, asked, definition, given_attributes, now, validity)
@@ -228,7 +228,7 @@ def _signed(
 
     from identity_bbs.blind import blind_sign
     from identity_bbs.bls12381 import keys, select
-    from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
+    from identity_bbs.encoding import mixed_messages_to_scalars, signature_to_octets
     from identity_bbs.suite import ciphersuite
     from identity_core.domain.credentials.credential import canonical_values
 
@@ -250,7 +250,7 @@ def _signed(
     suite = ciphersuite(select())
     known = mixed_messages_to_scalars(header.known_messages(values, particulars))
     signature = blind_sign(
-        suite, secret, keys.public_key(secret), header.octets, known, asked.commitment, offered.issue_request
+        suite, secret, keys.public_key(secret), header.encoded, known, asked.commitment, offered.issue_request
     )
     return {
         "header": header,

@@ -25,7 +25,7 @@ def rotate_secret(wallet: Path, held: Path, forget: bool) -> None:
     still be shown, but not together with what is on another one; nothing carries it over, so that each issuer issues it anew. Prints what
     that is.
 
-    Do this where somebody else may know the secret; then with --forget, when all is issued anew. Where the secret is lost, name a new file
+    Do this if another person may know the secret; then with --forget, when all is issued anew. Where the secret is lost, name a new file
     for --held instead.
     """
     from identity_bbs.bls12381 import select

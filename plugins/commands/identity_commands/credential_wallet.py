@@ -145,7 +145,7 @@ def _request_of(requests: Mapping[str, Any], presented: PresentedCredential) -> 
         return "", None
     place = base64url_encode(bound.commitment)
     found = requests.get(place)
-    return place, found if found and found["header"] == base64url_encode(bound.header.octets) else None
+    return place, found if found and found["header"] == base64url_encode(bound.header.encoded) else None
 
 
 def member(message: dict[str, Any], name: str) -> dict[str, Any]:

@@ -50,7 +50,7 @@ witness_threshold_option = click.option(
 @several("--also-known-as", "URI", "Replaces the whole list.")
 @several("--witness", "DID", "A did:key that must approve each later version of a did:webvh. Replaces the whole list.")
 @witness_threshold_option
-@click.option("--no-witness", is_flag=True, help="No one has to approve of later versions.")
+@click.option("--no-witness", is_flag=True, help="Later versions need no approval.")
 @click.option("--strict-evidence", is_flag=True, help="Require bound signatures from this change on. Cannot be undone.")
 def update(
     wallet: Path,

@@ -118,7 +118,7 @@ def issue(
 @input_argument
 @keys_option
 def sign(file: Any, wallet: Path) -> None:
-    """Sign a token that somebody else drew up: FILE holds its nine members, `-` is standard input. Read it first.
+    """Sign a token that another party drew up: FILE holds its nine members, `-` is standard input. Read it first.
 
     Nothing but a token in your own name is signed.
     """
@@ -193,7 +193,7 @@ add_command(
     command,
     "revoke",
     "revokeIbct",
-    "Call a token back, by its id or by its nonce. Whether somebody has used it makes no difference.",
+    "Revoke a token, by its id or by its nonce. It may have been used.",
     did_option("--invoker", "invoker", "The holder who signed it; the DID of --keys by default."),
     click.option("--id", help="The `id` of the token."),
     click.option("--nonce", help="Its `nonce`, where that is better known."),

@@ -127,7 +127,7 @@ named_profile_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_remember,
-    help="In the place of --url: the service of this profile, with its credential. The profile in use does not count here.",
+    help="Instead of --url: the service of this profile, with its credential. The profile in use does not count here.",
 )
 
 

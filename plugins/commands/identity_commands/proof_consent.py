@@ -51,7 +51,7 @@ def consent(
     service that has the credentials proves with it, without the secret.
 
     With --agent-key it serves whichever challenge comes until the UTC day ends in which its hours do, and without --audience whichever
-    verifier. Nobody can take it back: the service refuses once the delegation is revoked. Make one for each use.
+    verifier. It cannot be revoked by itself: the service refuses it once the delegation is revoked. Make one for each use.
     """
     from identity_bound_credentials.domain.presentation import ConsentTerms
 
@@ -77,7 +77,7 @@ def consent(
         "cover": int(terms.cover),
         "notBefore": terms.not_before,
         "notAfter": terms.not_after,
-        "value": base64url_encode(given.octets),
+        "value": base64url_encode(given.encoded),
         "blindDifferences": [base64url_encode(scalar(rho)) for rho in given.rhos],
     }
     show({"holderConsent": member})
@@ -97,7 +97,7 @@ def _served(body: dict[str, Any], audience: str | None, challenge: str | None, n
         cover = DELEGATION_COVER if audience is None else DELEGATION_COVER | Cover.AUDIENCE
     elif "ibct" in body:
         token = body["ibct"] if isinstance(body["ibct"], dict) else {}
-        capability = capability_digest(nonce, Capability.parse(token, places=()).octets)
+        capability = capability_digest(nonce, Capability.parse(token, places=()).encoded)
         cover |= Cover.CAPABILITY
     ends = now + timedelta(minutes=1)
     audience = "any" if audience is None else audience

@@ -180,7 +180,7 @@ def verify(
     Say what you asked for with --predicate, --audience, --challenge and --issuer (a key, a document or a log of the issuer names it
     too). Without all four a proof could be a replay, or answer another question: give --signature-only, and a proof that holds is
     called genuine, not valid. What else you leave out is printed as unchecked. So is what a proof of suite 1 does not say: whether
-    its credential is in force, whether it was taken back, and who shows it. The service of the holder tells that who took part.
+    its credential is in force, whether it was revoked, and who shows it. The service of the holder tells that who took part.
     One of suite 2 says it itself, but for the second: ask with --require. It names the key of the issuer's status list too; give the
     issuer's document where that is another key.
     A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).

@@ -235,7 +235,7 @@ def add_command(
 
     def run(caller: RemoteCaller, **given: Any) -> None:
         if whose and caller.signer is None and not caller.has_credential:
-            fail("nobody asks", "the options", f"give --keys of {whose}, or --api-key", status=2)
+            fail("no caller is named", "the options", f"give --keys of {whose}, or --api-key", status=2)
         _, path, _ = _operations()[operation_id]
         places = [given.pop(one) for one in arguments[: path.count("{")]]
         sent = {} if body is None else {"body": body(caller, **given)}

@@ -67,7 +67,7 @@ def read_pipe(path: Path, *, seconds: float = PIPE_SECONDS) -> bytes:
                 return data
     finally:
         os.close(descriptor)
-    raise TimeoutError(errno.ETIMEDOUT, "nobody writes to this pipe", str(path))
+    raise TimeoutError(errno.ETIMEDOUT, "no process writes to this pipe", str(path))
 
 
 def typed_or_piped(what: str) -> str:

@@ -255,7 +255,7 @@ def _next_edition(
     for number, data in enumerate(shards):
         _write_file(folder / gap_shards.shard_place(manifest, number), data)
     # Last, so that a reader of the manifest finds all that it names.
-    _write_file(folder / gap_shards.manifest_place(epoch), manifest.octets)
+    _write_file(folder / gap_shards.manifest_place(epoch), manifest.encoded)
     return manifest, True
 
 

@@ -60,7 +60,7 @@ def test_the_feed_goes_on_where_it_ended(anyone: Commands, hana: tuple[str, Path
 
 def test_a_timeline_is_that_of_who_asks(anyone: Commands, remote: Commands, here: Path, hana: tuple[str, Path]) -> None:
     did, keys = hana
-    assert "nobody asks" in anyone.refused("timeline", "list", status=2)[0]
+    assert "no caller is named" in anyone.refused("timeline", "list", status=2)[0]
     agent = remote.json("did", "create", "--keys", here / "aki.json")["did"]
     wanted = ("--agent", agent, "--level", "2", "--pin", "age", "gte", "18", "--purpose", "Tickets")
     anyone.ok("delegation", "create", "--keys", keys, *wanted)
@@ -75,7 +75,7 @@ def test_a_timeline_is_that_of_who_asks(anyone: Commands, remote: Commands, here
 def test_verifications_are_listed_and_counted(anyone: Commands, hana: tuple[str, Path]) -> None:
     _, keys = hana
     for noun in ("list", "stats"):
-        assert "nobody asks" in anyone.refused("verifications", noun, status=2)[0]
+        assert "no caller is named" in anyone.refused("verifications", noun, status=2)[0]
     assert anyone.ok("verifications", "list", "--keys", keys) == "none\n"
     assert anyone.ok("verifications", "stats", "--keys", keys) == "0 in all, 0 valid, 0 unbound, 0 invalid\n"
     for flag in ("--verified", "--refused"):
@@ -94,7 +94,7 @@ def test_a_token_stands_for_the_keys_file(anyone: Commands, remote: Commands, ha
     did, keys = hana
     token = anyone.ok("auth", "token", "--keys", keys).strip()
     assert token.count(".") == 2
-    assert "nobody asks" in anyone.refused("auth", "token", status=2)[0]
+    assert "no caller is named" in anyone.refused("auth", "token", status=2)[0]
     for_her = remote.json("auth", "token", "--subject", did, "--scope", "dids:operate")
     assert for_her["token_type"] == "Bearer"
 

@@ -21,7 +21,7 @@ def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
 
 def test_silent_or_endless_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(TimeoutError, match="nobody writes"):
+    with pytest.raises(TimeoutError, match="no process writes"):
         read_pipe(tmp_path / "pipe", seconds=0.05)
 
     def endless() -> None:

@@ -123,4 +123,4 @@ def test_get_and_revoke(remote: Commands, made: Made) -> None:
 
 def test_somebody_must_ask(identity: Commands) -> None:
     for verb in ("get", "revoke"):
-        assert "nobody asks" in identity.refused("proof", verb, "p", status=2)[0]
+        assert "no caller is named" in identity.refused("proof", verb, "p", status=2)[0]

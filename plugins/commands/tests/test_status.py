@@ -246,7 +246,7 @@ def test_a_list_is_taken_with_the_proof_that_a_log_has_it(
     published("1000\n")
     manifest = Manifest.from_octets((here / "lists" / "status-gaps" / LIST / str(EPOCH)).read_bytes())
     key, record = LogKey(bytes(32)), record_of(manifest)
-    leaf = LogLeaf(1, "0" * 64, 1, datetime.now(UTC), gap_record.subject(LIST), 1, record.octets).encode()
+    leaf = LogLeaf(1, "0" * 64, 1, datetime.now(UTC), gap_record.subject(LIST), 1, record.encoded).encode()
     words = ("--log-key", str(key.verifier), "--save-proof", here / "kept")
     assert identity.refused(*fetch(identity, mirror, 5, *words))
     assert not (here / "kept").exists()

@@ -21,7 +21,7 @@ class DataKey(Hidden, Struct, frozen=True):
     roots: tuple[bytes, ...]
 
     @property
-    def octets(self) -> bytes:
+    def encoded(self) -> bytes:
         """Return the content of the box. The first data key is both."""
         return self.key if self.generation == 1 else self.key + b"".join(self.roots)
 

@@ -185,7 +185,7 @@ class SealedCustodian:
         key_type, did, purpose, public_key, box = row
         label = Label(name, key_type, did, purpose)
         try:
-            secret = sealing.unseal(self._data_key.key, bytes(box), label.octets(public_key))
+            secret = sealing.unseal(self._data_key.key, bytes(box), label.encode(public_key))
         except (sealing.BoxInvalid, UnicodeEncodeError) as error:
             raise PluginUnavailable("A sealed key cannot be opened: its row was changed.") from error
         return self._held.put(name, HeldKey.of(label, secret))
@@ -243,7 +243,7 @@ class SealedCustodian:
     async def _store(self, key: HeldKey) -> HeldKey:
         """Return the key that is stored under the name: this one, or the one that was first."""
         label = key.label
-        bound = label.octets(key.public_key)
+        bound = label.encode(key.public_key)
         row = {
             "name": label.name,
             "key_type": label.key_type,

@@ -76,7 +76,7 @@ class StoredSeal(Struct, frozen=True):
     ) -> StoredSeal:
         """Return the data key in a new box; ``salt`` and ``costs`` made the master key of a passphrase."""
         box = sealing.seal(
-            master_key, data_key.octets, purpose(data_key.generation, len(data_key.roots)), random=random
+            master_key, data_key.encoded, purpose(data_key.generation, len(data_key.roots)), random=random
         )
         return cls(PASSPHRASE if costs else FILE, salt, costs or Costs(0, 0), box, data_key.generation)
 

@@ -45,7 +45,7 @@ class Label(Struct, frozen=True):
             raise KeyRefused("The custodian does not hold keys of this type.", details={"type": self.key_type[:128]})
         check_texts((self.name, MAX_NAME), (self.did, MAX_DID), (self.purpose, 64))
 
-    def octets(self, public_key: str) -> bytes:
+    def encode(self, public_key: str) -> bytes:
         """Return the associated data of the box. No part holds a NUL, so no two labels have the same bytes."""
         parts = ("identity-service custodian key v1", self.name, self.key_type, self.did, self.purpose, public_key)
         return "\0".join(parts).encode("ascii")
@@ -109,7 +109,7 @@ class HeldKey(Hidden, Struct, frozen=True):
         what is no commitment for this request."""
         self._require(multikey.BLS12381G2)
         from identity_bbs.bls12381 import select
-        from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
+        from identity_bbs.encoding import mixed_messages_to_scalars, signature_to_octets
         from identity_bbs.suite import ciphersuite
 
         suite = ciphersuite(select())

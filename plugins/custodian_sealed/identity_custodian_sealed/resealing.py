@@ -87,11 +87,11 @@ def _reseal_all(
     old, new = data_keys
     generation_of(transaction, seal.database.dialect, to_change=True)
     if stored_seal(transaction) != row:
-        raise KeyRefused("Somebody else has changed the seal a moment ago: nothing was done.")
+        raise KeyRefused("Another process has just changed the seal: nothing was done.")
     require_opened(transaction, seal, sealed)
     rows = transaction.execute(_ALL).fetchall()
     for name, key_type, did, purpose, public_key, box in rows:
-        bound = Label(name, key_type, did, purpose).octets(public_key)
+        bound = Label(name, key_type, did, purpose).encode(public_key)
         try:
             secret = sealing.unseal(old.key, bytes(box), bound)
         except sealing.BoxInvalid as error:
@@ -106,7 +106,7 @@ def _under_another_master_key(seal: Seal, new: DataKey, row: StoredSeal) -> Stor
         others = seal.previous_passphrase not in (None, seal.passphrase) or seal.master_key_file.exists()
         if not others:
             raise KeyRefused(
-                "The passphrase is what somebody else may have: set another, the old one as previous_passphrase, restart every process "
+                "Another person may have the passphrase: set another, the old one as previous_passphrase, restart every process "
                 "with them, and rotate then."
             )
         return seal.sealed(new)

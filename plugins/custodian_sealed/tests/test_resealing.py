@@ -247,7 +247,7 @@ def test_a_thief_of_the_old_key_reads_nothing_in_a_later_copy(tmp_path: Path, co
             assert [box for box in old_boxes if box[25:] in data] == [], f"{path.name} still has what the old key opens"
         for name, key_type, did, purpose, public_key, box in rows(stolen):
             with pytest.raises(sealing.BoxInvalid):
-                sealing.unseal(old, bytes(box), Label(name, key_type, did, purpose).octets(public_key))
+                sealing.unseal(old, bytes(box), Label(name, key_type, did, purpose).encode(public_key))
         later = running._database.read_now(stored_seal)
         assert later is not None
         for key in (old, old_key) if compromised else (old,):
@@ -469,15 +469,15 @@ def test_who_changes_the_seal_at_the_same_time_is_not_undone(tmp_path: Path, oth
         publics = await made(command, *NAMES)
         others = list[SealedCustodian]()
 
-        def random(octets: int) -> bytes:
+        def random(size: int) -> bytes:
             if not others and other == "passphrase":
                 others.append(opened(tmp_path, "second", previous_passphrase="first"))
             elif not others:
                 others.append(opened(tmp_path, "first"))
                 resealing._resealed(others[0]._seal, compromised=False)
-            return os.urandom(octets)
+            return os.urandom(size)
 
-        with pytest.raises(KeyRefused, match="Somebody else"):
+        with pytest.raises(KeyRefused, match="Another process"):
             resealing.reseal(replace(command._seal, random=random), compromised=False)
         await check(others[0], publics)
         started = opened(tmp_path, "second" if other == "passphrase" else "first")

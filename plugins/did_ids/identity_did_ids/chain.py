@@ -120,7 +120,7 @@ class DraftedEntry(Struct, frozen=True):
         """Return the entry of ``body`` that leads to the state ``after``, for ``signer``, with its proofs of possession."""
         version_id = f"{after.version_id}-{after.entry_hash}"
         config = entries.proof_config(signer, body.version_time, proofs)
-        return cls(after.did, entries.signing_input(config, body.octets(version_id)), body, version_id, config, after)
+        return cls(after.did, entries.signing_input(config, body.encode(version_id)), body, version_id, config, after)
 
     def after(self, signature: bytes) -> DidState:
         """Return the state after the sealed entry without reading it again, because draft and apply run the same rules. Raises
@@ -134,7 +134,7 @@ class DraftedEntry(Struct, frozen=True):
     def sealed(self, signature: bytes) -> bytes:
         """Return the finished entry as JCS, its only form."""
         proof = self.config | {"proofValue": base58btc_encode(signature)}
-        return self.body.octets(self.version_id, entries.canonical_plain(proof))
+        return self.body.encode(self.version_id, entries.canonical_plain(proof))
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -173,10 +173,10 @@ class Chain:
         # Only a body that the controller signed may hold anything, and a first entry has none.
         body = EntryBody.of(parameters, document.to_json(), times.printed_exactly(at), has_body=state is not None)
         if state is None:
-            scid = multihash(body.octets(PLACEHOLDER))
+            scid = multihash(body.encode(PLACEHOLDER))
             body = body.named(scid)
             did, document = Did(f"did:{self.method}:{scid}", self.method, scid), document.named(PLACEHOLDER, scid)
-        data = body.octets(did.identifier if state is None else f"{state.version_id}-{state.entry_hash}")
+        data = body.encode(did.identifier if state is None else f"{state.version_id}-{state.entry_hash}")
         offered = evidence.possessions(change)
         if len(data) > MAX_ENTRY - _PROOF_ROOM - _POSSESSION_ROOM * len(offered):
             raise InvalidDocument("The entry would be too large.", details={"bytes": len(data), "max": MAX_ENTRY})

@@ -19,6 +19,7 @@ from msgspec import Struct
 from identity_client import data_integrity
 from identity_client.data_integrity import signer_of_proof
 from identity_codec import jcs, multibase, strict_json, times
+from identity_codec.values import OldName
 from identity_core.domain.dids.logs import multihash
 from identity_core.domain.dids.state import LogInvalid
 
@@ -68,6 +69,7 @@ class EntryBody(Struct, frozen=True):
     parameters: bytes
     state: bytes
     version_time: str
+    octets = OldName("encode")
 
     @classmethod
     def of(
@@ -81,7 +83,7 @@ class EntryBody(Struct, frozen=True):
         written = canonical(parameters) if has_body else canonical_plain(parameters)
         return cls(written, canonical_plain(state), version_time)
 
-    def octets(self, version_id: str, proof: bytes = b"") -> bytes:
+    def encode(self, version_id: str, proof: bytes = b"") -> bytes:
         """Return the JCS of the entry; ``version_id`` and the time are ASCII that needs no escapes, ``proof`` is the JCS of a proof."""
         proofs = b'"proof":[%b],' % proof if proof else b""
         tail = f',"versionId":"{version_id}","versionTime":"{self.version_time}"}}'.encode("ascii")

@@ -96,7 +96,7 @@ def _check_taken_over(state: DidState | None, change: OfLogKey, said: LogKeys | 
     """Require a log that pre-rotates. A rotation must replace all log keys, and a retirement must keep all. Raises
     ``InvalidDocument``."""
     if state is None or said is None or not state.next_key_hashes:
-        raise InvalidDocument("Only a log that pre-rotates goes on under another key by itself.")
+        raise InvalidDocument("Only a log that pre-rotates continues under another key by itself.")
     kept = set(state.update_keys) & set(said.update_keys)
     if kept if isinstance(change, RotateLogKey) else said != standing(state):
         raise InvalidDocument("A rotation of the log key leaves every key of before; a retirement leaves all as it is.")

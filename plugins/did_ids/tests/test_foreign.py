@@ -38,7 +38,7 @@ def test_the_document_is_kept_whole_and_trusted_in_nothing() -> None:
     members = state_of(verificationMethod=[key], authentication=["#k"], any={"deep": [None, 1.5]})
     state = foreign.found(DID, members, AT)
     assert state.document.to_json() == members
-    assert json.loads(state.document.octets) == members
+    assert json.loads(state.document.encoded) == members
     assert history.authentication_keys(state, AT) == ()
     assert (state.version_id, state.created_at, state.updated_at, state.deactivated) == (1, AT, AT, False)
 

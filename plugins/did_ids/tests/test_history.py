@@ -105,7 +105,7 @@ def test_a_state_goes_to_the_index_and_back() -> None:
         created_at=datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
     )
     for known in (create(), state, rotated, ended, odd):
-        assert history.state_from_json(known.did.text, history.state_to_json(known), known.document.octets) == known
+        assert history.state_from_json(known.did.text, history.state_to_json(known), known.document.encoded) == known
 
 
 def test_digests_are_short_and_differ() -> None:

@@ -114,8 +114,8 @@ def as_of(states, time):
 def check_state(state) -> None:
     documents.check(state.document)
     assert DidDocument.parse(state.document.to_json()) == state.document
-    assert replace(state.document).octets == state.document.octets
-    assert history.state_from_json(state.did.text, history.state_to_json(state), state.document.octets) == state
+    assert replace(state.document).encoded == state.document.encoded
+    assert history.state_from_json(state.did.text, history.state_to_json(state), state.document.encoded) == state
     for method in state.document.methods:
         assert history.digest(method.multibase) not in state.retired_keys
         assert method.multibase != state.recovery_key

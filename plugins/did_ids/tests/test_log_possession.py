@@ -65,7 +65,7 @@ def test_proof_stands_beside_signature_and_not_in_document() -> None:
     assert "ossession" not in json.dumps(item["state"])
     assert item["parameters"]["change"]["possession"] is True
     assert state.proven_keys == (key,)
-    assert history.state_from_json(state.did.text, history.state_to_json(state), state.document.octets) == state
+    assert history.state_from_json(state.did.text, history.state_to_json(state), state.document.encoded) == state
 
 
 def test_a_stranger_verifies_the_log() -> None:
@@ -162,7 +162,7 @@ def test_a_log_of_before_is_good_and_its_keys_are_not_proven() -> None:
     stored = json.loads(history.state_to_json(life.state))
     del stored["proven"]
     assert (
-        history.state_from_json(life.state.did.text, json.dumps(stored).encode(), life.state.document.octets)
+        history.state_from_json(life.state.did.text, json.dumps(stored).encode(), life.state.document.encoded)
         == life.state
     )
 

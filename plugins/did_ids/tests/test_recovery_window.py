@@ -230,7 +230,7 @@ def test_a_state_without_its_past_says_so() -> None:
     change, at = robbed.recovery(2)
     entry = robbed.entry(change, at)
     bare = history.state_from_json(
-        robbed.state.did.text, history.state_to_json(robbed.state), robbed.state.document.octets
+        robbed.state.did.text, history.state_to_json(robbed.state), robbed.state.document.encoded
     )
     assert bare == robbed.state
     with pytest.raises(history.HistoryNeeded):

@@ -107,7 +107,7 @@ def test_a_bound_change_that_shows_no_body_counts(life: Life) -> None:
 
 def test_an_index_row_tells_the_count(life: Life) -> None:
     def read(state: DidState) -> int | None:
-        return state_from_json(str(state.did), state_to_json(state), state.document.octets).unbound_changes
+        return state_from_json(str(state.did), state_to_json(state), state.document.encoded).unbound_changes
 
     states = [life.state, replace(life.state, strict_evidence=True), replace(life.state, unbound_changes=7)]
     states += [replace(states[1], unbound_changes=7), replace(life.state, unbound_changes=None)]
@@ -115,4 +115,4 @@ def test_an_index_row_tells_the_count(life: Life) -> None:
     # Rows of DIDs that were created with it are as they were before changes were counted.
     assert b"unbound" not in state_to_json(states[1])
     old = state_to_json(states[2]).replace(b',"unbound":7', b"")
-    assert state_from_json(str(life.state.did), old, life.state.document.octets).unbound_changes is None
+    assert state_from_json(str(life.state.did), old, life.state.document.encoded).unbound_changes is None

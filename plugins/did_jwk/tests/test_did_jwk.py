@@ -25,7 +25,7 @@ SPECIFIED = {
 
 
 def document(text: str) -> Any:
-    return orjson.loads(METHOD.expand(Did.parse(text)).document.octets)
+    return orjson.loads(METHOD.expand(Did.parse(text)).document.encoded)
 
 
 @pytest.mark.parametrize("text", SPECIFIED)

@@ -102,7 +102,7 @@ class DidKey:
         did = _did(change)
         document = _document(did, derives=self._derives)
         body = EntryBody.of({"method": VERSION, "updateKeys": [signer]}, document.to_json(), times.printed_exactly(at))
-        entry_hash = multihash(body.octets(did.identifier))
+        entry_hash = multihash(body.encode(did.identifier))
         after = replace(_state(did, document, at), entry_hash=entry_hash, update_keys=(signer,))
         return DraftedEntry.of(body, after, signer)
 

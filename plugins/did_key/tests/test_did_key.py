@@ -126,7 +126,7 @@ def test_key_on_p256_resolves_and_cannot_be_registered() -> None:
     METHOD.check(did)
     state = METHOD.expand(did)
     assert state is not None
-    found = orjson.loads(state.document.octets)
+    found = orjson.loads(state.document.encoded)
     key_id = f"{text}#{did.identifier}"
     assert found["verificationMethod"] == [
         {"id": key_id, "type": "Multikey", "controller": text, "publicKeyMultibase": did.identifier}

@@ -51,7 +51,7 @@ def read_witnesses(value: Any) -> Witnesses | None:
     if len(set(keys)) != len(keys):
         raise LogInvalid("A witness is listed twice.")
     if type(threshold) is not int or not 1 <= threshold <= len(keys):
-        raise LogInvalid("The threshold cannot be met, or asks for nobody.")
+        raise LogInvalid("The threshold cannot be met, or is below 1.")
     for key in keys:
         _require_ed25519(key)
     return Witnesses(threshold, frozenset(keys))

@@ -134,19 +134,19 @@ class DidWebvh:
         body = EntryBody.of(parameters, document.to_json(), times.printed(at))
         before = PLACEHOLDER if state is None else f"{state.version_id}-{state.entry_hash}"
         if state is None:
-            before = multihash(body.octets(PLACEHOLDER))
+            before = multihash(body.encode(PLACEHOLDER))
             body = body.named(before)
             parameters, document = orjson.loads(body.parameters), document.named(PLACEHOLDER, before)
         # Checked here like the controller's signature: an entry of this method has no place for it either.
         known = None if state is None else past.known_before(state, evolved)
         evidence.require_possession(document.did, known, document, evidence.possessions(change))
-        data = body.octets(before)
+        data = body.encode(before)
         if len(data) > MAX_ENTRY - _PROOF_ROOM:
             raise InvalidDocument("The entry would be too large.", details={"bytes": len(data), "max": MAX_ENTRY})
         named = fold.recovery_key_of(change, parameters)
         after = replace(_fold(state, document, parameters, at, named), entry_hash=multihash(data))
         version_id, config = f"{after.version_id}-{after.entry_hash}", _config(signer, body.version_time, named)
-        signing_input = entries.signing_input(config, body.octets(version_id))
+        signing_input = entries.signing_input(config, body.encode(version_id))
         return DraftedEntry(after.did, signing_input, body, version_id, config, after)
 
     def apply(self, state: DidState | None, entry: bytes) -> DidState:

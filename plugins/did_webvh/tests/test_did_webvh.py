@@ -392,7 +392,7 @@ def test_a_state_without_its_past_says_that_a_recovery_needs_it() -> None:
     for revoke in (False, True):
         life = robbed_life(revoke=revoke)
         before = life.states[-2]
-        bare = state_from_json(before.did.text, state_to_json(before), before.document.octets)
+        bare = state_from_json(before.did.text, state_to_json(before), before.document.encoded)
         if revoke:
             assert life.method.apply(bare, life.entries[-1]) == life.state
         else:

@@ -237,6 +237,6 @@ def test_unrelated_change_still_repeats_keys() -> None:
     life.change(Update((AddService(NewService("A", "https://a.example/")),), life.authorize(at)), at)
     assert life.state.next_key_hashes == life.states[0].next_key_hashes
     assert (
-        history.state_from_json(life.state.did.text, history.state_to_json(life.state), life.state.document.octets)
+        history.state_from_json(life.state.did.text, history.state_to_json(life.state), life.state.document.encoded)
         == life.state
     )

@@ -121,7 +121,7 @@ def test_witness_change_is_update_in_history() -> None:
     assert life.state.witness_version == 3
     assert "witnessesChanged" not in logs.changes(life.states[2], life.state)
     assert list(fold(life.method.apply, life.entries)) == life.states
-    read = history.state_from_json(life.state.did.text, history.state_to_json(life.state), life.state.document.octets)
+    read = history.state_from_json(life.state.did.text, history.state_to_json(life.state), life.state.document.encoded)
     assert read == life.state
 
 

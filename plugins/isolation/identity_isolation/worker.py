@@ -114,9 +114,9 @@ class WorkerProcess:
             await closed
         finally:
             self._loop.remove_reader(self._channel)
-        patience = self._loop.call_later(_CLOSED_SECONDS, self.kill, "closed its channel")
+        timer = self._loop.call_later(_CLOSED_SECONDS, self.kill, "closed its channel")
         await self._ended.wait()
-        patience.cancel()
+        timer.cancel()
         status = self._process.wait()
         self.verdict = self.verdict or _described(status)
         self._channel.close()

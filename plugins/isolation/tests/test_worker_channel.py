@@ -81,7 +81,7 @@ def test_messages_arrive_in_any_pieces() -> None:
     bodies = [b'{"type":"Failed","text":"a"}', b'{"type":"Line","text":"b","level":"INFO"}']
     data = b"".join(struct.pack(">I", len(body)) + body for body in bodies)
     reader = FrameReader()
-    seen = [message for octet in data for message in reader.feed(bytes([octet]))]
+    seen = [message for byte in data for message in reader.feed(bytes([byte]))]
     assert seen == received(bodies[0]) + received(bodies[1])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from identity_ledger_evm.contract import artifact, call, word
-from identity_ledger_evm.node import Node, NodeAway, NodeRefused, hexed, listed, member, octets, quantity
+from identity_ledger_evm.node import Node, NodeAway, NodeRefused, decode_hex, hexed, listed, member, quantity
 
 WORDS = {"Recorded": 4, "Refused": 3, "Anchored": 2, "Revoked": 1, "OwnershipOffered": 1, "OwnershipTaken": 2}
 
@@ -61,7 +61,7 @@ class Chain:
 
     async def runtime(self) -> bytes:
         """Return the code at the contract's address; empty when there is none."""
-        return octets(await self._node.call("eth_getCode", self._contract, "latest"))
+        return decode_hex(await self._node.call("eth_getCode", self._contract, "latest"))
 
     async def head(self) -> Block:
         """Return the newest block."""
@@ -81,7 +81,7 @@ class Chain:
         base_fee = value.get("baseFeePerGas", "0x0") if isinstance(value, dict) else None
         return Block(
             quantity(member(value, "number")),
-            octets(member(value, "hash"), 32),
+            decode_hex(member(value, "hash"), 32),
             quantity(member(value, "timestamp")),
             quantity(base_fee),
         )
@@ -101,21 +101,21 @@ class Chain:
         # Some nodes give a receipt without a block to a transaction that waits.
         if value is None or member(value, "blockNumber") is None:
             return None
-        if octets(member(value, "transactionHash"), 32) != transaction_hash:
+        if decode_hex(member(value, "transactionHash"), 32) != transaction_hash:
             raise NodeAway("the node gives the receipt of another transaction")
         made = value.get("contractAddress")
         return Mined(
             transaction_hash,
             quantity(member(value, "blockNumber")),
-            octets(member(value, "blockHash"), 32),
+            decode_hex(member(value, "blockHash"), 32),
             quantity(member(value, "status")) == 1,
             quantity(member(value, "gasUsed")),
-            None if made is None else hexed(octets(made, 20)),
+            None if made is None else hexed(decode_hex(made, 20)),
         )
 
     async def input(self, transaction_hash: bytes) -> bytes:
         """Return the input of a transaction."""
-        return octets(member(await self._node.call("eth_getTransactionByHash", hexed(transaction_hash)), "input"))
+        return decode_hex(member(await self._node.call("eth_getTransactionByHash", hexed(transaction_hash)), "input"))
 
     async def send(self, raw: bytes) -> None:
         """Send a signed transaction to the node."""
@@ -129,10 +129,10 @@ class Chain:
         return sorted(events, key=lambda one: (one.block_number, one.log_index))
 
     def _event(self, log: object) -> Event | None:
-        topics = [octets(one, 32) for one in listed(member(log, "topics"))]
-        data = octets(member(log, "data"))
+        topics = [decode_hex(one, 32) for one in listed(member(log, "topics"))]
+        data = decode_hex(member(log, "data"))
         names = {topic: name for name, topic in artifact().topics.items()}
-        if octets(member(log, "address"), 20) != octets(self._contract) or not topics or topics[0] not in names:
+        if decode_hex(member(log, "address"), 20) != decode_hex(self._contract) or not topics or topics[0] not in names:
             return None
         name = names[topics[0]]
         words = (*topics[1:], *(data[at : at + 32] for at in range(0, len(data), 32)))
@@ -142,8 +142,8 @@ class Chain:
             name,
             words,
             quantity(member(log, "blockNumber")),
-            octets(member(log, "blockHash"), 32),
-            octets(member(log, "transactionHash"), 32),
+            decode_hex(member(log, "blockHash"), 32),
+            decode_hex(member(log, "transactionHash"), 32),
             quantity(member(log, "logIndex")),
         )
 
@@ -166,4 +166,4 @@ class Chain:
     async def _read(self, data: bytes, number: int | None = None) -> int:
         tag = "latest" if number is None else hex(number)
         what = {"to": self._contract, "data": hexed(data)}
-        return int.from_bytes(octets(await self._node.call("eth_call", what, tag), 32), "big")
+        return int.from_bytes(decode_hex(await self._node.call("eth_call", what, tag), 32), "big")

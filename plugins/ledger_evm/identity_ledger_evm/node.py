@@ -95,8 +95,8 @@ def quantity(value: object, bits: int = 63) -> int:
     return int(value, 16)
 
 
-def octets(value: object, size: int | None = None) -> bytes:
-    """Bytes in hex, of this size."""
+def decode_hex(value: object, size: int | None = None) -> bytes:
+    """Return the bytes of a value in hex. Raises ``NodeAway`` for another ``size``."""
     if not isinstance(value, str) or _OCTETS.fullmatch(value) is None:
         raise NodeAway("the node gives something that is no hex")
     raw = bytes.fromhex(value[2:])

@@ -21,7 +21,7 @@ from identity_codec.values import replace
 from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.ports.ledger import Receipt
 from tests.evm_site import is_, until
-from tests.lying_node import Liar, Tamper, octets, result
+from tests.lying_node import Liar, Tamper, raw_answer, result
 
 DID = "did:x:1"
 ROOT = b"\5" * 32
@@ -104,7 +104,7 @@ def test_nonsense_costs_the_append_and_nothing_else(site: Any, liar: Liar, metho
         ledger = site.open(append_seconds=0.25)
         for answer in GARBAGE[begin::step]:
             recorded = len(await ledger.entries(DID))
-            with liar.telling(octets(method, answer)):
+            with liar.telling(raw_answer(method, answer)):
                 append = ledger.append(DID, answer[:50], expected_version=recorded)
                 (outcome,) = await asyncio.gather(append, return_exceptions=True)
             assert isinstance(outcome, Receipt | LedgerUnavailable)
@@ -249,7 +249,7 @@ def test_another_chain_behind_the_same_address_is_noticed(site: Any, liar: Liar)
         ledger = site.open()
         await ledger.append(DID, b"0", expected_version=0)
         # The node goes away, and what comes back is another one.
-        away, elsewhere = octets("eth_getBlockByNumber", b""), result("eth_chainId", "0x1")
+        away, elsewhere = raw_answer("eth_getBlockByNumber", b""), result("eth_chainId", "0x1")
         is_away = True
 
         def tamper(method: str, answer: Any) -> bytes | None:

@@ -193,7 +193,7 @@ TOOLS: Final = {
         _tool(
             create_challenge,
             "Create a challenge",
-            "A challenge to give to somebody who shall prove something to you.",
+            "A challenge to give to a holder who shall prove something to you.",
             schemas.CHALLENGE_IN,
             schemas.CHALLENGE_OUT,
             reads=False,

@@ -275,7 +275,7 @@ def test_a_parameter_that_comes_twice(target: Target, aki: Holder, name: str) ->
 @pytest.mark.parametrize(
     "data",
     [b"", b"\xff=\xfe", b"grant_type=%ff%fe", b"&".join(b"a%d=1" % number for number in range(40)), b"{}"],
-    ids=["nothing", "octets", "no UTF-8", "many", "JSON"],
+    ids=["nothing", "bytes", "no UTF-8", "many", "JSON"],
 )
 def test_bodies_that_are_no_form(target: Target, data: bytes) -> None:
     assert refusal(post(target, data)) == REQUEST

@@ -61,11 +61,11 @@ class Insider:
             await custodian.close()
 
     def token(self, head: Any, claims: Any) -> str:
-        text = ".".join(base64url(part) for part in (octets(head), octets(claims)))
+        text = ".".join(base64url(part) for part in (encode(head), encode(claims)))
         return f"{text}.{base64url(self.sign(text.encode()))}"
 
 
-def octets(part: Any) -> bytes:
+def encode(part: Any) -> bytes:
     return part if isinstance(part, bytes) else json.dumps(part).encode()
 
 
@@ -194,11 +194,11 @@ def test_no_algorithm_but_the_key_s_own(target: Target, good: str) -> None:
     (key,) = [one for one in jwks["keys"] if one["kid"] == head["kid"]]
     raw = base64.urlsafe_b64decode(key["x"] + "=")
     for spelling in ("none", "None", "NONE", ""):
-        text = ".".join(base64url(octets(part)) for part in (head | {"alg": spelling}, said))
+        text = ".".join(base64url(encode(part)) for part in (head | {"alg": spelling}, said))
         assert use(target, text + ".").outcome == FAILED
         assert use(target, text + "." + good.rpartition(".")[2]).outcome == FAILED
     for secret in (raw, key["x"].encode(), json.dumps(key).encode(), json.dumps(jwks).encode(), b""):
-        text = ".".join(base64url(octets(part)) for part in (head | {"alg": "HS256"}, said))
+        text = ".".join(base64url(encode(part)) for part in (head | {"alg": "HS256"}, said))
         mac = hmac.digest(secret, text.encode(), hashlib.sha256)
         assert use(target, f"{text}.{base64url(mac)}").outcome == FAILED
 
@@ -208,7 +208,7 @@ def test_a_key_that_the_token_brings_along_is_not_used(target: Target, good: str
     mine = SigningKey.generate()
     jwk = {"kty": "OKP", "crv": "Ed25519", "x": base64url(bytes(mine.verify_key)), "kid": head["kid"]}
     for more in ({}, {"jwk": jwk}, {"jwk": jwk, "kid": "mine"}, {"x5c": ["AAAA"]}, {"kid": "mine"}):
-        text = ".".join(base64url(octets(part)) for part in (head | more, said))
+        text = ".".join(base64url(encode(part)) for part in (head | more, said))
         assert use(target, f"{text}.{base64url(mine.sign(text.encode()).signature)}").outcome == FAILED
 
 

@@ -27,7 +27,7 @@ _CALLS: Final = {
     "timeouts": "Calls without an answer within the deadline; they are failures too.",
     "refused": "Calls that were not let in: too many in flight, or the method is shut off.",
 }
-_RESTARTS: Final = "Worker processes that were started in the place of another."
+_RESTARTS: Final = "Worker processes that were started instead of another."
 _WORKING: Final = "1 when the plugin does its work; 0 when it is shut off, starting or failed."
 
 

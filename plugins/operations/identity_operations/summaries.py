@@ -16,5 +16,5 @@ SUMMARIES: Final = {
     "fsck": "Check what is stored: chains, ledger, index, tiles, outbox, audit log.",
     "probe": "Create, prove and verify at a running service; for cron.",
     "doctor": "Look at this installation and say what is wrong.",
-    "support-bundle": "Gather what somebody who helps wants to see, redacted.",
+    "support-bundle": "Gather a redacted report for a request for help.",
 }

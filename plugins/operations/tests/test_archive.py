@@ -71,7 +71,7 @@ def test_nothing_of_it_can_be_read_without_the_key() -> None:
 
 
 def test_every_flipped_bit_is_found() -> None:
-    data = sealed(b"some octets")
+    data = sealed(b"some bytes.")
     for at in range(len(data)):
         broken = bytearray(data)
         broken[at] ^= 1

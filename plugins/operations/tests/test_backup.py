@@ -38,7 +38,7 @@ from tests.unit.cli.conftest import Commands
 class Monday:
     """A backup of the running service, the operator's key, and a DID that is in it."""
 
-    octets: bytes
+    content: bytes
     key: bytes
     did: str
 
@@ -74,7 +74,7 @@ def key(monday: Monday, tmp_path: Path) -> Path:
 def backup(monday: Monday, tmp_path: Path) -> Path:
     path = tmp_path / "backups" / "monday.backup"
     path.parent.mkdir()
-    path.write_bytes(monday.octets)
+    path.write_bytes(monday.content)
     return path
 
 
@@ -100,7 +100,7 @@ def sound(folder: Path) -> None:
 
 def test_a_backup_tells_nothing_to_who_has_no_key(monday: Monday, server: LocalServer) -> None:
     for kept in (b"SQLite format 3", b"did:ids:", (server.data_dir / "custodian.key").read_bytes()):
-        assert kept not in monday.octets
+        assert kept not in monday.content
 
 
 def test_what_was_backed_up_comes_back(

@@ -115,7 +115,7 @@ def test_doctor_times_out_on_silent_pipe(identity: Commands, here: Path, monkeyp
     read = secret_input.read_pipe
     monkeypatch.setattr(secret_input, "read_pipe", lambda path: read(path, seconds=0.05))
     os.mkfifo(here / "held.json", mode=0o600)
-    assert "nobody writes to this pipe" in identity.refused("doctor", "--held", "held.json")[0]
+    assert "no process writes to this pipe" in identity.refused("doctor", "--held", "held.json")[0]
 
 
 def test_what_was_never_started_is_backed_up_after_its_start(identity: Commands, installed: Path, here: Path) -> None:

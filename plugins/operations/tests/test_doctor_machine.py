@@ -129,7 +129,7 @@ def test_somebody_else_at_the_port_is_told(tmp_path: Path, answer: bytes) -> Non
         assert (found.state, "something else" in found.says) == ("warn", True)
         assert "server.port" in found.remedy
     # It was stopped.
-    assert "nobody listens" in only(doctor_machine.listener(settings)).says
+    assert "no process listens" in only(doctor_machine.listener(settings)).says
 
 
 def test_a_unix_socket_is_looked_at_too(tmp_path: Path) -> None:

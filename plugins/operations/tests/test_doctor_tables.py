@@ -65,12 +65,12 @@ def test_tables_as_they_were_made_are_well(installation: tuple[Settings, Change]
 def test_a_table_of_somebody_else_is_fine(installation: tuple[Settings, Change]) -> None:
     settings, change = installation
     change(
-        "CREATE TABLE notes (number BIGINT PRIMARY KEY, octets TEXT NOT NULL); CREATE INDEX by_text ON notes (octets)"
+        "CREATE TABLE notes (number BIGINT PRIMARY KEY, content TEXT NOT NULL); CREATE INDEX by_text ON notes (content)"
     )
     assert [one.state for one in check_tables(settings)] == ["ok"]
 
 
-OCTETS = {"sqlite": "BLOB", "postgresql": "BYTEA"}
+BYTES = {"sqlite": "BLOB", "postgresql": "BYTEA"}
 OTHER_TYPE = {
     "sqlite": """
 DROP TABLE quarantined_dids;
@@ -103,7 +103,7 @@ version BIGINT NOT NULL, changed_at BIGINT NOT NULL)
     ("harm", "says"),
     [
         ("ALTER TABLE delegations DROP COLUMN max_refusals", "delegations.max_refusals is missing"),
-        (OTHER_TYPE, "quarantined_dids.reason is {octets} NOT NULL, not TEXT NOT NULL"),
+        (OTHER_TYPE, "quarantined_dids.reason is {bytes} NOT NULL, not TEXT NOT NULL"),
         (NULLABLE, "quarantined_dids.since is BIGINT, not BIGINT NOT NULL"),
         ("DROP INDEX ix_timeline_agent_id", "the index ix_timeline_agent_id of timeline is missing"),
         (
@@ -123,7 +123,7 @@ def test_what_differs_is_named(installation: tuple[Settings, Change], harm: str 
     change(harm if isinstance(harm, str) else harm[dialect])
     (one,) = check_tables(settings)
     assert one.state == "fail"
-    assert one.says == f"the tables are not those of this version: {says.format(octets=OCTETS[dialect])}"
+    assert one.says == f"the tables are not those of this version: {says.format(bytes=BYTES[dialect])}"
 
 
 def test_an_order_that_is_not_by_octets_is_named(installation: tuple[Settings, Change]) -> None:
@@ -147,7 +147,7 @@ def test_what_somebody_added_is_a_warning(installation: tuple[Settings, Change],
     settings, change = installation
     change(harm)
     (one,) = check_tables(settings)
-    assert (one.state, one.says) == ("warn", f"somebody has added to the tables: {says}")
+    assert (one.state, one.says) == ("warn", f"the tables have additions: {says}")
 
 
 def test_several_differences_are_one_finding(installation: tuple[Settings, Change]) -> None:

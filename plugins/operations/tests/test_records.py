@@ -79,5 +79,5 @@ def test_a_holder_erases_her_own_at_the_service(remote: Commands, wallet: Path) 
     }
     refused = alone("records", "forget", "--keys", wallet, "--json")
     assert (refused.exit_code, "give --yes" in json.loads(refused.stderr)["error"]["do"]) == (2, True)
-    assert "nobody asks" in alone.refused("records", "forget", "--yes", status=2)[0]
+    assert "no caller is named" in alone.refused("records", "forget", "--yes", status=2)[0]
     assert "FORBIDDEN" in alone.refused("records", "forget", "--keys", wallet, "--holder", HANA_IDS, "--yes")[0]

@@ -144,9 +144,9 @@ class LookUps:
             self._socket = os.dup(self._connection.pgconn.socket)
             self._loop.add_reader(self._socket, self._receive)
             # Sent ahead and not waited for by the thread, which would wait without an end for a server that is frozen.
-            nobody = self._loop.create_future()
-            nobody.cancel()
-            self._send([LookUp(BY_INDEX, (), (), nobody, self._seconds), *waiting])
+            cancelled = self._loop.create_future()
+            cancelled.cancel()
+            self._send([LookUp(BY_INDEX, (), (), cancelled, self._seconds), *waiting])
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None

@@ -76,14 +76,14 @@ class Proxy:
     """Lets so many bytes of a new connection pass, in both directions, and cuts it then."""
 
     port: int
-    octets: int
+    byte_count: int
 
 
 @contextlib.asynccontextmanager
 async def cutting_proxy(port: int, drawing: random.Random) -> AsyncIterator[Proxy]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         other_reader, other = await asyncio.open_connection("127.0.0.1", port)
-        left = proxy.octets
+        left = proxy.byte_count
 
         async def pass_on(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
             nonlocal left
@@ -239,7 +239,7 @@ def test_connection_cut_at_any_byte_loses_no_answer(database: Database, postgres
             database._settings |= {"host": "127.0.0.1", "port": proxy.port}
             cuts = 0
             for _ in range(15):
-                proxy.octets = drawing.randrange(1_000, 60_000)
+                proxy.byte_count = drawing.randrange(1_000, 60_000)
                 numbers = [drawing.randrange(500) for _ in range(60)]
                 asked = [asyncio.ensure_future(one(database, number)) for number in numbers]
                 asked[drawing.randrange(60)].cancel()
@@ -248,7 +248,7 @@ def test_connection_cut_at_any_byte_loses_no_answer(database: Database, postgres
                         assert outcome == expected(number)
                     cuts += isinstance(outcome, DatabaseUnavailable)
             assert cuts > 0
-            proxy.octets = 10**9
+            proxy.byte_count = 10**9
             database._look_ups._drop()
             assert await asyncio.gather(*(one(database, n) for n in range(60))) == [expected(n) for n in range(60)]
             assert database.load().reads == 0

@@ -94,7 +94,7 @@ class VerifierVector(Struct, frozen=True):
     below r."""
 
     generators: CommitmentGenerators
-    octets: bytes
+    raw: bytes
     a: G1
     coefficients: tuple[G1, ...]
     responses: tuple[int, ...]
@@ -122,7 +122,7 @@ class VerifierVector(Struct, frozen=True):
     def first(self, c: int, responses: Sequence[int]) -> tuple[bytes, bytes]:
         """Return A as received, and B = sum f_i G_i + z H - c A from all the responses. Equation (4.10)."""
         curve, b = self.generators.curve, self.generators.commit_masks(responses, self.z)
-        return self.octets[:G1_OCTETS], self._encoded(curve.g1_add(b, curve.g1_public_msm([self.a], [-c])))
+        return self.raw[:G1_OCTETS], self._encoded(curve.g1_add(b, curve.g1_public_msm([self.a], [-c])))
 
     def second(self, c: int, value: int) -> list[bytes]:
         """T_0 = F g + zt h - sum c^k T_k for F = ``value``, and T_1 … as received. Equation (4.11)."""
@@ -131,7 +131,7 @@ class VerifierVector(Struct, frozen=True):
             powers.append(powers[-1] * c % ORDER)
         committed = self.generators.commit_coefficient(value, self.zt)
         t0 = curve.g1_add(committed, curve.g1_public_msm(self.coefficients, powers))
-        received = [self.octets[G1_OCTETS * k : G1_OCTETS * (k + 1)] for k in range(1, len(self.coefficients) + 1)]
+        received = [self.raw[G1_OCTETS * k : G1_OCTETS * (k + 1)] for k in range(1, len(self.coefficients) + 1)]
         return [self._encoded(t0), *received]
 
     def _encoded(self, point: G1) -> bytes:

@@ -15,14 +15,14 @@ from msgspec import Struct
 from identity_bbs import core
 from identity_bbs.bls12381 import Curve
 from identity_bbs.bls12381.keys import InvalidBlsKey
-from identity_bbs.frames import frame, scalar
-from identity_bbs.octets import (
+from identity_bbs.encoding import (
     calculate_challenge,
     mixed_messages_to_scalars,
     octets_to_public_key,
     octets_to_signature,
     proof_to_octets,
 )
+from identity_bbs.frames import frame, scalar
 from identity_bbs.suite import (
     BbsPublicKey,
     BbsSignatureInvalid,
@@ -139,7 +139,7 @@ class Proving:
             signature = octets_to_signature(self._suite, witness.signature)
             scalars = tuple(mixed_messages_to_scalars(messages))
             data = b"".join(map(scalar, scalars))
-            digest = sha256(frame(labels.CREDENTIAL, [key.octets, relation.header, witness.signature, data]))
+            digest = sha256(frame(labels.CREDENTIAL, [key.encoded, relation.header, witness.signature, data]))
             credential = _Credential(key, signature, scalars, digest.digest())
             self._check_signature(credential, relation.header)
         except (ValueRefused, InvalidBlsKey, BbsSignatureInvalid):
@@ -154,7 +154,7 @@ class Proving:
 
     @staticmethod
     def _about(relation: Relation, credential: _Credential, context: Context) -> list[bytes]:
-        return [credential.digest, relation.octets, context_octets(context)]
+        return [credential.digest, relation.encoded, context_octets(context)]
 
 
 def predicate_type(statement: Statement) -> str:

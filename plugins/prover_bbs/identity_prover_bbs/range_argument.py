@@ -56,7 +56,7 @@ class RangeLayout(Struct, frozen=True):
         return bounds
 
     @property
-    def octets(self) -> int:
+    def byte_count(self) -> int:
         """The length of a proof: 192 + 32 (N - P + 2) for N digits of P slots."""
         return octets_of_vector_proof(POINTS, len(self.digits) - len(self.goals))
 

@@ -11,8 +11,8 @@ from hashlib import sha256
 
 from msgspec import Struct
 
+from identity_bbs.encoding import mixed_messages_to_scalars
 from identity_bbs.frames import frame, number, scalar
-from identity_bbs.octets import mixed_messages_to_scalars
 from identity_bbs.suite import MAX_MESSAGES
 from identity_core.domain.credentials.schema import Message
 from identity_core.domain.proofs.predicate import Equals, Goal, InRange, MemberOf, normalise
@@ -42,7 +42,7 @@ class Relation(Struct, frozen=True):
     equal: Mapping[int, int]
     ranges: RangeLayout
     sets: tuple[SetLayout, ...]
-    octets: bytes
+    encoded: bytes
 
     @staticmethod
     @lru_cache(maxsize=16)
@@ -65,15 +65,15 @@ class Relation(Struct, frozen=True):
     @property
     def argument_octets(self) -> tuple[int, ...]:
         """The exact lengths of the sub-proofs: that of all ranges if there is one, then of each set in order of slots."""
-        return (*([self.ranges.octets] if self.ranges.goals else []), *(layout.octets for layout in self.sets))
+        return (*([self.ranges.byte_count] if self.ranges.goals else []), *(layout.byte_count for layout in self.sets))
 
     def first_challenge(self, context: Context, points: bytes, domain: int, commitments: list[bytes]) -> Transcript:
         """Return the first message hashed: everything said so far, the BBS commitments and every A and B. Equation (6.1)."""
         bound = context_octets(context)
         shown = frame(labels.DISCLOSED, [number(slot) + scalar(value) for slot, value in self.disclosed.items()])
         counts = [number(len(self.hidden)), number(self.statement.schema.message_count)]
-        first = frame(labels.FIRST_MESSAGE, [self.octets, bound, *counts, shown, points, scalar(domain), *commitments])
-        return Transcript(first_challenge(first), sha256(first).digest(), self.octets, bound)
+        first = frame(labels.FIRST_MESSAGE, [self.encoded, bound, *counts, shown, points, scalar(domain), *commitments])
+        return Transcript(first_challenge(first), sha256(first).digest(), self.encoded, bound)
 
 
 class Transcript(Struct, frozen=True):
@@ -105,10 +105,10 @@ def _statement_octets(statement: Statement, goals: tuple[Goal, ...]) -> bytes:
     """Issuer, header, the predicates as asked in their order, and what they come to."""
     asked = []
     for predicate in statement.predicates:
-        operand = predicate.operands[0].octets
+        operand = predicate.operands[0].encoded
         if predicate.type.takes_array:
             operand = _set(
-                tuple(value.octets if value.number is None else value.scalar for value in predicate.operands)
+                tuple(value.encoded if value.number is None else value.scalar for value in predicate.operands)
             )
         asked.append(predicate_octets(predicate, operand))
     issuer = statement.issuer

@@ -34,7 +34,7 @@ class SetLayout(Struct, frozen=True):
         return [*self.scalars, *[self.scalars[-1]] * ((1 << self.bits) - len(self.scalars))]
 
     @property
-    def octets(self) -> int:
+    def byte_count(self) -> int:
         """The length of a proof: 48 m + 32 (m + 2)."""
         return octets_of_vector_proof(self.bits, self.bits)
 

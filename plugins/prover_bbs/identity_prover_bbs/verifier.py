@@ -14,7 +14,7 @@ from identity_bbs import core
 from identity_bbs.batch import Claim, wrong_groups
 from identity_bbs.bls12381 import ORDER, Curve
 from identity_bbs.bls12381.keys import InvalidBlsKey
-from identity_bbs.octets import octets_to_proof, octets_to_public_key
+from identity_bbs.encoding import octets_to_proof, octets_to_public_key
 from identity_bbs.suite import BbsProofInvalid as BbsProofInvalid
 from identity_bbs.suite import Ciphersuite, ciphersuite
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, ZkProof, public_signals

@@ -18,8 +18,8 @@ from identity_prover_bbs.suite2.relation import PresentationRelation, context_oc
 
 from identity_bbs import blind
 from identity_bbs.bls12381 import Curve
+from identity_bbs.encoding import mixed_messages_to_scalars
 from identity_bbs.frames import scalar
-from identity_bbs.octets import mixed_messages_to_scalars
 from identity_bbs.openings import PSEUDONYM_DST
 from identity_bbs.suite import ciphersuite
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
@@ -97,7 +97,7 @@ def presentation(name: str, backend: str = "pyblst") -> dict[str, str]:
     )
     return {
         "questionDigest": asked.question.digest.hex(),
-        "statement": relation.octets.hex(),
+        "statement": relation.encoded.hex(),
         "context": context_octets(asked.bound).hex(),
         "first": bytes(seen["first"]).hex(),
         "firstDigest": sha256(bytes(seen["first"])).hexdigest(),
@@ -123,7 +123,7 @@ def issue(backend: str = "pyblst") -> dict[str, object]:
     """The blind issue of the first credential, a gap, and the consent of one case."""
     asked = scene("consented", backend)
     held, issuer, holder = asked.held[0], asked.issuers[0], asked.holder
-    request = blind.IssueRequest(held.header.method, held.header.octets, holder.did, b"n" * 32)
+    request = blind.IssueRequest(held.header.method, held.header.encoded, holder.did, b"n" * 32)
     known = mixed_messages_to_scalars(held.header.known_messages(VALUES, held.witness.particulars))
     witness = asked.witness
     assert witness.consent is not None
@@ -131,7 +131,7 @@ def issue(backend: str = "pyblst") -> dict[str, object]:
         "issuerSecret": issuer.secret.hex(),
         "issuerPublic": issuer.public.hex(),
         "issuer": IVO,
-        "header": held.header.octets.decode(),
+        "header": held.header.encoded.decode(),
         "values": VALUES,
         "meta": held.witness.particulars.meta(held.header.status).decode(),
         "messages": [scalar(message).hex() for message in known],
@@ -146,8 +146,8 @@ def issue(backend: str = "pyblst") -> dict[str, object]:
         "gapHeader": issuer.epoch().header.decode(),
         "gap": [witness.gaps[0].low, witness.gaps[0].high, witness.gaps[0].signature.hex()],
         "consentMessage": asked.terms.message(asked.question, asked.context, None).hex(),
-        "consent": witness.consent.octets.hex(),
-        "consentMasked": masked_points(asked.curve, witness.consent.octets, None),
+        "consent": witness.consent.encoded.hex(),
+        "consentMasked": masked_points(asked.curve, witness.consent.encoded, None),
         "rho": scalar(witness.consent.rhos[0]).hex(),
     }
 

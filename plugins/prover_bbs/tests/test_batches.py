@@ -15,7 +15,7 @@ from identity_prover_bbs.suite2 import (
 
 from identity_bbs import batch, core
 from identity_bbs.bls12381 import select
-from identity_bbs.octets import octets_to_public_key
+from identity_bbs.encoding import octets_to_public_key
 from identity_bbs.suite import ciphersuite
 from identity_core.errors import ProofInvalid
 from tests.attack.test_presentation_soundness import CREDENTIAL, forge, scene

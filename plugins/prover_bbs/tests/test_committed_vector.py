@@ -15,7 +15,7 @@ POINT = CURVE.g1_to_octets(CURVE.hash_to_g1(b"a point", b"a tag"))
 IDENTITY = bytes([0xC0]) + bytes(47)
 
 
-def octets(*scalars: int, points: tuple[bytes, ...] = (POINT, POINT)) -> bytes:
+def encode_vector(*scalars: int, points: tuple[bytes, ...] = (POINT, POINT)) -> bytes:
     return b"".join(points) + b"".join(scalar.to_bytes(32, "big") for scalar in scalars)
 
 
@@ -25,7 +25,7 @@ def decoded(received: bytes) -> VerifierVector:
 
 def test_a_proof_has_48_octets_a_point_and_32_a_scalar():
     assert octets_of_vector_proof(2, 1) == 2 * 48 + 3 * 32
-    vector = decoded(octets(1, 2, ORDER - 1))
+    vector = decoded(encode_vector(1, 2, ORDER - 1))
     assert (vector.responses, vector.z, vector.zt) == ((1,), 2, ORDER - 1)
     assert len(vector.coefficients) == 1
 
@@ -34,14 +34,14 @@ def test_a_proof_has_48_octets_a_point_and_32_a_scalar():
     ("received", "reason"),
     [
         (b"", "wrong length"),
-        (octets(1, 2), "wrong length"),
-        (octets(1, 2, 3)[:-1], "wrong length"),
-        (octets(1, 2, 3, 4), "wrong length"),
-        (octets(1, 2, ORDER), "below the group order"),
-        (octets(ORDER, 2, 3), "below the group order"),
-        (octets(1, 2**256 - 1, 3), "below the group order"),
-        (octets(1, 2, 3, points=(POINT, bytes(48))), "not valid"),
-        (octets(1, 2, 3, points=(bytes([POINT[0] ^ 0x80]) + POINT[1:], POINT)), "not valid"),
+        (encode_vector(1, 2), "wrong length"),
+        (encode_vector(1, 2, 3)[:-1], "wrong length"),
+        (encode_vector(1, 2, 3, 4), "wrong length"),
+        (encode_vector(1, 2, ORDER), "below the group order"),
+        (encode_vector(ORDER, 2, 3), "below the group order"),
+        (encode_vector(1, 2**256 - 1, 3), "below the group order"),
+        (encode_vector(1, 2, 3, points=(POINT, bytes(48))), "not valid"),
+        (encode_vector(1, 2, 3, points=(bytes([POINT[0] ^ 0x80]) + POINT[1:], POINT)), "not valid"),
     ],
 )
 def test_what_is_no_proof(received, reason):
@@ -52,7 +52,7 @@ def test_what_is_no_proof(received, reason):
 
 def test_nothing_stands_for_the_identity():
     """All responses zero and the challenge zero make B the identity, and T_0 too."""
-    vector = decoded(octets(0, 0, 0))
+    vector = decoded(encode_vector(0, 0, 0))
     with pytest.raises(ProofInvalid):
         vector.first(0, [0])
     with pytest.raises(ProofInvalid):

@@ -16,7 +16,7 @@ from identity_prover_bbs.suite2.relation import PresentationRelation
 from identity_bbs.bls12381 import ORDER
 from identity_bbs.bls12381.hedged import HedgedScalars
 from identity_bbs.bls12381.keys import secret_scalar
-from identity_bbs.octets import mixed_messages_to_scalars
+from identity_bbs.encoding import mixed_messages_to_scalars
 from identity_codec.values import replace
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
@@ -202,7 +202,7 @@ def test_the_simulator_needs_no_witness(name, monkeypatch):
             data += ((made.equal[slot] * c + 1) % ORDER).to_bytes(32, "big") if is_equal else scalars(1)
         parts.append(data + (c.to_bytes(32, "big") if part == 0 else b""))
     layout = made.layout
-    argument = b"".join(encode(point()) for _ in range(4)) + scalars(len(layout.sent) + 2) if layout.octets else b""
+    argument = b"".join(encode(point()) for _ in range(4)) + scalars(len(layout.sent) + 2) if layout.byte_count else b""
     sets = tuple(b"".join(encode(point()) for _ in range(s.bits)) + scalars(s.bits + 2) for _, s in made.sets)
     count = len(asked.question.credentials)
     envelope = PresentationEnvelope(
@@ -262,4 +262,4 @@ def test_a_verifiers_argument_takes_only_its_length():
     made = PresentationRelation.of(asked.statement)
     generators = prover.presentation_generators(CURVE)
     with pytest.raises(Exception, match="proof"):
-        VectorArgumentVerifier(generators, made.layout, bytes(made.layout.octets - 1), 5, {})
+        VectorArgumentVerifier(generators, made.layout, bytes(made.layout.byte_count - 1), 5, {})

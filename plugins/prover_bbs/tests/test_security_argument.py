@@ -23,7 +23,7 @@ from identity_prover_bbs.set_argument import check_value as set_check_value
 
 from identity_bbs import core
 from identity_bbs.bls12381 import ORDER, keys, select
-from identity_bbs.octets import mixed_messages_to_scalars, octets_to_public_key, octets_to_signature
+from identity_bbs.encoding import mixed_messages_to_scalars, octets_to_public_key, octets_to_signature
 from identity_bbs.suite import Proof, RandomScalars, ciphersuite
 
 CURVE = select()
@@ -231,7 +231,7 @@ def test_the_simulator_satisfies_every_equation():
     b = CURVE.octets_to_g1(firsts[0][1])
     left = CURVE.g1_add(b, CURVE.g1_mul(points[0], c))
     assert CURVE.g1_equal(left, GENERATORS.commit_masks(f, z))
-    t = [CURVE.octets_to_g1(octet) for octet in seconds[0]]
+    t = [CURVE.octets_to_g1(point) for point in seconds[0]]
     powers = [pow(c, k, ORDER) for k in range(4)]
     assert CURVE.g1_equal(
         CURVE.g1_msm(t, powers), GENERATORS.commit_coefficient(check_value(layout.digits, f, y, c), zt)
@@ -240,7 +240,7 @@ def test_the_simulator_satisfies_every_equation():
     (members,), data = relation.sets, proofs[1]
     f = [scalar_of(data, 48 * members.bits + 32 * k) for k in range(members.bits)]
     zt = scalar_of(data, len(data) - 32)
-    t = [CURVE.octets_to_g1(octet) for octet in seconds[1]]
+    t = [CURVE.octets_to_g1(point) for point in seconds[1]]
     value = set_check_value(members.padded, f, m_hats[members.slot], y, c)
     assert CURVE.g1_equal(
         CURVE.g1_msm(t, [pow(c, k, ORDER) for k in range(members.bits)]), GENERATORS.commit_coefficient(value, zt)

@@ -33,7 +33,7 @@ local now = time[1] * 1000000 + time[2]
 local full_at = tonumber(redis.call('GET', KEYS[1]) or 0)
 local debt = math.max(full_at - now, 0)
 if debt > capacity then
-  -- Nobody can owe that much: the clock has stepped back. The bucket is empty from now on.
+  -- No client can owe that much: the clock has stepped back. The bucket is empty from now on.
   debt = capacity
   redis.call('SET', KEYS[1], string.format('%.0f', now + debt), 'PX', math.ceil(debt / 1000) + 1)
 end

@@ -169,7 +169,7 @@ def _check_shape(value: Any, depth: int) -> None:
     if isinstance(value, float) and not math.isfinite(value):
         malformed("a number is none")
     if value is None or value == []:
-        malformed("a member has no value, and nobody would have signed it")
+        malformed("a member has no value, and no issuer would have signed it")
     if not isinstance(value, dict | list):
         return
     if isinstance(value, list) and len(value) > MAX_ITEMS:

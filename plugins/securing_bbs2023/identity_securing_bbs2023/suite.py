@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from identity_bbs import disclosure, interface
 from identity_bbs.bls12381.keys import InvalidBlsKey
-from identity_bbs.octets import octets_to_proof
+from identity_bbs.encoding import octets_to_proof
 from identity_bbs.suite import MAX_MESSAGES, BbsProofInvalid, BbsSignatureInvalid, Ciphersuite
 from identity_codec.multibase import base64url_encode
 from identity_securing_bbs2023.pointers import select

@@ -259,7 +259,7 @@ def test_cbor_of_another_form_is_refused(data: bytes) -> None:
 
 
 def test_cbor_is_read_as_it_is_written() -> None:
-    value = [b"octets", {0: 5, 24: 6, 300: 1}, [0, 23, 24, 255, 256, 65_536, 1 << 40], "tëxt", b"x" * 300]
+    value = [b"bytes.", {0: 5, 24: 6, 300: 1}, [0, 23, 24, 255, 256, 65_536, 1 << 40], "tëxt", b"x" * 300]
     assert cbor.decode(cbor.encode(value)) == value
 
 

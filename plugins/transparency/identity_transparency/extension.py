@@ -87,7 +87,7 @@ async def open_transparency(kernel: Kernel) -> AsyncIterator[Contribution]:
 
 def newest_note(feeder: WitnessFeeder | None) -> bytes | None:
     """Return the newest checkpoint that a quorum of the witnesses has cosigned."""
-    return None if feeder is None or feeder.cosigned.last is None else feeder.cosigned.last.octets
+    return None if feeder is None or feeder.cosigned.last is None else feeder.cosigned.last.encoded
 
 
 def places_of(feeder: WitnessFeeder | None, prove: ProveEntry) -> LogPlaces:

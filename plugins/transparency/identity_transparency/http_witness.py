@@ -17,7 +17,7 @@ from identity_tlog.witness import Stale
 from identity_transparency.use_cases.feed import WitnessFailed
 
 MAX_ANSWER: Final = 16 * 1024
-"""Octets: four cosignatures of ML-DSA-44."""
+"""Bytes: four cosignatures of ML-DSA-44."""
 DEADLINE_SECONDS: Final = 10.0
 SIZE_MEDIA: Final = "text/x.tlog.size"
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from identity_core.database import Database, Transaction
 from identity_core.domain.activity import EventRecord
 from identity_core.store.events import StoredEvents
-from identity_core.store.records import Repository, Table
+from identity_core.store.records import Repository
 
 
 class WitnessFile(Struct, frozen=True):
@@ -19,17 +19,16 @@ class WitnessFile(Struct, frozen=True):
 
     versions: int
     log_octets: int
-    octets: bytes
+    encoded: bytes
 
 
-_FILES: Final = Table("witness_files", WitnessFile)
-_FIND: Final = f"SELECT {_FILES.columns} FROM witness_files WHERE did = :did"  # noqa: S608 - made of constants
+_FIND: Final = "SELECT versions, log_octets, octets FROM witness_files WHERE did = :did"
 _ADD: Final = """
-INSERT INTO witness_files (did, versions, log_octets, octets) VALUES (:did, :versions, :log_octets, :octets)
+INSERT INTO witness_files (did, versions, log_octets, octets) VALUES (:did, :versions, :log_octets, :encoded)
 ON CONFLICT DO NOTHING
 """
 _REPLACE: Final = """
-UPDATE witness_files SET versions = :versions, log_octets = :log_octets, octets = :octets
+UPDATE witness_files SET versions = :versions, log_octets = :log_octets, octets = :encoded
 WHERE did = :did AND octets = :before
 """
 
@@ -44,14 +43,14 @@ class StoredWitnessFiles(Repository):
     async def find(self, did: str) -> WitnessFile | None:
         """Return the file of the DID."""
         rows = await self._rows(_FIND, {"did": did})
-        return _FILES.read(rows[0]) if rows else None
+        return WitnessFile(*rows[0]) if rows else None
 
     async def replace(
         self, did: str, before: bytes | None, after: WitnessFile, event: EventRecord | None = None
     ) -> bool:
         """Replace the file with the bytes ``before`` (None: no file) by ``after``, together with ``rows``, durably and atomically.
         Return False if another file is stored."""
-        row = {"did": did, "versions": after.versions, "log_octets": after.log_octets, "octets": after.octets}
+        row = {"did": did, "versions": after.versions, "log_octets": after.log_octets, "encoded": after.encoded}
         statement, row = (_ADD, row) if before is None else (_REPLACE, row | {"before": before})
         return await self._database.write(lambda transaction: self._replaced(transaction, statement, row, event))
 

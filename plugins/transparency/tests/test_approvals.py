@@ -65,7 +65,7 @@ class Ledger:
         return [SimpleNamespace(entry=line, version=after + place) for place, line in enumerate(found, 1)]
 
     async def log_size(self, did: str) -> Any:
-        return SimpleNamespace(entries=len(self.kept), octets=sum(map(len, self.kept)))
+        return SimpleNamespace(entries=len(self.kept), byte_count=sum(map(len, self.kept)))
 
 
 class Site:
@@ -87,7 +87,7 @@ class Site:
     async def shown(self) -> bytes:
         found = await self.published.published(self.log, self.of)
         data = await joined(found.pages)
-        assert found.octets == len(data)
+        assert found.byte_count == len(data)
         return data
 
 
@@ -201,7 +201,7 @@ def test_log_is_shown_up_to_last_approved_version(tmp_path: Path) -> None:
         async def versions() -> int:
             shown = await site.shown()
             kept = await site.files.find(str(did))
-            assert verify(shown, witness_file=None if kept is None else kept.octets).versions == shown.count(b"\n")
+            assert verify(shown, witness_file=None if kept is None else kept.encoded).versions == shown.count(b"\n")
             return shown.count(b"\n")
 
         # The first two needed no approval.
@@ -264,13 +264,13 @@ def test_of_two_at_once_one_is_told(tmp_path: Path) -> None:
 def test_rollback_removes_approvals_of_cut_entries(tmp_path: Path) -> None:
     row = (
         "INSERT INTO did_versions (did, version_id, printed_second, sequence, block_number, recorded_at, transaction_hash, state, "
-        "document, changes) VALUES (:did, 1, 0, :sequence, 1, 0, :octets, :octets, :octets, :octets)"
+        "document, changes) VALUES (:did, 1, 0, :sequence, 1, 0, :data, :data, :data, :data)"
     )
 
     async def story(site: Site) -> None:
         database, files = site.store.database, site.files
         for sequence, did in ((1, "did:webvh:a"), (2, "did:webvh:b")):
-            values = {"did": did, "sequence": sequence, "octets": b"x"}
+            values = {"did": did, "sequence": sequence, "data": b"x"}
             await database.write(lambda transaction, values=values: transaction.execute(row, values))
             assert await files.replace(did, None, WitnessFile(1, 1, b"[]"))
         await TransparencyTree(database).drop_projections(1)
@@ -295,7 +295,7 @@ def test_witness_that_approves_of_all_leaves_room_for_others(tmp_path: Path) -> 
             await site.publish(DID, approvals_of_all(0, log[part : min(part + 100, 399)]))
         kept = await site.files.find(str(DID))
         assert kept is not None
-        of_places = [int(one["versionId"].split("-")[0]) for one in json.loads(kept.octets)]
+        of_places = [int(one["versionId"].split("-")[0]) for one in json.loads(kept.encoded)]
         # The first and the newest, and between them each version waits for a bounded number.
         assert (of_places[0], of_places[-1], len(of_places)) == (1, 399, witness.MOST_PENDING)
         assert max(after - before for before, after in pairwise(of_places)) < 40
@@ -304,7 +304,7 @@ def test_witness_that_approves_of_all_leaves_room_for_others(tmp_path: Path) -> 
         assert (await site.publish(DID, approvals((2, log[-1])))).versions == 400
         kept = await site.files.find(str(DID))
         assert kept is not None
-        assert len(json.loads(kept.octets)) == 2
+        assert len(json.loads(kept.encoded)) == 2
 
     with_site(tmp_path, story, *log)
 
@@ -328,8 +328,8 @@ def test_list_of_sixteen_witnesses_fits(tmp_path: Path) -> None:
             assert (await site.publish(did, file.replace(b",]", b"]"))).versions == 0
         kept = await site.files.find(str(did))
         assert kept is not None
-        assert sum(len(one["proof"]) for one in json.loads(kept.octets)) == 15 * 20
-        assert len(kept.octets) / (15 * 20) * 16 * (witness.MOST_PENDING + 1) < MAX_FILE
+        assert sum(len(one["proof"]) for one in json.loads(kept.encoded)) == 15 * 20
+        assert len(kept.encoded) / (15 * 20) * 16 * (witness.MOST_PENDING + 1) < MAX_FILE
         last = witness.approve(None, log[-1]["versionId"], pairs[0], AT)
         assert (await site.publish(did, last)).versions == len(log)
         shown, published = await site.shown(), await site.published.witness_file(site.log, did)
@@ -366,7 +366,7 @@ def test_a_log_is_read_once_and_then_what_is_new_of_it(tmp_path: Path) -> None:
         site.ledger.kept = lines(*log)
         found = await site.recorded(DID)
         assert found.version_ids == tuple(one["versionId"] for one in log)
-        assert (len(found.required), sum(found.octets)) == (200, sum(map(len, site.ledger.kept)))
+        assert (len(found.required), sum(found.byte_counts)) == (200, sum(map(len, site.ledger.kept)))
         # What is shown is read as it is sent.
         assert sum(read) <= 1 + 1 + 101 + 51 + 2
         # A chain that was reorganised: another entry instead of the last known one, or fewer.

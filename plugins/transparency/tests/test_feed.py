@@ -158,7 +158,7 @@ def test_what_grows_is_cosigned_and_a_stranger_can_check_it(tmp_path: Path) -> N
             assert (it.size, it.by) == (size, {"W1", "W2", "W3", "W4"})
             last = it.feeder.cosigned.last
             assert last is not None
-            opened = it.policy.open(last.octets, logs=[it.logged.key.verifier])
+            opened = it.policy.open(last.encoded, logs=[it.logged.key.verifier])
             assert opened.checkpoint.root == (await it.logged.tree.frontier()).root
             assert it.feeder.lags() == {"W1": 0.0, "W2": 0.0, "W3": 0.0, "W4": 0.0}
         asked = len(it.told[0].asked)
@@ -167,14 +167,14 @@ def test_what_grows_is_cosigned_and_a_stranger_can_check_it(tmp_path: Path) -> N
         assert len(it.told[0].asked) == asked == 2
         serve = GetLedgerCheckpoint(it.logged, partial(newest_note, it.feeder))  # type: ignore[arg-type]
         await it.logged.append(1, "did:new:")
-        assert await serve(GetLedgerCheckpointQuery()) == last.octets
+        assert await serve(GetLedgerCheckpointQuery()) == last.encoded
         assert b"\n304\n" in await serve(GetLedgerCheckpointQuery(quorum="any"))
 
     play(scenario, tmp_path)
 
 
 LIES: dict[str, Callable[[Told], Callable[[bytes], bytes]]] = {
-    "octets": lambda told: lambda body: b"\xff\x00" * 100,
+    "bytes": lambda told: lambda body: b"\xff\x00" * 100,
     "nothing": lambda told: lambda body: b"",
     "another key": lambda told: lambda body: told.key.line(bytes(72)).replace("w1", "w9").encode(),
     "a wrong signature": lambda told: lambda body: told.key.line((1).to_bytes(8, "big") + bytes(64)).encode(),
@@ -327,7 +327,7 @@ def test_another_process_reads_what_the_one_that_feeds_has_kept(tmp_path: Path) 
         asked = len(it.told[0].asked)
         await it.turn(feeder=reader)
         assert reader.cosigned.last is not None
-        assert reader.cosigned.last.octets == it.feeder.cosigned.last.octets  # type: ignore[union-attr]
+        assert reader.cosigned.last.encoded == it.feeder.cosigned.last.encoded  # type: ignore[union-attr]
         assert len(it.told[0].asked) == asked
         assert reader.lags()["W1"] == 0.0
         # When the one that feeds is gone, another takes its turn.
@@ -348,7 +348,7 @@ def test_what_the_policy_does_not_accept_is_not_shown(tmp_path: Path) -> None:
         await it.turn()
         kept, last = it.feeder.cosigned.kept, it.feeder.cosigned.last
         assert last is not None
-        for note in (b"junk", last.octets.replace(b"\n2\n", b"\n3\n"), last.octets.split(b"\n\n")[0] + b"\n\n"):
+        for note in (b"junk", last.encoded.replace(b"\n2\n", b"\n3\n"), last.encoded.split(b"\n\n")[0] + b"\n\n"):
             await kept.keep(9, it.clock.time, note)
             assert await kept.newest() == note
             reader = it.another()

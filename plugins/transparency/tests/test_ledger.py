@@ -104,7 +104,7 @@ def test_a_log_and_its_proofs_as_text(
         for item in http.history(did)["items"]:
             path = here / f"{item['versionId']}.tlog-proof"
             query = {"transaction": item["transactionHash"]}
-            path.write_bytes(http.octets("/ledger/proof/inclusion", query=query, accept="text/plain"))
+            path.write_bytes(http.get_bytes("/ledger/proof/inclusion", query=query, accept="text/plain"))
             assert len(path.read_bytes()) < 1500
             words += ["--proof", path]
     assert identity.json(*words)["versions"] == 3

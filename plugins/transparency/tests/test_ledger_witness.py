@@ -62,11 +62,11 @@ def test_process_serves_both_prefixes_and_goes_on_after_restart(here: Path, with
                 )
                 assert answer.status_code == 200, answer.text
                 opened = open_checkpoint(LOG.note(LEAVES[: 20 + 20 * start]) + answer.content, LOG.verifier, keys)
-                assert all(cosigned_at(Note.parse(opened.octets), key) is not None for key in keys)
+                assert all(cosigned_at(Note.parse(opened.encoded), key) is not None for key in keys)
                 # What was answered is what monitors are shown, with the signature of the log.
                 shown = http.get(monitored)
                 assert shown.headers["content-type"].startswith("text/plain")
-                assert shown.content == opened.octets
+                assert shown.content == opened.encoded
     assert (here / "w" / "witness.key").stat().st_mode & 0o777 == 0o600
 
 

@@ -50,7 +50,7 @@ def test_the_log_goes_on_from_key_to_key(installed: Commands, here: Path) -> Non
     assert "Only the hash of the next key is known here" in lines[0]
     (here / "paper").write_text(multikey.encode_secret(multikey.ED25519, secret) + "\n")
     said = installed.ok("keys", "rotate", "log", "--key-file", "paper")
-    assert f"the log goes on under key 4, {public}" in said
+    assert f"the log continues under key 4, {public}" in said
     assert f"retired from 6 entries on: {second['multikey']}" in said
 
 

@@ -74,7 +74,7 @@ class ConsentPages(Struct, frozen=True):
         """Raise ``InvalidRequest`` for the request of another agent, or to another holder."""
         asked = self.requests.consents.open_reply(found.reply)
         if (asked.agent, asked.holder) != (found.agent, str(session.did)):
-            raise InvalidRequest("The agent has asked somebody else.")
+            raise InvalidRequest("The agent has sent the request to another holder.")
 
     async def reply(self, request: Request) -> Answer:
         """204: her answer is kept for the agent. Raises ``Forbidden``, ``StorageMismatch``, ``AuthRequired``, ``InvalidRequest``,

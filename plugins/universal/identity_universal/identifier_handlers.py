@@ -121,7 +121,7 @@ class IdentifierHandlers(Struct, frozen=True):
     def _encoded(self, found: Dereferenced, form: AnswerForm, duration: int) -> CachedAnswer:
         body = None
         if form.shape == "other":
-            body = dereferencing(raw(found.resolution.version.state.document.octets), found.resolution)
+            body = dereferencing(raw(found.resolution.version.state.document.encoded), found.resolution)
         return caching.resolution(
             found.resolution, form.media, duration, _resolve_query(found), self.clock.now(), shape=form.shape, body=body
         )

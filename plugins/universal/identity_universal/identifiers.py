@@ -87,7 +87,7 @@ class ResolveIdentifierWithOptions(Struct, frozen=True):
 
 
 def _selected(did: Did, url: DidUrl, found: Resolution) -> Dereferenced:
-    document = found.version.state.document.octets
+    document = found.version.state.document.encoded
     if url.service is not None:
         return Dereferenced(found, url, endpoint=did_url.endpoint(did, document, url))
     if url.fragment is not None:
@@ -97,7 +97,7 @@ def _selected(did: Did, url: DidUrl, found: Resolution) -> Dereferenced:
 
 def _with_multikeys(found: Resolution) -> Resolution:
     state = found.version.state
-    data = orjson.dumps(with_multikeys(orjson.loads(state.document.octets)))
+    data = orjson.dumps(with_multikeys(orjson.loads(state.document.encoded)))
     return replace(found, version=replace(found.version, state=replace(state, document=DidDocument.load(data))))
 
 

@@ -151,4 +151,4 @@ def _signer(state: DidState) -> str:
     for method in state.document.methods:
         if method.id in related and method.revoked is None:
             return method.id
-    raise InvalidDocument("The document has no key that authenticates, so nobody can change it.")
+    raise InvalidDocument("The document has no key that authenticates, so it cannot be changed.")

@@ -113,7 +113,7 @@ def registered(result: Created) -> Answer:
     state = wire.RegistrationDidState(
         state="finished",
         did=did,
-        did_document=raw(version.state.document.octets),
+        did_document=raw(version.state.document.encoded),
         secret=wire.RegisteredSecret(verification_method=shown) if shown else UNSET,
     )
     metadata = wire.RegisteredDocumentMetadata(

@@ -82,7 +82,7 @@ def _forms(current: IndexedVersion, stale_at: datetime) -> Json:
     at, fragment = current.state.updated_at, current.state.document.methods[0].id.partition("#")[2]
     shown: Json = {}
     for media, shape in SHAPES.items():
-        own = dereferencing(raw(current.state.document.octets), result) if shape == "other" else None
+        own = dereferencing(raw(current.state.document.encoded), result) if shape == "other" else None
         body = caching.resolution(result, media, 1, ResolveDidQuery(), at, shape=shape, body=own).answer.body
         shown[f"200 {media}"] = {"keyInGrace": orjson.loads(body) if isinstance(body, bytes) else body}
     known = {"use": "sig", "alg": "ES256", "kid": "2026-01"} | P256
@@ -90,7 +90,7 @@ def _forms(current: IndexedVersion, stale_at: datetime) -> Json:
     found = Resolution(IndexedVersion(expanded, None), False, None, 1, None, None)
     body = caching.resolution(found, W3C, 1, ResolveDidQuery(), at, shape="result").answer.body
     shown[f"200 {W3C}"]["jsonWebKey"] = orjson.loads(body) if isinstance(body, bytes) else body
-    key = secondary_resource(current.state.did, current.state.document.octets, fragment)
+    key = secondary_resource(current.state.did, current.state.document.encoded, fragment)
     shown[f"200 {DID}"]["keyByItsFragment"] = plain(key)
     shown[f"200 {DEREFERENCING}"]["keyByItsFragment"] = plain(dereferencing(key, result))
     return shown

@@ -52,7 +52,7 @@ def begin(target: Target, holder: Holder, name: str) -> dict[str, Any]:
     return state
 
 
-def octets(state: dict[str, Any]) -> bytes:
+def signing_input(state: dict[str, Any]) -> bytes:
     return base64.b64decode(state["didState"]["signingRequest"]["signingRequest0"]["serializedPayload"], validate=True)
 
 
@@ -63,7 +63,7 @@ def second(holder: Holder, job: str, signature: bytes | str, **more: Any) -> dic
 
 
 def signed(state: dict[str, Any], holder: Holder, key: SigningKey | None = None) -> dict[str, Any]:
-    return second(holder, state["jobId"], (key or holder.key).sign(octets(state)).signature)
+    return second(holder, state["jobId"], (key or holder.key).sign(signing_input(state)).signature)
 
 
 def decode_job(job: str) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def version(holder: Holder) -> int:
 
 def test_what_is_signed_is_the_challenge_of_exactly_this_change(target: Target, hana: Holder) -> None:
     state = begin(target, hana, "exactly")
-    label, origin, did, purpose, digest, _, _ = octets(state).decode().split(" ")
+    label, origin, did, purpose, digest, _, _ = signing_input(state).decode().split(" ")
     assert (label, did, purpose) == ("didauth:v1", hana.did, "update")
     assert origin == target.wire.url
     body = decode_job(state["jobId"])["body"]
@@ -103,7 +103,7 @@ def test_what_is_signed_is_the_challenge_of_exactly_this_change(target: Target, 
 @pytest.mark.parametrize("alphabet", ["standard", "unpadded", "url", "unpadded url"])
 def test_a_signature_in_any_base64(target: Target, hana: Holder, alphabet: str) -> None:
     state = begin(target, hana, alphabet.replace(" ", "-"))
-    raw = hana.key.sign(octets(state)).signature
+    raw = hana.key.sign(signing_input(state)).signature
     text = (base64.urlsafe_b64encode if "url" in alphabet else base64.b64encode)(raw).decode()
     answer = post(target, "update", second(hana, state["jobId"], text.rstrip("=") if "unpadded" in alphabet else text))
     assert (answer.status, answer.json["didState"]["state"]) == (200, "finished")

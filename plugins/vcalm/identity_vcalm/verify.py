@@ -179,7 +179,7 @@ class VerifyVcalmCredential(Struct, frozen=True):
         entries = said.get("credentialStatus", [])
         found.statuses += [False for _ in (entries if isinstance(entries, list) else [entries])]
         if "credentialStatus" in said:
-            to.append(problem("STATUS_RETRIEVAL_ERROR", "its status is not kept here, and nobody is asked for it"))
+            to.append(problem("STATUS_RETRIEVAL_ERROR", "its status is not stored here, nor requested elsewhere"))
         try:
             status = await self.copy_status(said)
         except ValueError as error:

@@ -93,13 +93,13 @@ def test_a_proof_is_too_old_after_its_age() -> None:
     assert compare_question(max_age=hour, now=NOW + hour + TICK) == [wrong("age", CheckCode.PROOF_TOO_OLD)]
 
 
-@pytest.mark.parametrize(("octets", "is_good"), [(15, False), (16, True), (256, True), (257, False)])
-def test_a_challenge_has_16_to_256_octets(octets: int, is_good: bool) -> None:
+@pytest.mark.parametrize(("size", "is_good"), [(15, False), (16, True), (256, True), (257, False)])
+def test_a_challenge_has_16_to_256_bytes(size: int, is_good: bool) -> None:
     if is_good:
-        assert nonce_of("x" * octets) == b"x" * octets
+        assert nonce_of("x" * size) == b"x" * size
         return
     with pytest.raises(InvalidRequest, match="16 to 256") as refused:
-        nonce_of("x" * octets)
+        nonce_of("x" * size)
     assert refused.value.details == {"member": "challenge"}
 
 

@@ -131,7 +131,7 @@ add_command(
     "createCredentialOffer",
     """Print the link by which a wallet of OpenID4VCI collects a copy of a credential, once; its issuer does this.
 
-    Whoever has the link gets the copy. With --transaction-code it takes six digits besides: tell them to the holder by another way.
+    Anyone with the link gets the copy. With --transaction-code it takes six digits besides: tell them to the holder by another way.
     `offer` is for a wallet that keeps the secret of zero-knowledge proofs.
 
     \b

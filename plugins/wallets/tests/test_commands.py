@@ -93,7 +93,7 @@ def test_a_copy_is_offered_and_shown(
     assert f"  issuer  {issuer}\n" in told
     assert '  age_equal_or_over = {"18":true}\n' in told
     assert "  given_name = Hana\n" in told
-    assert "nobody asks" in identity.refused("presentation", "show", request_id, status=2)[0]
+    assert "no caller is named" in identity.refused("presentation", "show", request_id, status=2)[0]
 
 
 def test_what_a_wallet_is_asked_for_is_said_in_one_way(

@@ -174,7 +174,7 @@ HOSTILE: dict[str, Made] = {
     ),
     "epk of numbers": headed(epk={"kty": "EC", "crv": "P-256", "x": 1, "y": 2}),
     "apu as a number": lambda story, asked: relabelled(headed()(story, asked), apu=1),
-    "octets": saying(lambda story, asked: b"\xff\xfe"),
+    "bytes": saying(lambda story, asked: b"\xff\xfe"),
     "a list": saying(lambda story, asked: []),
     "two meanings": saying(lambda story, asked: b'{"state":"a","state":"b"}'),
     "no token": saying(lambda story, asked: answering(story, asked, vp_token=DROP)),

@@ -21,22 +21,22 @@ LIST = list_id(ISSUER, 0)
 URI = f"{ORIGIN}/openid/status/{LIST}"
 
 
-def octets(**places: Any) -> bytes:
+def encode_list(**places: Any) -> bytes:
     text = token_status.encoded({CredentialStatus(name): listed for name, listed in places.items()})
     return zlib.decompress(multibase.base64url_decode(text))
 
 
 def test_the_first_place_is_in_the_lowest_bits() -> None:
     """As in the example of the draft, whose values are 1, 2, 0, 3, 0, 1, 0, 1, 1, 2, 3, 3 in 0xC9, 0x44, 0xF9."""
-    found = octets(revoked=[0, 3, 5, 7, 8, 10, 11], suspended=[1, 3, 9, 10, 11])
+    found = encode_list(revoked=[0, 3, 5, 7, 8, 10, 11], suspended=[1, 3, 9, 10, 11])
     assert found[:3] == bytes.fromhex("c944f9")
     assert len(found) == ENTRIES // 4
     assert not any(found[3:])
 
 
 def test_the_last_place_and_an_empty_list() -> None:
-    assert octets(revoked=[ENTRIES - 1])[-1] == 0x40
-    assert not any(octets())
+    assert encode_list(revoked=[ENTRIES - 1])[-1] == 0x40
+    assert not any(encode_list())
     # zlib with the best level, as the draft has it.
     assert multibase.base64url_decode(token_status.encoded({}))[:2] == b"\x78\xda"
 
@@ -47,7 +47,7 @@ def test_a_copy_names_the_place_of_its_credential() -> None:
     assert claims["status"] == {"status_list": {"idx": 77, "uri": f"{ORIGIN}/openid/status/{list_id(ISSUER, 5)}"}}
     assert token_status.referred(claims, ORIGIN) == token_status.StatusReference(list_id(ISSUER, 5), 77)
     assert token_status.referred({}, ORIGIN) is None
-    with pytest.raises(ValueError, match="not kept here"):
+    with pytest.raises(ValueError, match="not stored here"):
         token_status.referred(claims, "https://id.example.org")
 
 

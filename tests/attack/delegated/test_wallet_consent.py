@@ -73,7 +73,7 @@ class AtHome:
         """Equation (4.1)."""
         credentials = [
             {
-                "header": base64url_encode(hashlib.sha256(one.header.octets).digest()),
+                "header": base64url_encode(hashlib.sha256(one.header.encoded).digest()),
                 "issuer": one.header.method,
                 "predicates": part["predicates"],
             }
@@ -105,7 +105,7 @@ class AtHome:
         return {
             "notBefore": begin,
             "notAfter": end,
-            "value": base64url_encode(consent.octets),
+            "value": base64url_encode(consent.encoded),
             "blindDifferences": [base64url_encode(rho.to_bytes(32, "big")) for rho in consent.rhos],
         }
 

@@ -95,7 +95,7 @@ def lead(name):
     return {
         "name": name,
         "publicKey": Issuer().public.hex(),
-        "header": scene(name).question.credentials[0].header.octets.hex(),
+        "header": scene(name).question.credentials[0].header.encoded.hex(),
         "presentationHeader": vector["presentationHeader"],
         "proof": envelope.credential_proofs[0].hex(),
         "disclosed": [[slot, data.hex()] for part, slot, data in envelope.disclosed if part == 0],

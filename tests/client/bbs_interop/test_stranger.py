@@ -151,7 +151,7 @@ def test_answers_until_credential_is_revoked(stranger: Stranger, scene: service.
 def status_file(epoch: StatusEpoch) -> bytes:
     ends = status_gaps.chain(REVOKED)
     manifest, _ = gap_shards.publish(epoch, 1, ends, [IVO.sign(epoch.header, gap) for gap in pairwise(ends)])
-    return manifest.octets
+    return manifest.encoded
 
 
 def story(*held: Any, now: datetime = NOW) -> Scene:
@@ -177,7 +177,7 @@ def forged(asked: Scene, change: Callable[[Any], None], *, anew: bool, consent: 
     messages, signatures, own = material(asked)
     change(messages)
     if anew:
-        headers = [HEADER.octets] * len(asked.held) + [part.epoch.header for part in asked.statement.status]
+        headers = [HEADER.encoded] * len(asked.held) + [part.epoch.header for part in asked.statement.status]
         secrets = [(HANA.secret.scalar, one.blind) for one in asked.held]
         whole = [[*secret, *values[2:]] for secret, values in zip(secrets, messages, strict=False)]
         whole += messages[len(asked.held) :]

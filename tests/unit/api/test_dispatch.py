@@ -96,7 +96,7 @@ def test_answers_of_every_kind() -> None:
     class Kinds(ToyHandlers):
         async def resolve_did(self, request: Request) -> Answer:
             kinds = {
-                "octets": Answer(200, b"{}", "application/did+json", [("ETag", '"1"')]),
+                "bytes": Answer(200, b"{}", "application/did+json", [("ETag", '"1"')]),
                 "unchanged": Answer(304, b"", headers=[("ETag", '"1"'), ("Vary", "Accept")]),
                 "empty": Answer(204),
                 "array": Answer(200, [1]),
@@ -105,7 +105,7 @@ def test_answers_of_every_kind() -> None:
             return kinds[request.path["did"]]
 
     app = build_toy(Kinds())
-    data = ask(app, target="/api/v1/dids/octets")
+    data = ask(app, target="/api/v1/dids/bytes")
     assert (data.headers["content-type"], data.headers["etag"], data.body) == (
         "application/did+json",
         '"1"',

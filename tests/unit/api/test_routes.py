@@ -77,15 +77,15 @@ def test_what_is_no_text_is_no_did(routes: Routes[str], segment: bytes) -> None:
         routes.find(b"/v1/dids/" + segment + b"/nowhere")
 
 
-@pytest.mark.parametrize("octet", [*range(32), 127])
-def test_what_is_no_text_before_a_rest(routes: Routes[str], octet: int) -> None:
+@pytest.mark.parametrize("byte", [*range(32), 127])
+def test_what_is_no_text_before_a_rest(routes: Routes[str], byte: int) -> None:
     routes.add("/v1/tile/{level}/{tile:path}", {"GET": "tile"})
     routes.add("/v1/files/{did}/{name:path}", {"GET": "file"})
     with pytest.raises(InvalidRequest) as refused:
-        routes.find(b"/v1/tile/%%%02x/x" % octet)
+        routes.find(b"/v1/tile/%%%02x/x" % byte)
     assert refused.value.details == {"parameter": "level"}
     with pytest.raises(InvalidDid):
-        routes.find(b"/v1/files/%%%02x/x/y" % octet)
+        routes.find(b"/v1/files/%%%02x/x/y" % byte)
     assert routes.find(b"/v1/tile/0/x/y") == ({"GET": "tile"}, {"level": "0", "tile": "x/y"})
 
 

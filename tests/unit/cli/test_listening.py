@@ -63,7 +63,7 @@ def test_one_that_is_in_use_is_left_alone(path: Path, capsys: pytest.CaptureFixt
             pytest.fail("it took the place of another")
         assert connects(path)
         assert [each.name for each in path.parent.iterdir()] == [path.name]
-    assert "somebody listens there already" in capsys.readouterr().err
+    assert "another process listens there already" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("lies", ["file", "link", "folder"])

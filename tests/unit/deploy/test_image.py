@@ -119,8 +119,8 @@ def test_the_system_has_the_authorities_in_one_file(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "root.tar", "w") as written:
         written.add(tmp_path / "root", ".")
     found = {one.path: one for one in of_system(tmp_path / "root.tar")}
-    assert found["etc/ssl/certs/ca-certificates.crt"].octets == b"A\nB\n"
-    assert f"identity:x:{USER}:{USER}:".encode() in (found["etc/passwd"].octets or b"")
+    assert found["etc/ssl/certs/ca-certificates.crt"].content == b"A\nB\n"
+    assert f"identity:x:{USER}:{USER}:".encode() in (found["etc/passwd"].content or b"")
     assert not [path for path in found if path.startswith("usr/share/ca-certificates/mozilla/")]
 
 
@@ -145,4 +145,4 @@ def test_a_link_of_a_folder_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder/link").symlink_to("/etc/passwd")
     (one,) = of_folder(tmp_path / "folder", "opt")
-    assert (one.path, one.target, one.octets) == ("opt/link", "/etc/passwd", None)
+    assert (one.path, one.target, one.content) == ("opt/link", "/etc/passwd", None)

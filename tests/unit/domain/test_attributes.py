@@ -146,7 +146,7 @@ def test_attributes_that_no_schema_has(make):
 
 def test_null_empty_and_the_text_null_are_three_messages():
     text = Attribute("a", T.STRING)
-    assert len({b"\x00", text.read("").octets, text.read("null").octets, text.read("\x00").octets}) == 4
+    assert len({b"\x00", text.read("").encoded, text.read("null").encoded, text.read("\x00").encoded}) == 4
 
 
 def test_strings_are_normalised():

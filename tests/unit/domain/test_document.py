@@ -86,7 +86,7 @@ def test_only_what_is_used_has_context() -> None:
     "document", [FULL, build(ED), build(X, BLS), DidDocument(DID, (), ())], ids=["full", "ed", "x+bls", "none"]
 )
 def test_a_document_is_parsed_and_loaded_as_it_was_written(document: DidDocument) -> None:
-    data = document.octets
+    data = document.encoded
     assert DidDocument.parse(orjson.loads(data)) == document
     assert DidDocument.load(data) == document
 
@@ -95,15 +95,15 @@ def test_a_document_of_before_lists_what_it_listed() -> None:
     before = replace(FULL, contexts=())
     assert before.to_json()["@context"] == FULL.to_json()["@context"][:-1]
     assert before.contexts == (DIDCOMM,)
-    assert DidDocument.parse(before.to_json()) == DidDocument.load(before.octets) == before != FULL
+    assert DidDocument.parse(before.to_json()) == DidDocument.load(before.encoded) == before != FULL
     assert Revision.of(before, ()).document() == before.named("{SCID}", "y") == before
     assert Revision.of(before).document() == FULL
 
 
 def test_the_octets_follow_the_fields() -> None:
     fewer = replace(FULL, methods=FULL.methods[:1], relationships=(("authentication", (FULL.methods[0].id,)),))
-    assert DidDocument.load(fewer.octets) == fewer
-    assert replace(FULL).octets == FULL.octets
+    assert DidDocument.load(fewer.encoded) == fewer
+    assert replace(FULL).encoded == FULL.encoded
 
 
 def test_new_did_is_equal_as_bytes_and_fields() -> None:
@@ -112,7 +112,7 @@ def test_new_did_is_equal_as_bytes_and_fields() -> None:
     )
     named = unborn.named("{SCID}", "QmZVX")
     assert named.did == "did:webvh:QmZVX:a:QmZVX"
-    assert DidDocument.load(named.octets) == replace(named) == named
+    assert DidDocument.load(named.encoded) == replace(named) == named
     documents.check(named)
 
 

@@ -44,7 +44,7 @@ def unsigned(handles: Sequence[int]) -> tuple[tuple[int, ...], list[bytes]]:
 
 def test_the_octets_of_a_shard() -> None:
     ends, signatures = signed([5, 6])
-    data = Shard(ends, tuple(signatures)).octets
+    data = Shard(ends, tuple(signatures)).encoded
     assert data == b"".join(
         (
             b"IDENTITY-SERVICE-STATUS-SHARD-V2:\0\0\0\0",
@@ -58,7 +58,7 @@ def test_the_octets_of_a_shard() -> None:
 
 def test_the_octets_of_a_manifest() -> None:
     manifest, (shard,) = gap_shards.publish(EPOCH, 2, *signed([5, 6]))
-    assert strict_json.loads(manifest.octets) == {
+    assert strict_json.loads(manifest.encoded) == {
         "bits": 32,
         "edition": 2,
         "epoch": 20_780,
@@ -72,8 +72,8 @@ def test_the_octets_of_a_manifest() -> None:
         "shards": ["CNzLJIyEinMmdsBFNOhZrcn3zi-E3KQBnM_LupT1cY8"],
     }
     assert manifest.digests == (hashlib.sha256(shard).digest(),)
-    assert manifest.digest == hashlib.sha256(manifest.octets).digest()
-    assert Manifest.from_octets(manifest.octets) == manifest
+    assert manifest.digest == hashlib.sha256(manifest.encoded).digest()
+    assert Manifest.from_octets(manifest.encoded) == manifest
 
 
 @pytest.mark.parametrize("gaps", [1, 2, 512, 1_023, 1_024, 1_025, 2_048, 2_049, 5_000, 100_001, status_gaps.MAX_GAPS])
@@ -93,12 +93,12 @@ def test_a_list_is_found_again_in_its_files(size: int) -> None:
     ends, signatures = unsigned(handles)
     manifest, shards = gap_shards.publish(EPOCH, 1, ends, signatures)
     assert len(shards) == len(gap_shards.sizes(size + 1))
-    manifest = Manifest.from_octets(manifest.octets)
+    manifest = Manifest.from_octets(manifest.encoded)
     read = [manifest.open(number, data) for number, data in enumerate(shards)]
     assert [signature for shard in read for signature in shard.signatures] == signatures
     assert (0, *(end for shard in read for end in shard.ends[1:])) == ends
     assert max(map(len, shards)) <= gap_shards.MAX_SHARD_OCTETS
-    assert len(manifest.octets) <= gap_shards.MAX_MANIFEST_OCTETS
+    assert len(manifest.encoded) <= gap_shards.MAX_MANIFEST_OCTETS
 
 
 def test_the_largest_list_fits_into_its_manifest() -> None:
@@ -106,7 +106,7 @@ def test_the_largest_list_fits_into_its_manifest() -> None:
     epoch = StatusEpoch("did:example:" + "i" * 600, "did:example:" + "i" * 600 + "#" + "k" * 100, LIST, 65_535, 86_400)
     firsts = (0, *range(LAST_END - count, LAST_END - 1))
     manifest = Manifest(epoch, 2**31 - 1, status_gaps.MAX_GAPS, firsts, (b"\xff" * 32,) * count)
-    assert Manifest.from_octets(manifest.octets) == manifest
+    assert Manifest.from_octets(manifest.encoded) == manifest
 
 
 @settings(max_examples=60, deadline=None)
@@ -165,7 +165,7 @@ def test_a_server_cannot_make_a_credential_look_revoked() -> None:
 
 
 def shard_of_three() -> bytes:
-    return Shard(*map(tuple, unsigned([10, 20]))).octets
+    return Shard(*map(tuple, unsigned([10, 20]))).encoded
 
 
 @pytest.mark.parametrize("cut", [0, 1, 36, 37, 40, 117, 120, 121, 204, 288])
@@ -190,7 +190,7 @@ def test_a_shard_whose_ends_do_not_ascend_is_refused() -> None:
 def test_shard_with_another_tag_or_with_too_many_gaps_is_refused() -> None:
     data = shard_of_three()
     ends, signatures = unsigned(range(1, SHARD_GAPS + 1))
-    for wrong in (b"x" + data[1:], data.replace(b"SHARD-V2", b"SHARD-V1"), Shard(ends, tuple(signatures)).octets):
+    for wrong in (b"x" + data[1:], data.replace(b"SHARD-V2", b"SHARD-V1"), Shard(ends, tuple(signatures)).encoded):
         with pytest.raises(StatusListRefused):
             Shard.from_octets(wrong)
 
@@ -222,7 +222,7 @@ def test_manifest_with_gap_or_overlap_is_refused() -> None:
 def test_a_manifest_with_shards_of_other_sizes_is_refused() -> None:
     """A server that puts one gap into a shard of its own would learn from a fetch whose credential it is."""
     ends, signatures = unsigned(range(5, 25, 2))
-    alone = [Shard(tuple(ends[start : start + 2]), (signature,)).octets for start, signature in enumerate(signatures)]
+    alone = [Shard(tuple(ends[start : start + 2]), (signature,)).encoded for start, signature in enumerate(signatures)]
     digests = tuple(hashlib.sha256(data).digest() for data in alone)
     with pytest.raises(StatusListRefused):
         Manifest(EPOCH, 1, len(signatures), tuple(ends[:-1]), digests)
@@ -234,7 +234,7 @@ def test_a_manifest_with_shards_of_other_sizes_is_refused() -> None:
 
 def manifest_members() -> dict[str, object]:
     manifest, _ = gap_shards.publish(EPOCH, 1, *unsigned(range(5, 5_000, 2)))
-    members = strict_json.loads(manifest.octets)
+    members = strict_json.loads(manifest.encoded)
     assert isinstance(members, dict)
     return members
 
@@ -304,12 +304,12 @@ def test_a_manifest_has_one_text() -> None:
 def test_bits_flipped_in_the_files_never_give_another_gap(data: st.DataObject) -> None:
     manifest, (raw,) = FLIPPED
     which, handle = data.draw(st.sampled_from(("manifest", "shard"))), 150
-    original = manifest.octets if which == "manifest" else raw
+    original = manifest.encoded if which == "manifest" else raw
     bit = data.draw(st.integers(0, 8 * len(original) - 1))
     changed = bytearray(original)
     changed[bit // 8] ^= 1 << bit % 8
     try:
-        read = Manifest.from_octets(bytes(changed) if which == "manifest" else manifest.octets)
+        read = Manifest.from_octets(bytes(changed) if which == "manifest" else manifest.encoded)
         found = read.find(handle, read.shard_of(handle), bytes(changed) if which == "shard" else raw)
     except StatusListRefused:
         return

@@ -280,7 +280,7 @@ def test_every_operand_is_looked_at_whatever_the_value(place, monkeypatch):
 
     monkeypatch.setattr("identity_core.domain.proofs.predicate.compare_digest", spy)
     assert predicate.holds(SCHEMA.read("s", {"s": text})) is (place is not None)
-    assert seen == [operand.octets for operand in predicate.operands]
+    assert seen == [operand.encoded for operand in predicate.operands]
 
 
 @pytest.mark.parametrize("kind", [*sorted(COMPARE), "set_member"])

@@ -62,7 +62,7 @@ def test_titles_of_a_schema_count_for_the_size_of_a_page(store: Store) -> None:
     assert found.titles == titles
     two = 2 * len(orjson.dumps(schema_json.attributes_json(a_schema("urn:b"))))
     for size, listed in ((two, ["urn:b"]), (two + 2 * len(orjson.dumps(titles)), ["urn:b", "urn:c"])):
-        page = asyncio.run(store.credential_schemas.list(after=None, limit=2, octets=size))
+        page = asyncio.run(store.credential_schemas.list(after=None, limit=2, byte_count=size))
         assert [one.definition.schema.id for one in page.items] == listed
 
 
@@ -70,8 +70,8 @@ def test_schemas_are_listed_in_order(store: Store) -> None:
     for name in ("urn:b", "urn:a", "urn:Z"):
         asyncio.run(store.credential_schemas.add(RegisteredSchema(a_schema(name), NOW, "x")))
 
-    def page(after: str | None, limit: int, octets: int = 100_000) -> tuple[list[str], bool]:
-        found = asyncio.run(store.credential_schemas.list(after=after, limit=limit, octets=octets))
+    def page(after: str | None, limit: int, byte_count: int = 100_000) -> tuple[list[str], bool]:
+        found = asyncio.run(store.credential_schemas.list(after=after, limit=limit, byte_count=byte_count))
         return [one.definition.schema.id for one in found.items], found.is_last
 
     assert page(None, 10) == (["urn:Z", "urn:a", "urn:b", "urn:example:person:1"], True)
@@ -79,11 +79,11 @@ def test_schemas_are_listed_in_order(store: Store) -> None:
     assert page("urn:a", 1) == (["urn:b"], False)
     assert page("urn:example:person:1", 1) == ([], True)
     # One at least, however large, so that a reader gets on.
-    assert page(None, 10, octets=1) == (["urn:Z"], False)
+    assert page(None, 10, byte_count=1) == (["urn:Z"], False)
     one = len(orjson.dumps(schema_json.attributes_json(a_schema("urn:a"))))
-    assert page(None, 10, octets=2 * one) == (["urn:Z", "urn:a"], False)
-    assert page("urn:a", 10, octets=2 * one - 1) == (["urn:b"], False)
-    assert page("urn:a", 10, octets=2 * one) == (["urn:b", "urn:example:person:1"], True)
+    assert page(None, 10, byte_count=2 * one) == (["urn:Z", "urn:a"], False)
+    assert page("urn:a", 10, byte_count=2 * one - 1) == (["urn:b"], False)
+    assert page("urn:a", 10, byte_count=2 * one) == (["urn:b", "urn:example:person:1"], True)
 
 
 def test_what_is_stored_comes_back(store: Store) -> None:

@@ -68,7 +68,7 @@ def test_document_of_every_version_is_encoded_as_it_is_stored(folder: Path) -> N
     with closing(sqlite3.connect(folder / "identity.sqlite")) as database:
         stored = [data for (data,) in database.execute("SELECT document FROM did_versions")]
     assert len(stored) >= 1000
-    assert [replace(DidDocument.load(data)).octets for data in stored] == stored
+    assert [replace(DidDocument.load(data)).encoded for data in stored] == stored
 
 
 def test_every_kind_of_record_is_read(folder: Path) -> None:
@@ -82,7 +82,7 @@ def test_every_kind_of_record_is_read(folder: Path) -> None:
             "credentials": len([await store.credentials.sealed(one.id) for one in credentials]),
             "proofs": len(proofs),
             "receipts": [(await outbox.receipt(proof.id)) == proof.anchor for proof in proofs],
-            "schemas": len((await store.credential_schemas.list(after=None, limit=ALL, octets=10**9)).items),
+            "schemas": len((await store.credential_schemas.list(after=None, limit=ALL, byte_count=10**9)).items),
             "timeline": len(await StoredTimeline(store.database).list(TimelineQuery(None, limit=ALL))),
             "verifications": len(
                 await StoredVerifications(store.database).list(VerificationQuery(None, None, limit=ALL))

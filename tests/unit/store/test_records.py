@@ -38,7 +38,7 @@ class Thing:
     colour: Colour | None
     number: int
     holds: bool
-    octets: bytes
+    data: bytes
     at: datetime | None
     names: tuple[str, ...] | None
     inner: Inner | None
@@ -53,7 +53,7 @@ TABLE = Table(
     extra=("owner",),
     omit=("counted",),
     spread={"inner": ("inner_at", "inner_by")},
-    document=("more", ("id", "did", "colour", "number", "holds", "octets", "at", "names")),
+    document=("more", ("id", "did", "colour", "number", "holds", "data", "at", "names")),
 )
 FULL = Thing(
     "a", DID, Colour.RED, 7, True, b"\0\1", NOW, ("x", "y"), Inner(NOW, None), (DID, DID), {"a": [1, None]}, counted=3

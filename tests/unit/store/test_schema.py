@@ -58,7 +58,7 @@ def test_the_next_step_is_what_is_missing(store: Store, tmp_path: Path, url: str
     for table in declared_tables().tables.values():
         table.to_metadata(wanted)
     wanted.tables["usage"].append_column(Column("files", BigInteger))
-    Table("more", wanted, Column("number", BigInteger, primary_key=True), Column("octets", LargeBinary))
+    Table("more", wanted, Column("number", BigInteger, primary_key=True), Column("content", LargeBinary))
     with engine_for(url, tmp_path / "identity.sqlite").connect() as connection:
         missing = differences(connection, wanted)
         text = written(missing, store.database.dialect)

@@ -20,12 +20,12 @@ TODAY = 20_000
 def charge(
     owner: str = "did:did:ids:a",
     day: int = TODAY,
-    octets: int = 10,
+    byte_count: int = 10,
     *,
     records: int | None = 7,
     most: int | None = 1000,
 ) -> Charge:
-    return Charge("did in a day", owner, day, octets, records, most)
+    return Charge("did in a day", owner, day, byte_count, records, most)
 
 
 async def counted(store: Store, owner: str = "did:did:ids:a", day: int = TODAY) -> tuple[int, int] | None:
@@ -65,10 +65,10 @@ def test_of_64_at_once_as_many_as_the_limit_get_in(store: Store, tmp_path: Path,
 
 def test_octets_are_limited_to_the_last_one(store: Store) -> None:
     async def scenario() -> None:
-        assert await admitted(store, charge(octets=999))
-        assert not await admitted(store, charge(octets=2))
-        assert await admitted(store, charge(octets=1))
-        assert not await admitted(store, charge("did:did:ids:b", octets=1001)), "the first one counts as well"
+        assert await admitted(store, charge(byte_count=999))
+        assert not await admitted(store, charge(byte_count=2))
+        assert await admitted(store, charge(byte_count=1))
+        assert not await admitted(store, charge("did:did:ids:b", byte_count=1001)), "the first one counts as well"
         assert await counted(store, "did:did:ids:b") is None
 
     run(scenario())
@@ -111,7 +111,7 @@ LARGE = COUNTED_AHEAD * SHARE_AHEAD
 
 
 @pytest.mark.parametrize(
-    ("records", "most", "octets", "step"),
+    ("records", "most", "byte_count", "step"),
     [
         (LARGE, None, 10, COUNTED_AHEAD),
         (3 * SHARE_AHEAD, None, 10, 3),
@@ -123,13 +123,13 @@ LARGE = COUNTED_AHEAD * SHARE_AHEAD
     ],
 )
 def test_no_more_is_counted_ahead_than_a_thousandth_of_the_limit(
-    store: Store, records: int | None, most: int | None, octets: int, step: int
+    store: Store, records: int | None, most: int | None, byte_count: int, step: int
 ) -> None:
     async def scenario() -> None:
         for number in range(1, 2 * step + 2):
-            assert await admitted(store, charge(octets=octets, records=records, most=most))
+            assert await admitted(store, charge(byte_count=byte_count, records=records, most=most))
             ahead = -(-number // step) * step
-            assert await counted(store) == (ahead, ahead * octets), "never fewer than there were"
+            assert await counted(store) == (ahead, ahead * byte_count), "never fewer than there were"
 
     run(scenario())
 
@@ -242,11 +242,11 @@ def test_what_is_refused_uses_up_nothing_that_was_counted_ahead(store: Store) ->
 
 def test_large_request_is_not_paid_by_small_reservation(store: Store) -> None:
     async def scenario() -> None:
-        assert await admitted(store, charge(octets=1, records=LARGE, most=LARGE))
-        assert await admitted(store, charge(octets=LARGE // 2, records=LARGE, most=LARGE))
+        assert await admitted(store, charge(byte_count=1, records=LARGE, most=LARGE))
+        assert await admitted(store, charge(byte_count=LARGE // 2, records=LARGE, most=LARGE))
         records, data = await counted(store) or (0, 0)
         assert data >= LARGE // 2 + 1
-        assert not await admitted(store, charge(octets=LARGE // 2, records=LARGE, most=LARGE))
+        assert not await admitted(store, charge(byte_count=LARGE // 2, records=LARGE, most=LARGE))
         assert await counted(store) == (records, data)
 
     run(scenario())

@@ -42,7 +42,7 @@ def test_the_pages_are_the_log_and_its_length_is_told_first(count: int) -> None:
         assert ledger.asked == []
         body = b"".join([page async for page in log.pages])
         assert body == b"".join(b"entry %d\n" % version for version in range(count))
-        assert log.octets == len(body)
+        assert log.byte_count == len(body)
 
     asyncio.run(scenario())
 
@@ -69,7 +69,7 @@ def test_what_is_appended_meanwhile_is_not_of_the_answer() -> None:
         await filled(ledger, 5)
         log = await asking(ledger)(DID)
         await ledger.append(str(DID), b"late", expected_version=5)
-        assert len(b"".join([page async for page in log.pages])) == log.octets
+        assert len(b"".join([page async for page in log.pages])) == log.byte_count
 
     asyncio.run(scenario())
 

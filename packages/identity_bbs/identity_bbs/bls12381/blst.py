@@ -21,11 +21,11 @@ from identity_bbs.bls12381.backend import (
     checked_dst,
 )
 from identity_bbs.bls12381.blst_interface import (
+    BYTES,
     FP12,
     G1_ENCODED,
     G2_ENCODED,
     LINES,
-    OCTETS,
     P1,
     P1_AFFINE,
     P2,
@@ -113,7 +113,7 @@ class BlstCurve(BaseCurve):
 
     def g1s_to_octets(self, points: Sequence[Any], /) -> list[bytes]:
         """Encode each point in 48 bytes."""
-        affine, out = affine_points(points), ffi.new(OCTETS, G1_OCTETS * len(points))
+        affine, out = affine_points(points), ffi.new(BYTES, G1_OCTETS * len(points))
         places = range(0, len(out), G1_OCTETS)
         for number, place in enumerate(places):
             blst.blst_p1_affine_compress(out + place, affine + number)

@@ -72,6 +72,6 @@ P1_AFFINE, P2_AFFINE = ffi.typeof("blst_p1_affine *"), ffi.typeof("blst_p2_affin
 P1S, P1S_AFFINE = ffi.typeof("blst_p1 *[]"), ffi.typeof("blst_p1_affine[]")
 ADDRESSES = ffi.typeof("const blst_p1_affine *const *")
 POINTERS, SCALARS = ffi.typeof("blst_p1_affine *[]"), ffi.typeof("uint8_t *[]")
-OCTETS, SCRATCH = ffi.typeof("uint8_t[]"), ffi.typeof("uint64_t[]")
+BYTES, SCRATCH = ffi.typeof("uint8_t[]"), ffi.typeof("uint64_t[]")
 FP12, LINES = ffi.typeof("blst_fp12 *"), ffi.typeof("blst_fp6[68]")
 G1_ENCODED, G2_ENCODED = ffi.typeof("uint8_t[48]"), ffi.typeof("uint8_t[96]")

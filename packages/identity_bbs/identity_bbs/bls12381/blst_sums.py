@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from identity_bbs.bls12381.backend import ORDER, SCALAR_OCTETS, check_count
 from identity_bbs.bls12381.blst_interface import (
-    OCTETS,
+    BYTES,
     P1,
     P1S,
     P1S_AFFINE,
@@ -82,9 +82,9 @@ def affine_points(points: Sequence[Any]) -> Any:
 
 def _octets(scalars: Sequence[int], size: int) -> tuple[Any, Any]:
     """Return the scalars behind one another, and what blst wants to find them by: the address of the first, and an end."""
-    data = ffi.new(OCTETS, b"".join([scalar.to_bytes(size, "little") for scalar in scalars]))
+    data = ffi.new(BYTES, b"".join([scalar.to_bytes(size, "little") for scalar in scalars]))
     return data, ffi.new(SCALARS, [data, ffi.NULL])
 
 
-def _scratch(octets: int) -> Any:
-    return ffi.new(SCRATCH, -(-octets // 8))
+def _scratch(byte_count: int) -> Any:
+    return ffi.new(SCRATCH, -(-byte_count // 8))

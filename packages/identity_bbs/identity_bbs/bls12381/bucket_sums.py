@@ -59,8 +59,8 @@ class BucketSums:
         add = self._add
         buckets = [self._offset] * _VALUES
         for scalar, row in zip(scalars, self._rows, strict=False):
-            for octet, point in zip((scalar % ORDER).to_bytes(SCALAR_OCTETS, "little"), row, strict=True):
-                buckets[octet] = add(buckets[octet], point)
+            for digit, point in zip((scalar % ORDER).to_bytes(SCALAR_OCTETS, "little"), row, strict=True):
+                buckets[digit] = add(buckets[digit], point)
         # The sum of d·bucket_d is the sum of all partial sums from the last bucket down to the first.
         partial = total = buckets[-1]
         for bucket in buckets[-2:0:-1]:

@@ -50,13 +50,13 @@ class CredentialOffer(Struct, frozen=True):
     @property
     def issue_request(self) -> IssueRequest:
         """Return the data to which the commitment is bound."""
-        return IssueRequest(self.header.method, self.header.octets, self.holder, self.nonce)
+        return IssueRequest(self.header.method, self.header.encoded, self.holder, self.nonce)
 
     @property
     def json(self) -> dict[str, JsonValue]:
         """Return the message."""
         return {
-            "header": base64url_encode(self.header.octets),
+            "header": base64url_encode(self.header.encoded),
             "holderDid": self.holder,
             "nonce": base64url_encode(self.nonce),
         }
@@ -150,7 +150,7 @@ def credential_json(
             "created": created,
             "proofPurpose": "assertionMethod",
             "proofValue": base64url_encode(signature),
-            "header": base64url_encode(header.octets),
+            "header": base64url_encode(header.encoded),
             "commitment": base64url_encode(commitment[:G1_OCTETS]),
             "holderTag": base64url_encode(commitment[G1_OCTETS : 2 * G1_OCTETS]),
         },

@@ -24,6 +24,7 @@ from identity_codec import jcs, strict_json
 from identity_codec.multibase import base64url_decode, base64url_encode
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed
+from identity_codec.values import OldName
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import MAX_HEADER_OCTETS, Message, Schema, attribute_members, read_schema
 from identity_core.errors import InvalidCredential
@@ -91,9 +92,11 @@ class BoundHeader(Struct, frozen=True):
         return controller(self.method)
 
     @property
-    def octets(self) -> bytes:
+    def encoded(self) -> bytes:
         """Return the canonical bytes. Raises ``ValueRefused``: when they are too many. Equation (2.1)."""
         return _octets(self)
+
+    octets = OldName("encoded")
 
     @classmethod
     def from_octets(cls, data: bytes) -> BoundHeader:
@@ -180,13 +183,13 @@ def check_bound_signature(
     # The curve backends are slow to load, and most processes of the command line never need them.
     from identity_bbs.blind import verify_blind
     from identity_bbs.bls12381 import select
-    from identity_bbs.octets import mixed_messages_to_scalars, octets_to_signature
+    from identity_bbs.encoding import mixed_messages_to_scalars, octets_to_signature
     from identity_bbs.suite import BbsSignatureInvalid, ciphersuite
 
     suite = ciphersuite(select())
     try:
         known = mixed_messages_to_scalars(header.known_messages(values, particulars))
-        verify_blind(suite, public_key, header.octets, known, commitment, octets_to_signature(suite, signature))
+        verify_blind(suite, public_key, header.encoded, known, commitment, octets_to_signature(suite, signature))
     except (BbsSignatureInvalid, ValueError):
         raise InvalidCredential(details={"reason": "the signature is not the issuer's on these values"}) from None
 
@@ -249,7 +252,7 @@ def _from_octets(data: bytes) -> BoundHeader:
             SecretKeeper(value["holder"]),
             base64url_decode(value["digest"]),
         )
-        canonical = header.octets
+        canonical = header.encoded
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ValueRefused("not the header of a credential of suite 2") from None
     if canonical != data:

@@ -61,7 +61,7 @@ class ShownBinding(Struct, frozen=True):
 
     def is_of(self, binding: Binding | None) -> bool:
         """See ``PresentedBinding``."""
-        own = (self.header.octets, self.commitment, self.handle)
+        own = (self.header.encoded, self.commitment, self.handle)
         return binding is not None and own == (binding.header, binding.commitment, binding.handle)
 
 

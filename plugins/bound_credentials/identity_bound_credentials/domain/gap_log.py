@@ -33,6 +33,6 @@ def verify_recorded(
         proven = verify_entry(TlogProof.parse(proof), policy, logs=logs)
     except (Malformed, Refuted) as error:
         raise StatusListRefused(f"the list is not proven to be in the log: {error}") from error
-    if proven.leaf.did != subject(manifest.epoch.list_id) or proven.leaf.entry != record_of(manifest).octets:
+    if proven.leaf.did != subject(manifest.epoch.list_id) or proven.leaf.entry != record_of(manifest).encoded:
         raise StatusListRefused("the proof is of another entry of the log, and not of this list")
     return proven

@@ -76,7 +76,7 @@ class Shard(Hidden, Struct, frozen=True):
     signatures: tuple[bytes, ...]
 
     @property
-    def octets(self) -> bytes:
+    def encoded(self) -> bytes:
         """Return the file."""
         first, *highs = [end.to_bytes(_END_OCTETS, "big") for end in self.ends]
         gaps = zip(self.signatures, highs, strict=True)
@@ -120,7 +120,7 @@ class Manifest(Struct, frozen=True):
         status_gaps.check_ascending((*self.firsts, LAST_END))
 
     @property
-    def octets(self) -> bytes:
+    def encoded(self) -> bytes:
         """Return the canonical bytes."""
         return jcs.canonicalize(
             {
@@ -136,7 +136,7 @@ class Manifest(Struct, frozen=True):
     @property
     def digest(self) -> bytes:
         """Return the digest for a transparency log: the SHA-256 of the bytes, which contain the digests of all shards."""
-        return hashlib.sha256(self.octets).digest()
+        return hashlib.sha256(self.encoded).digest()
 
     @classmethod
     def from_octets(cls, data: bytes) -> Manifest:
@@ -149,7 +149,7 @@ class Manifest(Struct, frozen=True):
             raise
         except (ValueError, KeyError, TypeError, OverflowError):
             raise StatusListRefused("not the manifest of a status list") from None
-        if read.octets != data:
+        if read.encoded != data:
             raise StatusListRefused("the manifest is not in its canonical form")
         return read
 
@@ -228,7 +228,7 @@ def publish(
     """Return manifest and shards of a whole list: ``ends`` as ``status_gaps.chain`` returns them, ``signatures[i]`` on ends i and i
     + 1."""
     shards = [
-        Shard(tuple(ends[start : behind + 1]), tuple(signatures[start:behind])).octets
+        Shard(tuple(ends[start : behind + 1]), tuple(signatures[start:behind])).encoded
         for start, behind in pairwise(accumulate(sizes(len(signatures)), initial=0))
     ]
     firsts = [ends[start] for start in accumulate(sizes(len(signatures))[:-1], initial=0)]

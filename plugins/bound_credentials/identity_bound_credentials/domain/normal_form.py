@@ -173,7 +173,7 @@ def _moved(goal: Goal) -> Goal:
 
 def _slot_and_message(header: BoundHeader, predicate: NotEqual) -> tuple[int, Message]:
     if predicate.operand.number is None:
-        return header.hashed_slot(predicate.attribute), predicate.operand.octets
+        return header.hashed_slot(predicate.attribute), predicate.operand.encoded
     return header.numeric_slot(predicate.attribute), predicate.operand.scalar
 
 

@@ -235,7 +235,7 @@ def check_consent(consent: HolderConsent, commitments: Sequence[bytes], message:
     from identity_bbs.suite import ciphersuite
 
     try:
-        check_agreed(ciphersuite(select()), consent.octets, consent.rhos, commitments, message, pseudonym)
+        check_agreed(ciphersuite(select()), consent.encoded, consent.rhos, commitments, message, pseudonym)
     except ConsentInvalid:
         raise unsupported("the holder's consent is not to this request, or not for these credentials") from None
 

@@ -157,7 +157,7 @@ def presentation_signals(question: Question, context: Context) -> tuple[str, ...
         for predicate in credential.predicates:
             asked = predicate.json
             signals += [str(asked["attributeName"]), str(asked["type"]), jcs.canonicalize(asked["value"]).decode()]
-    headers = [sha256(credential.header.octets).digest() for credential in question.credentials]
+    headers = [sha256(credential.header.encoded).digest() for credential in question.credentials]
     context_digest = sha256(jcs.canonicalize(context.json)).digest()
     return (*signals, *map(base64url_encode, (context_digest, *headers)))
 

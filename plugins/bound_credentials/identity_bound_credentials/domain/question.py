@@ -47,7 +47,7 @@ class AskedCredential(Struct, frozen=True):
     def json(self) -> dict[str, JsonValue]:
         """Return issuer's key, digest of the header, predicates."""
         return {
-            "header": base64url_encode(sha256(self.header.octets).digest()),
+            "header": base64url_encode(sha256(self.header.encoded).digest()),
             "issuer": self.header.method,
             "predicates": [predicate.json for predicate in self.predicates],
         }

@@ -38,7 +38,7 @@ WHERE gap_editions.edition = :after
 """
 _HAS_PREVIOUS = "SELECT 1 FROM gap_editions WHERE list_id = :list_id AND epoch = :epoch AND edition = :after"
 _ADD_SHARD = """
-INSERT INTO gap_shards (list_id, digest, epoch, octets) VALUES (:list_id, :digest, :epoch, :octets) ON CONFLICT DO NOTHING
+INSERT INTO gap_shards (list_id, digest, epoch, octets) VALUES (:list_id, :digest, :epoch, :shard) ON CONFLICT DO NOTHING
 """
 _PUBLISHED = "SELECT version, manifest FROM gap_editions WHERE list_id = :list_id AND epoch = :epoch"
 _SHARD = "SELECT octets FROM gap_shards WHERE list_id = :list_id AND digest = :digest"
@@ -127,11 +127,11 @@ class StoredStatusGaps(Repository):
             **place,
             "edition": manifest.edition,
             "version": version,
-            "manifest": manifest.octets,
+            "manifest": manifest.encoded,
             "after": manifest.edition - 1 if after is None else after,
         }
         rows = [
-            {**place, "digest": digest, "octets": data} for digest, data in zip(manifest.digests, shards, strict=True)
+            {**place, "digest": digest, "shard": data} for digest, data in zip(manifest.digests, shards, strict=True)
         ]
 
         def publish(transaction: Transaction) -> bool:

@@ -57,7 +57,7 @@ class RecordGaps(Struct, frozen=True):
             await self._again(list_id, published, newest)
             return
         try:
-            receipt = await self.ledger.append(subject, record.octets, expected_version=size)
+            receipt = await self.ledger.append(subject, record.encoded, expected_version=size)
         except VersionConflict:
             # Another process has recorded meanwhile, likely the same: the next step looks again.
             return

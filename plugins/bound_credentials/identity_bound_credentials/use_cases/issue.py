@@ -135,7 +135,7 @@ class IssueBound(Struct, frozen=True):
             reference = StatusListReference(gap_list.id, gap_list.period)
             digest = schema_digest(prepared.definition)
             header = BoundHeader(prepared.definition.schema, key_id, reference, SecretKeeper.CUSTODIAN, digest)
-            request = IssueRequest(key_id, header.octets, holder, self.random(NONCE_OCTETS))
+            request = IssueRequest(key_id, header.encoded, holder, self.random(NONCE_OCTETS))
         except ValueRefused as refused:
             raise invalid(str(refused)) from None
         return BoundDraft(prepared, custodian, keeper, gap_list, header, particulars, request)

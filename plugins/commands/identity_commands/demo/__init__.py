@@ -28,7 +28,7 @@ CHAPTERS: Final[tuple[tuple[str, Callable[[Story, Participants], None]], ...]] =
     ("The proof, checked", aftermath.checked),
     ("What the agent cannot get", aftermath.out_of_reach),
     ("Who can see what happened", aftermath.seen),
-    ("Taken back", aftermath.taken_back),
+    ("Revoked", aftermath.taken_back),
     ("Bound, and revoked", bound.revoked),
     ("The end of the DID", aftermath.ended),
 )

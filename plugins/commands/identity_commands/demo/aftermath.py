@@ -35,7 +35,7 @@ def checked(story: Story, people: Participants) -> None:
     title = "Vera checks it: what she asked, for her, with her challenge, under Ivo's key"
     verdict = story.tell(title, verdict_text, vera.ask, "POST", _VERIFY, for_her | expected)
     story.promise(verdict["verified"] is True and not verdict["unchecked"])
-    title = "Somebody shows it to her a second time"
+    title = "The same proof is shown to her a second time"
     _not_believed(story, title, "CHALLENGE_SPENT", vera.ask, "POST", _VERIFY, for_her)
 
     def verify_unknown(body: dict[str, Any]) -> Any:

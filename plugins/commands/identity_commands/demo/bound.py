@@ -47,15 +47,15 @@ def revoked(story: Story, people: Participants) -> None:
         predicates=(ADULT,), audience=SHOP, nonce=challenge.encode(), issuer=ivo.did, requires=frozenset(_SAID)
     )
     verify = partial(_verdict, log, proved["answer"]["proof"], expectation)
-    title = "Vera requires that it is the holder's, valid and not revoked, and asks nobody"
+    title = "Vera requires that it is the holder's, valid and not revoked, and verifies offline"
     story.promise(story.tell(title, _verdict_text, verify, datetime.now(UTC))["reason"] is None)
     path = f"/credentials/{quote(people.credential_id, safe='')}/status"
     story.tell("Ivo revokes the credential", "{id}, {status}", ivo.ask, "POST", path, _REVOKED)
     again = ibct.proof_request(people.token(ADULT_ONLY), people.credential_id, value=18, domain=SHOP)
     story.refused("Aki gets no other proof", "CREDENTIAL_REVOKED", ask, again)
-    title = "Today's proof says what was so when today's list was made: who asks nobody takes it until the day ends"
+    title = "Today's proof shows the state of today's list: an offline verifier accepts it until the day ends"
     story.promise(story.tell(title, _verdict_text, verify, datetime.now(UTC))["reason"] is None)
-    title = "No proof outlives its day: tomorrow at noon Vera's verifier refuses it, and asks nobody"
+    title = "No proof outlives its day: tomorrow at noon Vera's verifier refuses it, also offline"
     noon = datetime.now(UTC).replace(hour=12, minute=0) + timedelta(days=1)
     story.promise(story.tell(title, _verdict_text, verify, noon)["reason"] is not None)
 

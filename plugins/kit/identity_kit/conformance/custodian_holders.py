@@ -11,7 +11,7 @@ from identity_bbs import blind
 from identity_bbs.blind import BOUND_HEADER_TAG, CommitmentInvalid, IssueRequest
 from identity_bbs.bls12381 import select
 from identity_bbs.consent import ConsentInvalid, check_consent
-from identity_bbs.octets import mixed_messages_to_scalars, octets_to_signature
+from identity_bbs.encoding import mixed_messages_to_scalars, octets_to_signature
 from identity_bbs.openings import BLIND_SLOT
 from identity_bbs.suite import ciphersuite
 from identity_codec import multikey
@@ -55,7 +55,7 @@ class HolderPromises(ExaminedCustodian):
         assert made[0].holder_tag != made[2].holder_tag, "two secrets gave one tag"
         assert len({one.point_octets for one in made}) == 3, "two credentials have one point"
         assert made[0].point_octets == made[3].point_octets, "the blind of a credential is another one the second time"
-        assert made[0].octets != made[3].octets, "masks repeat"
+        assert made[0].encoded != made[3].encoded, "masks repeat"
 
     async def test_a_commitment_is_for_one_request(self, keeper: KeepingCustodian) -> None:
         """No other issuer, header, holder or nonce takes it."""
@@ -101,18 +101,18 @@ class HolderPromises(ExaminedCustodian):
             for name in ("a", "b")
         ]
         agreed = await keeper.consent("hana", ("a", "b"), b"message", "https://shop.example")
-        checked = check_consent(suite, agreed.octets, 2, b"message", "https://shop.example")
+        checked = check_consent(suite, agreed.encoded, 2, b"message", "https://shop.example")
         for point, shown, rho in zip(points, checked.points, agreed.rhos, strict=True):
             again = suite.curve.g1_add(shown, suite.curve.g1_mul(suite.generator(BLIND_SLOT), rho))
             assert suite.curve.g1_to_octets(again) == suite.curve.g1_to_octets(point), "rho does not join them"
         for message, context in ((b"another", "https://shop.example"), (b"message", "https://bank.example")):
             with pytest.raises(ConsentInvalid):
-                check_consent(suite, agreed.octets, 2, message, context)
-        second = await keeper.consent("hana", ("a", "b"), b"message", "https://shop.example")
-        assert check_consent(suite, second.octets, 2, b"message", "https://shop.example").pseudonym == checked.pseudonym
-        assert second.octets[:48] != agreed.octets[:48], "two consents show one point"
+                check_consent(suite, agreed.encoded, 2, message, context)
+        later = await keeper.consent("hana", ("a", "b"), b"message", "https://shop.example")
+        assert check_consent(suite, later.encoded, 2, b"message", "https://shop.example").pseudonym == checked.pseudonym
+        assert later.encoded[:48] != agreed.encoded[:48], "two consents show one point"
         alone = await keeper.consent("hana", ("a",), b"message", None)
-        assert check_consent(suite, alone.octets, 1, b"message").pseudonym is None
+        assert check_consent(suite, alone.encoded, 1, b"message").pseudonym is None
 
     async def test_names_of_secrets_are_checked(self, keeper: KeepingCustodian) -> None:
         """``KeyRefused`` for ids that are no names, and for a consent about nothing."""

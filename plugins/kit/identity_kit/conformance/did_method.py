@@ -69,7 +69,7 @@ class DidMethodConformance(ChangePromises):
         """The document names the DID and holds the keys that were asked for."""
         document = life.state.document
         assert document.did == str(life.state.did)
-        assert document.octets == replace(document).octets, "the bytes say something else than the fields"
+        assert document.encoded == replace(document).encoded, "the bytes say something else than the fields"
         documents.check(document)
         assert {method.multibase for method in document.methods} == {key.public for key in life.creation.keys}
 

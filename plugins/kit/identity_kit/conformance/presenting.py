@@ -128,7 +128,7 @@ class PresentingProverConformance:
             replace(case.bound, context=replace(case.bound.context, **changed))
             for changed in (
                 {"audience": "https://other.example"},
-                {"nonce": b"another nonce of 16 octets"},
+                {"nonce": b"another nonce of 16 bytes."},
                 {"proof_id": "proof-2"},
             )
         ]

@@ -30,8 +30,8 @@ from identity_bbs import blind, interface
 from identity_bbs.blind import IssueRequest
 from identity_bbs.bls12381 import keys, select
 from identity_bbs.consent import consent
+from identity_bbs.encoding import mixed_messages_to_scalars, signature_to_octets
 from identity_bbs.holders import HolderConsent
-from identity_bbs.octets import mixed_messages_to_scalars, signature_to_octets
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
 from identity_codec.strict_json import JsonValue
@@ -85,11 +85,11 @@ class BoundIssuer(Hidden, Struct, frozen=True):
     def issue(self, holder: HolderOfSecret, particulars: Particulars | None = None) -> BoundWitness:
         """Return a credential of ``HANA``'s values, bound to the holder's secret."""
         suite, about = ciphersuite(select()), particulars or particulars_of()
-        request = IssueRequest(self.method, self.header.octets, about.subject, b"n" * 32)
+        request = IssueRequest(self.method, self.header.encoded, about.subject, b"n" * 32)
         commitment = blind.commit_to(suite, holder.secret, holder.blind, request, os.urandom)
         known = mixed_messages_to_scalars(self.header.known_messages(HANA, about))
         secret, public = self._secret, self.public_key
-        signature = blind.blind_sign(suite, secret, public, self.header.octets, known, commitment, request)
+        signature = blind.blind_sign(suite, secret, public, self.header.encoded, known, commitment, request)
         return BoundWitness(signature_to_octets(suite, signature), HANA, about)
 
     @property

@@ -131,7 +131,7 @@ class ProverConformance:
         "change",
         [
             {"audience": "https://other.example"},
-            {"nonce": b"kit nonce of 16 and more octetS"},
+            {"nonce": b"kit nonce of 16 and more octet5"},
             {"issued_at": ISSUED + timedelta(seconds=1)},
             {"expires_at": ISSUED + timedelta(minutes=11)},
             {"proof_id": "proof-2"},

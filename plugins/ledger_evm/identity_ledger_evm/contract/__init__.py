@@ -38,14 +38,14 @@ def artifact() -> Artifact:
     """Return what ``compile.py`` wrote."""
     made = json.loads(resources.files(__name__).joinpath("contract.json").read_text("utf-8"))
 
-    def octets(text: str) -> bytes:
+    def decode_hex(text: str) -> bytes:
         return bytes.fromhex(text[2:])
 
     return Artifact(
-        octets(made["bytecode"]),
-        octets(made["runtime"]),
-        {name: octets(value) for name, value in made["selectors"].items()},
-        {name: octets(value) for name, value in made["topics"].items()},
+        decode_hex(made["bytecode"]),
+        decode_hex(made["runtime"]),
+        {name: decode_hex(value) for name, value in made["selectors"].items()},
+        {name: decode_hex(value) for name, value in made["topics"].items()},
     )
 
 

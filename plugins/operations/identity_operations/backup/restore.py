@@ -254,7 +254,7 @@ async def _require_one_history(logged: TransparencyLog, store: Store, known: Seq
     roots: dict[int, bytes] = {}
     for one in known:
         if roots.setdefault(one.size, one.root) != one.root:
-            fix = "find out which of them is true: whoever signed both has shown two histories"
+            fix = "find out which of them is true: the signer of both has shown two histories"
             raise StartError(f"two checkpoints of {one.size} entries differ", logged.signer.key.name, fix)
         if one.size <= size:
             try:

@@ -152,7 +152,7 @@ def tables(settings: Settings) -> Iterator[Diagnosis]:
     if missing:
         yield wrong(f"the tables are not those of this version: {listed(missing)}", _OTHER_TABLES)
     if additional:
-        yield warn(f"somebody has added to the tables: {listed(additional)}", "remove it, unless it is yours")
+        yield warn(f"the tables have additions: {listed(additional)}", "remove it, unless it is yours")
     if not found:
         yield ok("as this version declares them")
 

@@ -100,7 +100,7 @@ checkpoint_option: Callable[[Any], Any] = click.option(
     "checkpoints",
     multiple=True,
     metavar="FILE|URL",
-    help="The newest checkpoint of the log that somebody has: a file, or where a witness or a monitor serves it.",
+    help="The newest known checkpoint of the log: a file, or where a witness or a monitor serves it.",
 )
 
 
@@ -162,7 +162,7 @@ def restore(
     """Put a backup into the data directory, which must be empty or absent: whole, or not at all.
 
     A restored log is older than it was. Where a checkpoint of it is newer than the backup, the service does not start until the log reaches
-    as far, or goes on under another name: signing on would show two histories under one. What is lost is said. With --policy the witnesses
+    as far, or continues under another name: signing on would show two histories under one. Losses are reported. With --policy the witnesses
     say how far it was, each at its URL there; so many must answer that the others alone cannot have cosigned anything newer. The databases
     get the tables of this version. With --as-is they do not, and the version that wrote them starts over them.
     """

@@ -127,7 +127,7 @@ def _curves(_: Settings) -> Iterator[Diagnosis]:
     states = available()
     usable = [one.name for one in states if one.curve is not None]
     lacking = "; ".join(f"{one.name}: {one.reason}" for one in states if one.curve is None)
-    says = f"BLS12-381 by {', '.join(usable) or 'nobody'}" + (f" (not {lacking})" if lacking else "")
+    says = f"BLS12-381 by {', '.join(usable) or 'no backend'}" + (f" (not {lacking})" if lacking else "")
     if not usable:
         yield wrong(says, "pip install pyblst")
     elif usable == ["py_ecc"]:

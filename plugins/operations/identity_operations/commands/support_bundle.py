@@ -41,7 +41,7 @@ SERVICE_SECONDS: Final = 10.0
 @api_key_option
 @of_installation
 def command(settings: Settings, output: Path | None, log: Any, url: str | None, api_key: str | None) -> None:
-    """Gather versions, settings, findings of `identity doctor` and names of files in one archive, to send to somebody who helps.
+    """Gather versions, settings, findings of `identity doctor` and names of files in one archive, to send to a person who helps.
 
     Secrets, DIDs, addresses, mail addresses and every long token are replaced. No database and no key file comes along. Read the
     archive before you send it. With a journal:

@@ -28,7 +28,7 @@ NAME_IT = "name the one of the service with --data-dir"
 def command() -> None:
     """Bring an installation's databases to the installed version.
 
-    Steps only add, so that the version before goes on beside them: bring the databases up, then restart one replica after the other.
+    Steps only add, so that the version before continues beside them: bring the databases up, then restart one replica after the other.
     """
 
 

@@ -85,7 +85,7 @@ class PresentationEnvelope(Hidden, Struct, frozen=True):
                 "context": bound.context.json,
                 "day": self.day,
                 "disclosed": [[part, slot, base64url_encode(data)] for part, slot, data in self.disclosed],
-                "parts": [_part(credential.header.octets, proof) for credential, proof in credentials],
+                "parts": [_part(credential.header.encoded, proof) for credential, proof in credentials],
                 "pseudonym": _text(self.pseudonym),
                 "question": self.question.json,
                 "sets": [base64url_encode(proof) for proof in self.sets],

@@ -128,7 +128,7 @@ class VectorLayout(Struct, frozen=True):
         return len(self.digits) + len(self.unequal)
 
     @property
-    def octets(self) -> int:
+    def byte_count(self) -> int:
         """The length of an argument: 192 + 32·(responses + 2), or nothing where nothing is argued."""
         return octets_of_vector_proof(POINTS, len(self.sent)) if self.elements or self.rows else 0
 

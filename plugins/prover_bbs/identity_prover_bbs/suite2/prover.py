@@ -21,8 +21,7 @@ from identity_bbs.bls12381.backend import SCALAR_OCTETS
 from identity_bbs.bls12381.hedged import HedgedScalars
 from identity_bbs.bls12381.keys import InvalidBlsKey
 from identity_bbs.consent import check_consent, pseudonym_message
-from identity_bbs.frames import frame, number, scalar
-from identity_bbs.octets import (
+from identity_bbs.encoding import (
     calculate_challenge,
     calculate_domain,
     mixed_messages_to_scalars,
@@ -30,6 +29,7 @@ from identity_bbs.octets import (
     octets_to_signature,
     proof_to_octets,
 )
+from identity_bbs.frames import frame, number, scalar
 from identity_bbs.openings import HOLDER_SLOT, PSEUDONYM_DST
 from identity_bbs.suite import (
     BbsPublicKey,
@@ -106,7 +106,7 @@ class PresentationProver:
         selected: Sequence[int],
     ) -> PresentationEnvelope:
         statement, context = relation.statement, context_octets(bound)
-        consent = None if witness.consent is None else witness.consent.octets
+        consent = None if witness.consent is None else witness.consent.encoded
         hedged = self._hedged(relation, parts, context, witness)
         masks, randoms = _masks(relation, hedged)
         inits = [self._init(part, random) for part, random in zip(parts, randoms, strict=True)]
@@ -118,11 +118,11 @@ class PresentationProver:
         first = relation.first_message(context, firsts, consent, pseudonym, commitments)
         y = first_challenge(first)
         coefficients = [data for argument in arguments for data in argument.second(y)]
-        ph = presentation_header(relation.octets, context, first, coefficients)
+        ph = presentation_header(relation.encoded, context, first, coefficients)
         c = calculate_challenge(inits[0], relation.parts[0].disclosed, ph)
         proofs = [_proof(relation, n, inits[n], part, randoms[n], c) for n, part in enumerate(parts)]
         data = [argument.proof(c) for argument in arguments]
-        count, has_vector = len(statement.question.credentials), relation.layout.octets > 0
+        count, has_vector = len(statement.question.credentials), relation.layout.byte_count > 0
         return PresentationEnvelope(
             statement.question,
             statement.day,
@@ -174,7 +174,7 @@ class PresentationProver:
         try:
             message = bound.consent.message(question, bound.context, bound.agent_key)
             count = len(question.credentials)
-            return check_consent(self._suite, witness.consent.octets, count, message, question.pseudonym).points
+            return check_consent(self._suite, witness.consent.encoded, count, message, question.pseudonym).points
         except ValueError:
             raise WitnessInvalid() from None
 
@@ -197,7 +197,7 @@ class PresentationProver:
                 signature = octets_to_signature(suite, data)
                 scalars = tuple(mixed_messages_to_scalars(messages))
                 b = suite.commitment(calculate_domain(suite, key, signed.count, signed.header), scalars, base)
-                digest = sha256(frame(labels.WITNESS, [key.octets, data, curve.g1_to_octets(b)])).digest()
+                digest = sha256(frame(labels.WITNESS, [key.encoded, data, curve.g1_to_octets(b)])).digest()
                 if digest not in self._checked:
                     core.verify_point(suite, key, signature, b)
                     self._checked.put(digest, None)
@@ -214,9 +214,9 @@ class PresentationProver:
         witness: PresentationWitness,
     ) -> HedgedScalars:
         secrets = [scalar(value) for part in parts for value in (part.signature.e, *part.messages)]
-        consent = b"" if witness.consent is None else witness.consent.octets
+        consent = b"" if witness.consent is None else witness.consent.encoded
         about = sha256(
-            frame(labels.WITNESS, [number(len(parts)), *secrets, consent, relation.octets, context])
+            frame(labels.WITNESS, [number(len(parts)), *secrets, consent, relation.encoded, context])
         ).digest()
         return HedgedScalars(labels.MASKS, self._random, about)
 
@@ -236,7 +236,7 @@ class PresentationProver:
         hedged: HedgedScalars,
     ) -> list[VectorArgumentProver | SetProver]:
         arguments: list[VectorArgumentProver | SetProver] = []
-        if relation.layout.octets:
+        if relation.layout.byte_count:
             vector = VectorArgumentProver(self._generators, relation.layout, messages, masks, selected, hedged)
             arguments.append(vector)
         for slot, layout in relation.sets:

@@ -99,8 +99,8 @@ def check_envelope(relation: PresentationRelation, bound: PresentationContext, e
     own = [POINTS_OCTETS + SCALAR_OCTETS * (OWN_SCALARS + len(relation.owned(n))) for n in range(len(relation.parts))]
     own[0] += SCALAR_OCTETS
     plain_pseudonym = question.pseudonym is not None and not question.consented
-    sets = [layout.octets for _, layout in relation.sets]
-    if lengths != own or len(envelope.argument) != relation.layout.octets or [*map(len, envelope.sets)] != sets:
+    sets = [layout.byte_count for _, layout in relation.sets]
+    if lengths != own or len(envelope.argument) != relation.layout.byte_count or [*map(len, envelope.sets)] != sets:
         raise refusal("the sub-proofs are not those of the statement")
     if (envelope.pseudonym is not None) != plain_pseudonym or (envelope.consent is not None) != question.consented:
         raise refusal("the pseudonym or the consent is missing, or was not asked for")

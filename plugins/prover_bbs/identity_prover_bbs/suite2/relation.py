@@ -23,8 +23,8 @@ from identity_bound_credentials.domain.status_gaps import BITS
 from msgspec import Struct
 
 from identity_bbs.bls12381.keys import hash_to_scalar
+from identity_bbs.encoding import mixed_messages_to_scalars
 from identity_bbs.frames import frame, number, optional, scalar
-from identity_bbs.octets import mixed_messages_to_scalars
 from identity_bbs.openings import HOLDER_SLOT
 from identity_core.domain.credentials.schema import Message
 from identity_core.domain.proofs.predicate import Equals, InRange, MemberOf
@@ -58,7 +58,7 @@ class SignedPart(Struct, frozen=True):
         return [slot for slot in range(self.count) if slot not in self.disclosed]
 
     @property
-    def octets(self) -> bytes:
+    def encoded(self) -> bytes:
         """Its frame in the statement."""
         kind = b"credential" if self.is_credential else b"status"
         base = b"consented" if self.consented else b"plain"
@@ -78,7 +78,7 @@ class PresentationRelation(Struct, frozen=True):
     equal: Mapping[Slot, int]
     layout: VectorLayout
     sets: tuple[tuple[Slot, SetLayout], ...]
-    octets: bytes
+    encoded: bytes
 
     @staticmethod
     @lru_cache(maxsize=16)
@@ -123,7 +123,7 @@ class PresentationRelation(Struct, frozen=True):
         shown = frame(labels.PSEUDONYM, pseudonym) if pseudonym else b""
         return frame(
             labels.FIRST_MESSAGE,
-            [self.octets, bound, optional(consent), number(len(inits)), *inits, optional(shown or None), *commitments],
+            [self.encoded, bound, optional(consent), number(len(inits)), *inits, optional(shown or None), *commitments],
         )
 
     def init_octets(self, part: int, points: bytes, domain: int) -> bytes:
@@ -158,7 +158,7 @@ def _parts(statement: PresentationStatement, shown: Sequence[tuple[int, int, byt
         header = credential.header
         disclosed = {HOLDER_SLOT: _CONSENTED_SCALAR} if consented else {}
         disclosed |= {slot: _scalar(data) for part, slot, data in shown if part == number_}
-        parts.append(SignedPart(True, key, header.method, header.octets, header.message_count, disclosed, consented))
+        parts.append(SignedPart(True, key, header.method, header.encoded, header.message_count, disclosed, consented))
     for status in statement.status:
         epoch = status.epoch
         parts.append(SignedPart(False, status.public_key, epoch.method, epoch.header, GAP_MESSAGES, {}, False))
@@ -219,7 +219,7 @@ def _statement_octets(
     rows = [frame(labels.NOT_EQUAL, [_slot(each.slot), scalar(each.scalar)]) for each in layout.unequal]
     classes = [frame(labels.CLASS, map(_slot, group)) for group in form.classes]
     day = None if statement.day is None else number(statement.day)
-    lists = [[part.octets for part in parts], goals, rows, classes]
+    lists = [[part.encoded for part in parts], goals, rows, classes]
     counted = [field for fields in lists for field in (number(len(fields)), *fields)]
     return frame(labels.STATEMENT, [labels.SUITE.encode(), statement.question.digest, optional(day), *counted])
 

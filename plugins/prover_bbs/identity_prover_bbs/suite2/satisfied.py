@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from identity_bbs.octets import mixed_messages_to_scalars
+from identity_bbs.encoding import mixed_messages_to_scalars
 from identity_core.domain.credentials.schema import Message
 from identity_core.errors import PredicateNotSatisfied
 from identity_prover_bbs.suite2.relation import PresentationRelation

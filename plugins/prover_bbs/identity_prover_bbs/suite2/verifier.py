@@ -26,8 +26,8 @@ from identity_bbs.bls12381 import G1, ORDER, Curve, InvalidPoint
 from identity_bbs.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
 from identity_bbs.bls12381.keys import InvalidBlsKey
 from identity_bbs.consent import ConsentInvalid, check_consent, pseudonym_message
+from identity_bbs.encoding import octets_to_proof, octets_to_public_key
 from identity_bbs.frames import frame, number, optional
-from identity_bbs.octets import octets_to_proof, octets_to_public_key
 from identity_bbs.openings import HOLDER_SLOT, PSEUDONYM_DST
 from identity_bbs.suite import BbsProofInvalid, BbsPublicKey, Ciphersuite, InitResult, Proof, ciphersuite
 from identity_core.errors import PredicateUnsupported, ProofInvalid
@@ -183,7 +183,7 @@ class PresentationVerifier:
         first = relation.first_message(bound, firsts, envelope.consent, shown, commitments)
         y = first_challenge(first)
         coefficients = [data for argument in arguments for data in argument.second(y)]
-        ph = presentation_header(relation.octets, bound, first, coefficients)
+        ph = presentation_header(relation.encoded, bound, first, coefficients)
         core.check_challenge(parts[0].init, lead, relation.parts[0].disclosed, ph)
         return parts, ph
 
@@ -232,7 +232,7 @@ class PresentationVerifier:
         self, relation: PresentationRelation, envelope: PresentationEnvelope, c: int, responses: Mapping[Slot, int]
     ) -> list[VectorArgumentVerifier | SetVerifier]:
         arguments: list[VectorArgumentVerifier | SetVerifier] = []
-        if relation.layout.octets:
+        if relation.layout.byte_count:
             vector = VectorArgumentVerifier(self._generators, relation.layout, envelope.argument, c, responses)
             arguments.append(vector)
         for (slot, layout), data in zip(relation.sets, envelope.sets, strict=True):

@@ -145,7 +145,7 @@ def publish(settings: Settings, did: str, file: Any) -> None:
         )
     except StartError as error:
         fail_start(error, str(settings.data_dir), "put it right and try again")
-    body = {"did": did, "approvedVersions": published.versions, "witnessFile": json.loads(published.octets)}
+    body = {"did": did, "approvedVersions": published.versions, "witnessFile": json.loads(published.encoded)}
     show(body, text="{did}\npublished as far as version {approvedVersions}".format_map)
 
 

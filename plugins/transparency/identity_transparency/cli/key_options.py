@@ -20,7 +20,7 @@ _OPTIONS: Final = all_of(
     click.option(
         "--compromised",
         is_flag=True,
-        help="Somebody else may have the old key: it counts no more, whoever still needs it.",
+        help="Another person may have the old key: it is invalid at once, for every reader.",
     ),
     click.option("--key-file", type=FILE_THERE, help="The next log key (multikey), where only its hash is here."),
     click.option("--next-hash", metavar="HASH", help="The hash of the log key after the next one, kept elsewhere."),

@@ -152,7 +152,7 @@ def _trusted(
         if later is not None:
             yield later.checkpoint, later.service
         if http is not None:
-            note = http.octets("/ledger/checkpoint", query={"quorum": "any"})
+            note = http.get_bytes("/ledger/checkpoint", query={"quorum": "any"})
             size = unverified(note).size
             yield note, [_recorded(http, leaf, size) for leaf in said if leaf.sequence <= size]
 
@@ -248,7 +248,7 @@ def _fetched(
     # The checkpoint comes second, so that it covers whatever the history names.
     recorded = leaves_of(http, did)
     leaves = [] if service_did is None else leaves_of(http, service_did)
-    note = http.octets("/ledger/checkpoint", query=quorum) if path is None else path.read_bytes()
+    note = http.get_bytes("/ledger/checkpoint", query=quorum) if path is None else path.read_bytes()
     where = str(path or http.url)
     log = _trusted(http, key, known, LoggedHistory(did, note, (), service_did), leaves, None)
     size = opened_checkpoint(note, log, where).checkpoint.size

@@ -60,7 +60,7 @@ def fetched_proof(
     """Return the leaf of a DID's version or of a transaction, the note and the checkpoint of the service, and the verified hashes
     between leaf and checkpoint. Raises ``Malformed`` and ``Refuted``; an entry that is not there ends the command."""
     leaf = _leaf_of(http, subject, version_id)
-    note = http.octets("/ledger/checkpoint")
+    note = http.get_bytes("/ledger/checkpoint")
     checkpoint = (
         Checkpoint.parse(Note.parse(note).text) if known is None else known.open(note, logs=_own_keys(http)).checkpoint
     )

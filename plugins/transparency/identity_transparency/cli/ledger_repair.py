@@ -133,7 +133,7 @@ def accept_rollback(settings: Settings, yes: bool, new_origin: str | None) -> No
 
     What a backup does not have is lost, and this says how much. DIDs that were changed or deactivated since are again what they were;
     revoked keys, credentials and delegations are valid again; used tokens can be used again. Anyone who kept a later checkpoint
-    of the log sees a fork, unless it goes on under another name (--new-origin); where a restore was told of a later checkpoint, it must.
+    of the log sees a fork, unless it continues under another name (--new-origin); where a restore was told of a later checkpoint, it must.
     """
     refuse_absent(settings, "name the installation with --data-dir")
     from identity_transparency.guard import accept_rollback as accept

@@ -32,7 +32,7 @@ def show_tree(subject: str | None, url: str, version_id: int | None) -> None:
         raise click.UsageError("--version-id goes with a DID.")
     with session(url) as http, failing((Malformed, Refuted), url, "do not trust this log until you know why"):
         if subject is None:
-            checkpoint = Checkpoint.parse(Note.parse(http.octets("/ledger/checkpoint")).text)
+            checkpoint = Checkpoint.parse(Note.parse(http.get_bytes("/ledger/checkpoint")).text)
             nodes, entry = _peaks(checkpoint), None
         else:
             leaf, _, checkpoint, hashes = fetched_proof(http, subject, version_id, None)

@@ -49,7 +49,7 @@ def _resealed(done: dict[str, Any]) -> str:
     if done["has_new_master_key"]:
         lines.append("a process that did not run in that moment needs the new one too; without it, it does not start")
         lines.append(
-            "whoever had it may have the secrets of holders: credentials that are issued from now on are bound to others"
+            "anyone who had it may have the secrets of holders: credentials that are issued from now on are bound to others"
         )
         lines.append(
             "`identity doctor` says which issuers have to issue anew, and to revoke, what is bound to those of before"
@@ -130,7 +130,7 @@ def _secret(path: Path) -> bytes:
 
 def _text(done: dict[str, Any]) -> str:
     lines = [
-        f"the log goes on under key {done['generation']}, {done['multikey']}",
+        f"the log continues under key {done['generation']}, {done['multikey']}",
         f"service log: {done['service_did']}",
     ]
     if done["handed_on"]:

@@ -82,11 +82,11 @@ class UrlSource:
 
     def note(self) -> bytes:
         """Return the current checkpoint with any cosignatures: it is read with all that the log holds."""
-        return self._session.octets("/ledger/checkpoint", query={"quorum": "any"})
+        return self._session.get_bytes("/ledger/checkpoint", query={"quorum": "any"})
 
     def tile(self, tile: Tile) -> bytes:
         try:
-            return self._session.octets(f"/ledger/tile/{tile.path}")
+            return self._session.get_bytes(f"/ledger/tile/{tile.path}")
         except ServiceError as error:
             if error.code == "TILE_NOT_FOUND":
                 raise Missing(error.message) from error

@@ -35,7 +35,7 @@ class GapRecord(Struct, frozen=True):
     digest: bytes
 
     @property
-    def octets(self) -> bytes:
+    def encoded(self) -> bytes:
         """Return the entry."""
         return jcs.canonicalize(
             {
@@ -62,7 +62,7 @@ class GapRecord(Struct, frozen=True):
             read = cls(*texts, *numbers, multibase.base64url_decode(value["digest"]))
         except (ValueError, KeyError, TypeError, IndexError):
             raise StatusListRefused("the entry of the log is no record of a list") from None
-        if read.octets != data:
+        if read.encoded != data:
             raise StatusListRefused("the entry of the log is not in its canonical form")
         return read
 

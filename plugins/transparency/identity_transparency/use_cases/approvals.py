@@ -48,7 +48,7 @@ class WitnessedLog(Struct, frozen=True):
     require them."""
 
     version_ids: tuple[str, ...]
-    octets: tuple[int, ...]
+    byte_counts: tuple[int, ...]
     said: tuple[object, ...]
     required: Sequence[Witnesses | None]
 
@@ -64,11 +64,11 @@ class WitnessedLog(Struct, frozen=True):
         ``InvalidDocument``."""
         if not any(self.required):
             raise InvalidDocument("The DID has no witnesses.")
-        old = None if kept is None else kept.octets
+        old = None if kept is None else kept.encoded
         data, versions = witness.merge(self.version_ids, self.required, old, offered)
         if len(data) > MAX_FILE:
             raise InvalidDocument("The did-witness.json would be too large.", details={"max": MAX_FILE})
-        return WitnessFile(versions, sum(self.octets[:versions]), data)
+        return WitnessFile(versions, sum(self.byte_counts[:versions]), data)
 
 
 class ReadWitnessedLog(Struct, frozen=True):
@@ -81,7 +81,7 @@ class ReadWitnessedLog(Struct, frozen=True):
     async def __call__(self, did: Did) -> WitnessedLog:
         name = str(did)
         before = self.known.get(name) or WitnessedLog((), (), (), ())
-        behind = len(before.octets)
+        behind = len(before.byte_counts)
         more = await self._entries(name, max(behind - 1, 0))
         if behind and (not more or more[0][0] != before.version_ids[-1]):
             # The ledger has another story to tell than it had, as after a deep reorganisation of a chain.
@@ -89,13 +89,13 @@ class ReadWitnessedLog(Struct, frozen=True):
         elif behind:
             more = more[1:]
         if not more:
-            if not before.octets:
+            if not before.byte_counts:
                 raise DidNotFound(details={"did": did.shown})
             return before
         version_ids, data, said = zip(*more, strict=True)
         asked = (*before.said, *said)
         whole = WitnessedLog(
-            (*before.version_ids, *version_ids), (*before.octets, *data), asked, witness.required_by(asked)
+            (*before.version_ids, *version_ids), (*before.byte_counts, *data), asked, witness.required_by(asked)
         )
         return self.known.put(name, whole)
 
@@ -127,14 +127,14 @@ class PublishedApprovals(WitnessApprovals, Struct, frozen=True):
         shown = recorded.shown(kept)
         if not shown:
             raise DidNotFound(details={"did": str(did), "reason": "unwitnessed"})
-        return log.beginning(did, shown, sum(recorded.octets[:shown]))
+        return log.beginning(did, shown, sum(recorded.byte_counts[:shown]))
 
     async def witness_file(self, log: GetDidLog, did: Did) -> bytes:
         await log(did)
         kept = await self.files.find(str(did))
         if kept is None:
             raise DidNotFound(details={"did": str(did)})
-        return kept.octets
+        return kept.encoded
 
 
 class PublishApprovals(Struct, frozen=True):
@@ -162,8 +162,8 @@ class PublishApprovals(Struct, frozen=True):
         """Add the approvals in ``offered`` that are new, together with ``event``. Return whether there were any. Raises as the call
         does."""
         kept = await self.files.find(str(did))
-        old, after = None if kept is None else kept.octets, recorded.merged(kept, offered)
-        if after.octets == (old or witness.NOTHING):
+        old, after = None if kept is None else kept.encoded, recorded.merged(kept, offered)
+        if after.encoded == (old or witness.NOTHING):
             return False
         if not await self.files.replace(str(did), old, after, event):
             raise VersionConflict(details={"did": str(did)})
@@ -182,7 +182,7 @@ class GetDidApprovals(Struct, frozen=True):
         if not any(recorded.required):
             raise InvalidDocument("The DID has no witnesses.", details={"did": str(did)})
         kept = await self.files.find(str(did))
-        unapproved = witness.unapproved(recorded.version_ids, recorded.required, None if kept is None else kept.octets)
+        unapproved = witness.unapproved(recorded.version_ids, recorded.required, None if kept is None else kept.encoded)
         waiting = (
             waiting_version(recorded.version_ids[place], witnesses, approved)
             for place, approved in unapproved

@@ -70,7 +70,7 @@ class CosignedLog(Struct):
     async def refresh(self) -> None:
         """Read the newest stored checkpoint, which another process may have written."""
         note = await self.kept.newest()
-        if note is not None and (self.last is None or note != self.last.octets):
+        if note is not None and (self.last is None or note != self.last.encoded):
             self.last = self._open(note)
 
     async def covering(self, index: int) -> SignedCheckpoint | None:

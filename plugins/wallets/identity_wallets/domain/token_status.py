@@ -63,7 +63,7 @@ def referred(claims: Mapping[str, Any], origin: str) -> StatusReference | None:
         raise ValueError("its status names no place of a list")
     found = _PLACE.fullmatch(uri.removeprefix(origin)) if uri.startswith(origin) else None
     if found is None:
-        raise ValueError("its status is not kept here, and nobody is asked for it")
+        raise ValueError("its status is not stored here, nor requested elsewhere")
     if not 0 <= index < ENTRIES:
         raise ValueError("its status names no place of a list")
     return StatusReference(found[1], index)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from identity_bbs import blind, consent, core, octets
+from identity_bbs import blind, consent, core, encoding
 from identity_bbs.bls12381 import ORDER, keys, select
 from identity_bbs.bls12381.keys import InvalidBlsKey
 from identity_bbs.openings import HolderSecret
@@ -42,7 +42,7 @@ def test_the_signature_is_one_of_the_draft_on_all_slots(suite):
     )
     assert len(commitment) == blind.COMMITMENT_OCTETS == 192
     signature = signed(commitment, suite=suite)
-    key = octets.octets_to_public_key(suite, PUBLIC)
+    key = encoding.octets_to_public_key(suite, PUBLIC)
     core.core_verify(suite, key, signature, HEADER, [HANA.scalar, own_blind, *KNOWN])
     blind.verify_blind(suite, PUBLIC, HEADER, KNOWN, commitment[:48], signature)
     assert commitment == committed()[0], "one text on every backend"

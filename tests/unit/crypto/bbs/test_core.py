@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from identity_bbs import core, disclosure, octets
+from identity_bbs import core, disclosure, encoding
 from identity_bbs.bls12381 import ORDER, keys
 from identity_bbs.suite import BbsProofInvalid, BbsSignatureInvalid, RandomScalars, Signature
 
@@ -13,14 +13,14 @@ SECRET_OCTETS = keys.generate_secret(bytes(range(32)))
 SECRET = keys.secret_scalar(SECRET_OCTETS)
 PUBLIC = keys.public_key(SECRET_OCTETS)
 TEXTS = [b"Hana", b"Oslo"]
-MESSAGES = [*octets.messages_to_scalars(TEXTS), (1 << 63) + 41, 0, ORDER - 1]
+MESSAGES = [*encoding.messages_to_scalars(TEXTS), (1 << 63) + 41, 0, ORDER - 1]
 SHOWN = {1: MESSAGES[1]}
 HIDDEN = [0, 2, 3, 4]
 
 
 @pytest.fixture
 def key(suite):
-    return octets.octets_to_public_key(suite, PUBLIC)
+    return encoding.octets_to_public_key(suite, PUBLIC)
 
 
 @pytest.fixture
@@ -34,13 +34,13 @@ def dice(*masks: int) -> RandomScalars:
 
 def prove(suite, key, signature, given: RandomScalars, presentation_header: bytes = b""):
     init = core.proof_init(suite, key, signature, HEADER, MESSAGES, [*SHOWN], given)
-    challenge = octets.calculate_challenge(init, SHOWN, presentation_header)
+    challenge = encoding.calculate_challenge(init, SHOWN, presentation_header)
     hidden = [MESSAGES[index] for index in HIDDEN]
     return init, core.proof_finalize(init, challenge, signature.e, given, hidden)
 
 
 def judge(suite, key, encoded: bytes, presentation_header: bytes = b""):
-    proof = octets.octets_to_proof(suite, encoded)
+    proof = encoding.octets_to_proof(suite, encoded)
     init = core.proof_verify_init(suite, key, proof, HEADER, SHOWN)
     core.check_challenge(init, proof, SHOWN, presentation_header)
     core.check_pairing(suite, key, proof)
@@ -57,7 +57,7 @@ def test_numbers_are_messages(suite, key, signature):
 
 
 def test_both_forms_of_message_make_one_vector():
-    assert octets.mixed_messages_to_scalars([TEXTS[0], 7, TEXTS[1], 0]) == [MESSAGES[0], 7, MESSAGES[1], 0]
+    assert encoding.mixed_messages_to_scalars([TEXTS[0], 7, TEXTS[1], 0]) == [MESSAGES[0], 7, MESSAGES[1], 0]
 
 
 @pytest.mark.parametrize("message", [-1, ORDER, ORDER + 1])
@@ -80,7 +80,7 @@ def test_the_first_message_is_the_same_with_and_without_b(suite, key, count):
     """D and T2 are products of B, or sums over the generators, with tables and (from the seventeenth on) without."""
     messages = [0, ORDER - 1, 7, *range(1000, 1015)][:count]
     signed = core.core_sign(suite, SECRET, key, HEADER, messages)
-    b = suite.commitment(octets.calculate_domain(suite, key, count, HEADER), messages)
+    b = suite.commitment(encoding.calculate_domain(suite, key, count, HEADER), messages)
     for shown in ([], [0], [count - 1], [0, 1], [*range(count)]):
         if sorted(set(shown)) != shown or not all(0 <= index < count for index in shown):
             continue
@@ -95,9 +95,9 @@ def test_the_presentation_header_may_depend_on_the_first_message(suite, key, sig
     given = dice(11, 22, 33, 44)
     init = core.proof_init(suite, key, signature, HEADER, MESSAGES, [*SHOWN], given)
     late = b"hash of " + init.points_octets[144:]
-    challenge = octets.calculate_challenge(init, SHOWN, late)
+    challenge = encoding.calculate_challenge(init, SHOWN, late)
     proof = core.proof_finalize(init, challenge, signature.e, given, [MESSAGES[index] for index in HIDDEN])
-    encoded = octets.proof_to_octets(proof)
+    encoded = encoding.proof_to_octets(proof)
     recomputed = judge(suite, key, encoded, late)
     assert recomputed.points_octets == init.points_octets
     assert recomputed.domain == init.domain
@@ -111,7 +111,7 @@ def test_responses_are_mask_plus_challenge_times_message(suite, key, signature):
     """The equation on which range, set and equality arguments hang; a mask of 1 shows a number to be public."""
     masks = (5, 1, 7, ORDER - 2)
     _, proof = prove(suite, key, signature, dice(*masks))
-    judge(suite, key, octets.proof_to_octets(proof))
+    judge(suite, key, encoding.proof_to_octets(proof))
     expected = [(mask + MESSAGES[i] * proof.challenge) % ORDER for mask, i in zip(masks, HIDDEN, strict=True)]
     assert [*proof.m_hats] == expected
     assert proof.m_hats[1] == (MESSAGES[2] * proof.challenge + 1) % ORDER
@@ -132,13 +132,13 @@ def test_first_messages_that_are_the_identity_are_refused(suite, key, signature,
     with pytest.raises(BbsProofInvalid, match="does not match"):
         core.proof_verify_init(suite, key, proof, HEADER, SHOWN)
     with pytest.raises(BbsProofInvalid):
-        judge(suite, key, octets.proof_to_octets(proof))
+        judge(suite, key, encoding.proof_to_octets(proof))
 
 
 def test_without_the_pairing_anybody_could_sign(suite, key):
     forged = Signature(suite.curve.g1_generator(), 12345)
     _, proof = prove(suite, key, forged, dice(1, 2, 3, 4))
-    decoded = octets.octets_to_proof(suite, octets.proof_to_octets(proof))
+    decoded = encoding.octets_to_proof(suite, encoding.proof_to_octets(proof))
     init = core.proof_verify_init(suite, key, decoded, HEADER, SHOWN)
     core.check_challenge(init, decoded, SHOWN, b"")
     with pytest.raises(BbsProofInvalid):
@@ -151,7 +151,7 @@ def test_pieces_of_two_proofs_do_not_fit(suite, key, signature):
     for name in ("e_hat", "r1_hat", "r3_hat", "m_hats", "challenge"):
         mixed = first._replace(**{name: getattr(second, name)})
         with pytest.raises(BbsProofInvalid):
-            judge(suite, key, octets.proof_to_octets(mixed))
+            judge(suite, key, encoding.proof_to_octets(mixed))
 
 
 @pytest.mark.parametrize("given", [{-1: 5}, {5: 5}, {1: 5, 6: 5}])
@@ -184,7 +184,7 @@ def test_the_pairing_is_not_spent_on_a_wrong_challenge(suite, key, signature, mo
 
     monkeypatch.setattr(type(suite.curve), "pairing_product_is_one", spent)
     with pytest.raises(BbsProofInvalid):
-        disclosure.proof_verify(suite, PUBLIC, octets.proof_to_octets(proof), HEADER, b"another", [TEXTS[1]], [1])
+        disclosure.proof_verify(suite, PUBLIC, encoding.proof_to_octets(proof), HEADER, b"another", [TEXTS[1]], [1])
 
 
 def test_nothing_secret_is_printed(signature):
@@ -194,7 +194,7 @@ def test_nothing_secret_is_printed(signature):
 
 
 def test_signing_blinds_the_inversion_and_changes_nothing(suite, key, signature):
-    domain = octets.calculate_domain(suite, key, len(MESSAGES), HEADER)
+    domain = encoding.calculate_domain(suite, key, len(MESSAGES), HEADER)
     plain = suite.curve.g1_mul(suite.commitment(domain, MESSAGES), pow(SECRET + signature.e, -1, ORDER))
     assert suite.curve.g1_equal(plain, signature.a)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from identity_bbs import core, disclosure, interface, octets
+from identity_bbs import core, disclosure, encoding, interface
 from identity_bbs.bls12381 import ORDER, keys
 from identity_bbs.bls12381.keys import expand_message_xmd, hash_to_scalar
 from identity_bbs.suite import (
@@ -60,7 +60,7 @@ def test_hash_to_scalar(vector):
 def test_message_mapping(vector):
     mapping = vector("MapMessageToScalarAsHash")
     assert mapping["dst"] == MAP_MESSAGE_DST.hex()
-    scalars = octets.messages_to_scalars([bytes.fromhex(case["message"]) for case in mapping["cases"]])
+    scalars = encoding.messages_to_scalars([bytes.fromhex(case["message"]) for case in mapping["cases"]])
     assert scalars == [int(case["scalar"], 16) for case in mapping["cases"]]
 
 
@@ -86,10 +86,10 @@ def test_signature(suite, vector, number):
         return
     interface.verify(suite, public, signature, header, messages)
     assert interface.sign(suite, secret, public, header, messages) == signature
-    key = octets.octets_to_public_key(suite, public)
-    domain = octets.calculate_domain(suite, key, len(messages), header)
+    key = encoding.octets_to_public_key(suite, public)
+    domain = encoding.calculate_domain(suite, key, len(messages), header)
     assert domain == int(case["trace"]["domain"], 16)
-    b = suite.commitment(domain, octets.messages_to_scalars(messages))
+    b = suite.commitment(domain, encoding.messages_to_scalars(messages))
     assert suite.curve.g1_to_octets(b).hex() == case["trace"]["B"]
 
 
@@ -129,16 +129,16 @@ def test_trace_of_a_proof(suite, vector, number):
     public, signature, header, presentation_header = unhexed(
         case["signerPublicKey"], case["signature"], case.get("header", ""), case.get("presentationHeader", "")
     )
-    scalars = octets.messages_to_scalars(unhexed(*case["messages"]))
+    scalars = encoding.messages_to_scalars(unhexed(*case["messages"]))
     given = trace["random_scalars"]
     names = ("r1", "r2", "e_tilde", "r1_tilde", "r3_tilde")
     dice = disclosure.named([int(text, 16) for text in (*(given[name] for name in names), *given["m_tilde_scalars"])])
-    key = octets.octets_to_public_key(suite, public)
-    signed = octets.octets_to_signature(suite, signature)
+    key = encoding.octets_to_public_key(suite, public)
+    signed = encoding.octets_to_signature(suite, signature)
     init = core.proof_init(suite, key, signed, header, scalars, indexes, dice)
     assert init.points_octets.hex() == "".join(trace[name] for name in ("A_bar", "B_bar", "D", "T1", "T2"))
     assert init.domain == int(trace["domain"], 16)
     shown = {index: scalars[index] for index in indexes}
-    assert octets.calculate_challenge(init, shown, presentation_header) == int(trace["challenge"], 16)
-    proof = octets.octets_to_proof(suite, bytes.fromhex(case["proof"]))
+    assert encoding.calculate_challenge(init, shown, presentation_header) == int(trace["challenge"], 16)
+    proof = encoding.octets_to_proof(suite, bytes.fromhex(case["proof"]))
     assert core.proof_verify_init(suite, key, proof, header, shown).points_octets == init.points_octets

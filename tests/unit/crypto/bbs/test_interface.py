@@ -204,7 +204,7 @@ def test_lengths(scene):
 @pytest.mark.parametrize("suite", ["blst", "pyblst"], indirect=True)
 def test_no_single_bit_may_flip(scene):
     dice = random.Random(1)
-    flips = [(8 * octet + dice.randrange(8)) for octet in range(len(scene.proof)) for _ in range(2)]
+    flips = [(8 * byte + dice.randrange(8)) for byte in range(len(scene.proof)) for _ in range(2)]
     for bit in flips:
         with pytest.raises(BbsProofInvalid):
             scene.verify_proof(proof=flipped(scene.proof, bit))

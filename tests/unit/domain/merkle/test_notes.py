@@ -76,7 +76,7 @@ def test_the_example_of_a_cosigned_checkpoint_is_read() -> None:
 
 def test_a_checkpoint_is_opened_with_the_key_of_its_log() -> None:
     opened = open_checkpoint(signed(), LOG_KEY)
-    assert (opened.checkpoint, opened.octets, opened.cosigned) == (CHECKPOINT, signed(), {})
+    assert (opened.checkpoint, opened.encoded, opened.cosigned) == (CHECKPOINT, signed(), {})
     stranger = VerifierKey(LOG_KEY.name, WITNESS_PAIR.public)
     with pytest.raises(Refuted, match="not signed by the key"):
         open_checkpoint(signed(), stranger)

@@ -336,7 +336,7 @@ def test_the_list_is_signed_and_says_so(office: Office) -> None:
     change(office, credential.id, office.as_(office.ivo), REVOCATION, True)
     after = run(office.status_list(name))
     assert after.version == before.version + 1
-    document = orjson.loads(after.octets)
+    document = orjson.loads(after.encoded)
     assert set_in(document["credentialSubject"]["encodedList"]) == {int(status["statusListIndex"])}
     proof = document.pop("proof")
     signer = office.rooms.custodian.pair.public

@@ -96,7 +96,7 @@ def test_every_edition_is_an_entry_and_proven_to_strangers(room: Room) -> None:
         assert await room.records() == [record_of(first), record_of(second)]
         for manifest in (first, second):
             proven = verify_recorded(manifest, await room.proven(manifest), ANY, logs=[room.logged.key.verifier])
-            assert proven.leaf.entry == record_of(manifest).octets
+            assert proven.leaf.entry == record_of(manifest).encoded
 
     asyncio.run(story())
 
@@ -144,7 +144,7 @@ def test_restored_store_records_no_second_list(room: Room) -> None:
         await room.begin()
         # What was recorded after the copy was made, of which the store knows nothing.
         other = replace(GapRecord(LIST.issuer, LIST.id, LIST.period, room.epoch, 3, bytes(32)))
-        await room.ledger.append(gap_record.subject(LIST.id), other.octets, expected_version=0)
+        await room.ledger.append(gap_record.subject(LIST.id), other.encoded, expected_version=0)
         await room.job.step()
         await room.job.step()
         assert [record.edition for record in await room.records()] == [3, 4]
@@ -208,8 +208,8 @@ def test_a_proof_is_for_one_list_in_one_log(room: Room) -> None:
 
 def test_a_record_has_one_form() -> None:
     record = record_of(lists(7))
-    assert GapRecord.parse(record.octets) == record
-    data = record.octets
+    assert GapRecord.parse(record.encoded) == record
+    data = record.encoded
     for other in (
         b"",
         b"{}",

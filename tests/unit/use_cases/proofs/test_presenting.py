@@ -57,7 +57,7 @@ from tests.rooms import secret_of, update_of
 from tests.unit.use_cases.credentials.conftest import Office, context
 
 SHOP = "https://shop.example"
-NONCE = b"a challenge of the shop, 30 octets"
+NONCE = b"a challenge of the shop, 30 bytes."
 ALL = frozenset({"holder", "credentialValidity", "credentialStatus"})
 NOON = datetime(2026, 3, 4, 12, 0, 0, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -88,10 +88,10 @@ def answer(versions: list[IndexedVersion], number: int, media: str, query: Resol
         following=versions[number] if number < len(versions) else None,
         stale_at=state.due(head.state),
     )
-    return octets(resolution, media, query, now)
+    return answer_bytes(resolution, media, query, now)
 
 
-def octets(resolution: Resolution, media: str, query: ResolveDidQuery, now: datetime) -> bytes:
+def answer_bytes(resolution: Resolution, media: str, query: ResolveDidQuery, now: datetime) -> bytes:
     answer = caching.resolution(resolution, media, 0, query, now).answer
     assert isinstance(answer.body, bytes)
     return answer.body + repr(answer.headers).encode()
@@ -117,7 +117,7 @@ async def compare_stored(cold: Rooms, play: Play, head: IndexedVersion, query: R
     for asked in (None, cosigned):
         stored = ResolveStored(heads_of(cold), asked)
         quickly = await stored(str(play.did), query)
-        if b"revoked" in head.state.document.octets:
+        if b"revoked" in head.state.document.encoded:
             assert quickly is None
             continue
         assert quickly is not None
@@ -137,7 +137,7 @@ async def compare_stored(cold: Rooms, play: Play, head: IndexedVersion, query: R
 async def compare_history(cold: Rooms, play: Play, head: IndexedVersion, total: int) -> int:
     """The same of ``ListStoredHistory`` and ``ListDidHistory``, for every page."""
     compared, stored = 0, ListStoredHistory(heads_of(cold), visible_after_deactivation=True)
-    is_graced = b"revoked" in head.state.document.octets
+    is_graced = b"revoked" in head.state.document.encoded
     for order, limit, after in itertools.product(("asc", "desc"), (1, 2, 3, 50), (None, *range(1, total + 3))):
         query = ListDidHistoryQuery(limit=limit, order=order, cursor=None, include_document=limit != 2)
         quickly = await stored(str(play.did), query, after=after)
@@ -174,7 +174,7 @@ async def check(cold: Rooms, rooms: Rooms, play: Play) -> int:
         compared += await compare_stored(cold, play, recorded, query, now)
         found = await cold.resolve_query(play.did, query)
         for media in MEDIA:
-            assert octets(found, media, query, now) == answer(versions, number, media, query, now)
+            assert answer_bytes(found, media, query, now) == answer(versions, number, media, query, now)
     for order in ("asc", "desc"):
         page = await cold.history(play.did, after=None, limit=200, descending=order == "desc")
         items = versions if order == "asc" else versions[::-1]
@@ -223,7 +223,7 @@ def test_an_answer_is_made_without_reading_a_document(tmp_path: Path, monkeypatc
         ):
             found = await cold.resolve_query(play.did, query)
             for media in MEDIA:
-                assert b"publicKeyMultibase" in octets(found, media, query, now)
+                assert b"publicKeyMultibase" in answer_bytes(found, media, query, now)
         page = await cold.history(play.did, after=None, limit=9, descending=False)
         assert len(page.items) == 2
         dids.history_page(play.did, page, include_document=True)
@@ -466,7 +466,7 @@ def test_a_row_that_was_changed_leads_no_search_astray(tmp_path: Path) -> None:
                             query = ResolveDidQuery(version_id=None, version_time=printed_exactly(time))
                             quickly = await stored(str(play.did), query)
                             wanted = versions[selected(versions, time.replace(microsecond=0)) - 1].state
-                            assert quickly is None or quickly.version.document == wanted.document.octets
+                            assert quickly is None or quickly.version.document == wanted.document.encoded
                         try:
                             found = await rooms.resolve(play.did, version_id=None, version_time=time)
                         except DidQuarantined:
@@ -474,7 +474,7 @@ def test_a_row_that_was_changed_leads_no_search_astray(tmp_path: Path) -> None:
                             continue
                         state = found.version.state
                         assert state.version_id == selected(versions, time.replace(microsecond=0)), (number, edit, time)
-                        assert state.document.octets == versions[state.version_id - 1].state.document.octets
+                        assert state.document.encoded == versions[state.version_id - 1].state.document.encoded
                     other.execute("DELETE FROM did_versions WHERE version_id = ?", (number,))
                     other.execute("INSERT INTO did_versions SELECT * FROM kept")
         assert withheld > 0

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from identity_bbs import octets
+from identity_bbs import encoding
 from identity_bbs.bls12381 import keys
 from identity_bbs.suite import MAX_OCTETS, InitResult, ciphersuite
 
 
 def test_a_key_is_decoded_once(suite):
     public = keys.public_key(keys.generate_secret(bytes(32)))
-    assert octets.octets_to_public_key(suite, public) is octets.octets_to_public_key(suite, public)
+    assert encoding.octets_to_public_key(suite, public) is encoding.octets_to_public_key(suite, public)
 
 
 def test_one_suite_for_a_curve(suite):
@@ -21,19 +21,19 @@ def test_one_suite_for_a_curve(suite):
 def test_generators_are_distinct_and_do_not_change_as_they_grow(suite):
     first = suite.generator_octets(3)
     assert suite.generator_octets(30)[: len(first)] == first
-    octets = suite.generator_octets(30)
-    assert len({octets[start : start + 48] for start in range(0, len(octets), 48)}) == 31
+    generators = suite.generator_octets(30)
+    assert len({generators[start : start + 48] for start in range(0, len(generators), 48)}) == 31
 
 
 @pytest.mark.parametrize("suite", ["py_ecc"], indirect=True)
 def test_what_is_hashed_has_at_most_65536_octets(suite):
-    key = octets.octets_to_public_key(suite, keys.public_key(keys.generate_secret(bytes(32))))
+    key = encoding.octets_to_public_key(suite, keys.public_key(keys.generate_secret(bytes(32))))
     nothing = suite.curve.g1_identity()
     init = InitResult(nothing, nothing, nothing, nothing, nothing, 7, bytes(240))
     for what, hashed in (
-        ("header", lambda value: octets.calculate_domain(suite, key, 1, value)),
-        ("presentation header", lambda value: octets.calculate_challenge(init, {}, value)),
-        ("message", lambda value: octets.messages_to_scalars([b"", value])),
+        ("header", lambda value: encoding.calculate_domain(suite, key, 1, value)),
+        ("presentation header", lambda value: encoding.calculate_challenge(init, {}, value)),
+        ("message", lambda value: encoding.messages_to_scalars([b"", value])),
     ):
         hashed(bytes(MAX_OCTETS))
         with pytest.raises(ValueError, match=f"^a {what} has at most 65536 bytes"):
