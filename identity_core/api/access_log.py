@@ -172,4 +172,4 @@ class RequestLog:
         if caller.key is not None:
             return f"key:{caller.key.fingerprint}"
         did = str(caller.acting)
-        return f"did:{self._hashes.get(did) or self._hashes.put(did, self._hashed(did))}"
+        return f"did:{self._hashes.get(did) or self._hashes.store(did, self._hashed(did))}"

@@ -151,7 +151,7 @@ class BearerChain(Struct, frozen=True):
     guarded: tuple[tuple[Verifier, Bulkhead], ...]
 
     @classmethod
-    def of(cls, offers: Iterable[BearerOffer], limits: Limits, clock: Clock, logger: logging.Logger) -> BearerChain:
+    def build(cls, offers: Iterable[BearerOffer], limits: Limits, clock: Clock, logger: logging.Logger) -> BearerChain:
         """Return the chain of all implementations of the hook, each behind the border."""
         check, guarded = check_for(BEARER_RESULT), []
         for offer in offers:

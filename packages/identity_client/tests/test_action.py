@@ -143,14 +143,14 @@ def test_what_a_grant_covers(grant: str, action: str, value: Any, covered: bool)
 
 @given(grants, grants, actions, values)
 def test_a_grant_within_another_covers_no_more(one: Grant, other: Grant, action: Action, value: Any) -> None:
-    if one.within(other) and one.covers(action, value):
+    if one.is_within(other) and one.covers(action, value):
         assert other.covers(action, value)
 
 
 @given(grants)
 def test_every_grant_is_within_itself_and_within_all(grant: Grant) -> None:
-    assert grant.within(grant)
-    assert grant.within(Grant(None, None, None)) is (grant.type != NOT_EQUAL)
+    assert grant.is_within(grant)
+    assert grant.is_within(Grant(None, None, None)) is (grant.type != NOT_EQUAL)
 
 
 def test_an_action_is_exactly_the_predicate() -> None:

@@ -61,10 +61,10 @@ def _resealed(seal: Seal, *, compromised: bool) -> Resealed:
     with offered(seal, sealed):
         keys = seal.database.write_now(lambda transaction: _reseal_all(seal, row, (old, new), sealed, transaction))
     seal.settle_file(sealed)
-    return Resealed(new.generation, keys, compromised, _left(seal))
+    return Resealed(new.generation, keys, compromised, _erase_old_boxes(seal))
 
 
-def _left(seal: Seal) -> str:
+def _erase_old_boxes(seal: Seal) -> str:
     """Take what was written over or deleted out of the files of an SQLite database. What is left for the operator to do, who has
     those of a server; empty where nothing is."""
     if seal.database.dialect != "sqlite":
@@ -97,7 +97,7 @@ def _reseal_all(
         except sealing.BoxInvalid as error:
             raise KeyRefused("The row of a key was changed: nothing was sealed anew.", details={"key": name}) from error
         transaction.execute(_UPDATE, {"name": name, "box": sealing.seal(new.key, secret, bound, random=seal.random)})
-    sealed.put(transaction, replaced=old.generation)
+    sealed.replace_seal(transaction, replaced=old.generation)
     return len(rows)
 
 

@@ -70,7 +70,7 @@ class EntryBody(Struct, frozen=True):
     version_time: str
 
     @classmethod
-    def of(
+    def encode(
         cls, parameters: Mapping[str, Any], state: Mapping[str, Any], version_time: str, *, has_body: bool = True
     ) -> EntryBody:
         """Make the body from JSON objects; ``state`` is that of a document.

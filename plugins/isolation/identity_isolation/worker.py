@@ -80,7 +80,7 @@ class WorkerProcess:
         return self._process.pid
 
     @property
-    def gone(self) -> bool:
+    def has_ended(self) -> bool:
         """Return whether the process has ended."""
         return self._ended.is_set()
 
@@ -152,7 +152,7 @@ class WorkerProcess:
     def kill(self, verdict: str) -> None:
         """Kill the process and all its forks; set the verdict if it has none. ``run`` returns afterwards."""
         self.verdict = self.verdict or verdict
-        if not self.gone:
+        if not self.has_ended:
             self._kill_group()
 
     def _kill_group(self) -> None:

@@ -146,7 +146,7 @@ def test_an_unknown_member_of_a_proof_goes_nowhere() -> None:
 
 
 def presented(**changes: object) -> bytes:
-    return json.dumps(json.loads(msgspec.json.encode(Presented.of(PRESENTED))) | changes).encode()
+    return json.dumps(json.loads(msgspec.json.encode(Presented.from_proof(PRESENTED))) | changes).encode()
 
 
 @pytest.mark.parametrize(

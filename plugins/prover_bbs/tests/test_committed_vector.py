@@ -78,11 +78,11 @@ def test_short_table_is_used_for_coefficients(monkeypatch):
     without_tables = []
     plain = curve.g1_msm
 
-    def seen(points, scalars):
+    def count_points(points, scalars):
         without_tables.append(len(points))
         return plain(points, scalars)
 
-    monkeypatch.setattr(curve, "g1_msm", seen)
+    monkeypatch.setattr(curve, "g1_msm", count_points)
     made.commit_coefficient(3, 4)
     assert without_tables == []
     made.commit_masks([5] * 10, 7)

@@ -52,7 +52,7 @@ def test_the_example_of_the_specification() -> None:
     assert (key.name, key.id.hex(), str(key)) == ("example.com/foo", "530d903a", EXAMPLE_KEY)
     note = Note.parse(EXAMPLE_NOTE.encode())
     assert note.text == "This is an example message.\n"
-    found = note.by(key)
+    found = note.find_signature(key)
     assert found is not None
     ed25519.verify(key.public, note.text.encode(), found.signature)
     assert note.text + "\n" + key.line(found.signature) == EXAMPLE_NOTE
