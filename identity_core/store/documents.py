@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from identity_codec.times import micros
 from identity_core.cache import BoundedCache
-from identity_core.database import BatchJob, Database, Transaction, followed_by
+from identity_core.database import BatchJob, Database, Transaction, follow_write
 from identity_core.domain.activity import EventRecord
 from identity_core.domain.dids.state import EARLIER_FORM, is_earlier_form
 from identity_core.errors import DidQuarantined
@@ -181,7 +181,7 @@ class Documents(Repository):
             version, event = made(receipt)
             self._insert(transaction, [([(version, row_of(version, owner))], event)])
 
-        return followed_by(self._database.write, record)
+        return follow_write(self._database.write, record)
 
     def _insert(self, transaction: Transaction, records: Sequence[_Record]) -> list[list[IndexedVersion]]:
         """Insert the rows, and return the versions of each record whose rows are in place."""

@@ -95,7 +95,7 @@ def test_what_parses_has_no_other_form(text: str) -> None:
         "zkp.prove." + "a" * 1024 + ".gte",
     ],
 )
-def test_what_is_no_grant(text: str) -> None:
+def test_malformed_grant_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         Grant.parse(text)
 
@@ -198,7 +198,7 @@ def test_one_text_has_one_pin() -> None:
 @pytest.mark.parametrize(
     "value", [None, 0.1 + 0.2, 1e300, 2.0**53, 2**53, {}, {"a": 1}, [], [[1]], [0.1 + 0.2], [None], "\ud800"]
 )
-def test_what_is_no_value(value: Any) -> None:
+def test_invalid_value_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         pin_of(value)
 

@@ -76,12 +76,12 @@ def test_it_is_read_as_it_was_written() -> None:
         {"sealedAt": 7},
     ],
 )
-def test_what_is_no_details_is_malformed(change: dict[str, Any]) -> None:
+def test_invalid_details_are_malformed(change: dict[str, Any]) -> None:
     with pytest.raises(Malformed):
         AnchorPath.parse(build_path(5, 3).json | change)
 
 
 @pytest.mark.parametrize("value", [None, [], "x", 7])
-def test_what_is_no_object_is_malformed(value: Any) -> None:
+def test_value_that_is_no_object_is_malformed(value: Any) -> None:
     with pytest.raises(Malformed):
         AnchorPath.parse(value)

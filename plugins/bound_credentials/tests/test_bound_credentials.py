@@ -227,7 +227,7 @@ def test_nothing_in_it_can_be_changed(office: Office) -> None:
         {"proofPurpose": "authentication"},
     ],
 )
-def test_what_is_none_is_malformed(office: Office, broken: dict[str, Any]) -> None:
+def test_broken_proof_is_malformed(office: Office, broken: dict[str, Any]) -> None:
     value = as_text(office, run(office.bound()))
     value["proof"] |= broken
     assert codes(office, value) == ["CREDENTIAL_MALFORMED"]

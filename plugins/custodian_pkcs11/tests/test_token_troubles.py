@@ -487,7 +487,7 @@ def test_a_name_stands_for_one_key_of_one_type(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("secret", [bytes(32), b"\xff" * 32])
-def test_what_is_no_secret_of_p256_never_reaches_the_token(bench: Bench, secret: bytes) -> None:
+def test_invalid_p256_secret_does_not_reach_the_token(bench: Bench, secret: bytes) -> None:
     with pytest.raises(KeyRefused):
         bench.custodian.import_key("k", multikey.P256, secret, did=DID, purpose="log")
     assert bench.on_token(lambda session: objects(session)) == []
@@ -560,7 +560,7 @@ def test_a_point_of_another_curve_is_no_key(point: bytes) -> None:
 
 
 @pytest.mark.parametrize("point", [bytes(65), b"\x04" + bytes(64), b"\x04" + b"\xff" * 64, b"\x02" + bytes(32)])
-def test_what_is_no_point_of_p256_is_no_key(point: bytes) -> None:
+def test_invalid_p256_point_is_refused(point: bytes) -> None:
     for wrapped in (point, b"\x04\x41" + point):
         with pytest.raises(keys.KeyDamaged):
             keys._point(multikey.P256, wrapped)

@@ -23,7 +23,7 @@ from msgspec import Struct, field
 from identity_codec import sealing
 from identity_codec.values import Hidden
 from identity_core.database import Database, DatabaseAbsent, Transaction
-from identity_core.files import durable_draft, locked_folder, read_regular, require_own, sync_folder
+from identity_core.files import durable_draft, lock_folder, read_regular, require_own, sync_folder
 from identity_custodian_sealed.box_contents import DataKey, purpose, roots_in
 
 PASSPHRASE, FILE = "passphrase", "file"
@@ -220,7 +220,7 @@ class Seal(Hidden, Struct, frozen=True):
         with contextlib.suppress(sealing.BoxInvalid, OSError):
             data_key = row.open_box(read_regular(self.next_file))
             if not self.database.read_only:
-                with locked_folder(self.master_key_file.parent) as is_ours:
+                with lock_folder(self.master_key_file.parent) as is_ours:
                     # A backup or a rotation that is at work leaves it to the next one who looks.
                     if is_ours:
                         self.settle_file(row)

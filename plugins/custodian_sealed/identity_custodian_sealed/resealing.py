@@ -12,7 +12,7 @@ from identity_codec import sealing
 from identity_core.database import DatabaseError, Transaction
 from identity_core.database.files import FileLock
 from identity_core.database.sqlite_connection import rewrite
-from identity_core.files import durable_draft, locked_folder, read_regular
+from identity_core.files import durable_draft, lock_folder, read_regular
 from identity_core.ports.custodian import KeyRefused, Resealed
 from identity_custodian_sealed.box_contents import DataKey
 from identity_custodian_sealed.data_key import DATABASE, FILE, Seal, SealBroken, StoredSeal, stored_seal
@@ -40,7 +40,7 @@ def reseal(seal: Seal, *, compromised: bool) -> Resealed:
     ``OSError``."""
     try:
         seal.open()
-        with locked_folder(seal.master_key_file.parent) as is_ours:
+        with lock_folder(seal.master_key_file.parent) as is_ours:
             if not is_ours:
                 raise KeyRefused("A backup, a restore or another rotation is at work on this data directory.")
             return _resealed(seal, compromised=compromised)

@@ -28,7 +28,7 @@ from identity_codec import multikey, sealing
 from identity_codec.values import replace
 from identity_core.database import files, sqlite_connection
 from identity_core.errors import PluginUnavailable
-from identity_core.files import locked_folder
+from identity_core.files import lock_folder
 from identity_core.plugin import BuildContext, PluginError
 from identity_core.ports.custodian import KeyNotHeld, KeyRefused
 from tests.attack.stranger import rounds
@@ -354,7 +354,7 @@ def test_a_changed_row_stops_it_and_nothing_is_sealed_anew(tmp_path: Path) -> No
 
 def test_it_waits_for_no_backup_and_says_so(tmp_path: Path) -> None:
     custodian = open_custodian(tmp_path)
-    with locked_folder(tmp_path) as is_ours:
+    with lock_folder(tmp_path) as is_ours:
         assert is_ours
         with pytest.raises(KeyRefused, match="at work"):
             custodian.reseal_now(compromised=True)
@@ -373,7 +373,7 @@ def test_new_master_key_that_is_used_is_found_under_either_name(tmp_path: Path) 
         # As a kill between the commit and the new name leaves it.
         old.rename(tmp_path / "custodian-next.key")
         old.write_bytes(key)
-        with locked_folder(tmp_path):
+        with lock_folder(tmp_path):
             started = open_custodian(tmp_path)
             await check(started, publics)
             await started.close()

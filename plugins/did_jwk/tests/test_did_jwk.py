@@ -97,7 +97,7 @@ def test_a_public_key_of_any_kind_is_shown(key: dict[str, Any]) -> None:
         b'{"kty":"\xff"}',
     ],
 )
-def test_what_is_no_public_key_is_refused_and_not_repeated(key: Any) -> None:
+def test_invalid_public_key_is_refused_and_not_repeated(key: Any) -> None:
     text = build_did(key)
     with pytest.raises(InvalidDid) as refused:
         METHOD.check(Did.parse(text))

@@ -44,7 +44,7 @@ def test_a_proof_has_48_octets_a_point_and_32_a_scalar():
         (octets(1, 2, 3, points=(bytes([POINT[0] ^ 0x80]) + POINT[1:], POINT)), "not valid"),
     ],
 )
-def test_what_is_no_proof(received, reason):
+def test_malformed_proof_is_refused(received, reason):
     with pytest.raises(ProofInvalid) as refused:
         decoded(received)
     assert reason in refused.value.details["reason"]

@@ -158,7 +158,7 @@ def test_repeated_approval_is_refused(tmp_path: Path, offered: bytes) -> None:
 
 
 @pytest.mark.parametrize("offered", [b"", b"junk", b"{}", b'[{"versionId": 1, "proof": []}]', b'[{"proof": []}]'])
-def test_what_is_no_witness_file_is_refused(tmp_path: Path, offered: bytes) -> None:
+def test_malformed_witness_file_is_refused(tmp_path: Path, offered: bytes) -> None:
     async def story(site: Site) -> None:
         with pytest.raises(LogInvalid):
             await site.publish(DID, offered)

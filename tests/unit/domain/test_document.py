@@ -207,7 +207,7 @@ def test_a_document_that_breaks_a_rule_is_refused(mutate) -> None:
 
 
 @pytest.mark.parametrize("value", [None, 1, "x", [], True, {"id": DID}], ids=repr)
-def test_what_is_no_document_is_refused(value: object) -> None:
+def test_malformed_document_is_refused(value: object) -> None:
     with pytest.raises(InvalidDocument):
         DidDocument.parse(value)
 
