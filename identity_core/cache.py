@@ -27,7 +27,7 @@ class BoundedCache(Generic[K, V]):
         self._lock = threading.Lock()
         self.get: Callable[[K], V | None] = self._kept.get
 
-    def put(self, key: K, value: V) -> V:
+    def store(self, key: K, value: V) -> V:
         """Store ``value`` as the youngest, and return it."""
         with self._lock:
             self._kept.pop(key, None)

@@ -144,7 +144,7 @@ def sync_folder(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def locked_folder(path: Path) -> Iterator[bool]:
+def lock_folder(path: Path) -> Iterator[bool]:
     """Try to take an exclusive ``flock`` on a folder itself, which needs no file in it, without waiting. Yield
     whether it was taken."""
     with _folder(path) as folder:

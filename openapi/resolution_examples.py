@@ -54,7 +54,7 @@ def resolutions(current: IndexedVersion, before: IndexedVersion, stale_at: datet
     newest = current.state.version_id
     now = Resolution(current, False, None, newest, None, stale_at)
     old = Resolution(before, False, None, newest, current, None, cosigned=(12, current.state.updated_at))
-    elsewhere = IndexedVersion(foreign.found(ELSEWHERE, FOREIGN, current.state.updated_at), None)
+    elsewhere = IndexedVersion(foreign.build_foreign_state(ELSEWHERE, FOREIGN, current.state.updated_at), None)
     found = Resolution(elsewhere, False, None, 1, None, None)
 
     def body(result: Resolution, media: str) -> Any:
@@ -73,7 +73,7 @@ def gone(first: IndexedVersion, second: IndexedVersion, last: IndexedVersion) ->
 
     def body(result: Resolution, media: str, *, selected: bool = False) -> Any:
         request = Request(request_id=EXAMPLE_REQUEST_ID)
-        return plain(caching.gone(request, result, media, selected=selected).body)
+        return plain(caching.answer_gone(request, result, media, selected=selected).body)
 
     return {
         "now": body(head, caching.JSON),

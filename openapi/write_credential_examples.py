@@ -36,7 +36,7 @@ from identity_codec import ed25519, multibase, times
 from identity_codec.multibase import base58btc_encode
 from identity_codec.structs import plain
 from identity_codec.values import replace
-from identity_core.api.credentials import credentials, record, schema, schemas, shown
+from identity_core.api.credentials import credentials, describe, record, schema, schemas
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.credentials import status_list
@@ -104,11 +104,11 @@ class CredentialTelling:
         }
         validity = {"validFrom": times.printed(START), "validUntil": times.printed(START + timedelta(days=365))}
         signed = {"verificationMethod": self.method, "signature": multibase.base64url_encode(_secret(issued).signature)}
-        whole = plain(shown(issued, BASE_URL, BOUND_CREDENTIALS, ADMIN))
-        unsigned = plain(shown(replace(issued, to_holder=False), BASE_URL, BOUND_CREDENTIALS, ADMIN))
-        hidden = plain(shown(ShownCredential(issued.credential, None, False), BASE_URL, BOUND_CREDENTIALS, ADMIN))
+        whole = plain(describe(issued, BASE_URL, BOUND_CREDENTIALS, ADMIN))
+        unsigned = plain(describe(replace(issued, to_holder=False), BASE_URL, BOUND_CREDENTIALS, ADMIN))
+        hidden = plain(describe(ShownCredential(issued.credential, None, False), BASE_URL, BOUND_CREDENTIALS, ADMIN))
         bound = self.bound()
-        bound_unsigned = plain(shown(replace(bound, to_holder=False), BASE_URL, BOUND_CREDENTIALS, ADMIN))
+        bound_unsigned = plain(describe(replace(bound, to_holder=False), BASE_URL, BOUND_CREDENTIALS, ADMIN))
         page = plain(credentials([suspended], 50, ADMIN))
         registered = plain(schema(self.schema, ADMIN))
         return {
@@ -137,7 +137,7 @@ class CredentialTelling:
                     "forTheHolder": whole,
                     "forTheIssuer": unsigned,
                     "forOthers": hidden,
-                    "bound": plain(shown(bound, BASE_URL, BOUND_CREDENTIALS, ADMIN)),
+                    "bound": plain(describe(bound, BASE_URL, BOUND_CREDENTIALS, ADMIN)),
                 }
             },
             "setCredentialStatus": {

@@ -174,7 +174,7 @@ async def revoke_proof(store: Store, proof: StoredProof, at: datetime) -> None:
     """Revoke a proof as the operation does."""
     event = StatusChanged(REVOKED, proof.holder, replace(proof.parties, issuer=None))
     record = EventRecord(event, RequestContext("revokeProof", OPERATOR), at)
-    await StoredProofs.of(store).revoke(proof.id, ProofRevocation(at, "test", None), record)
+    await StoredProofs.from_store(store).revoke(proof.id, ProofRevocation(at, "test", None), record)
 
 
 AT_ONCE = AnchoringPolicy(100, timedelta(seconds=0), 3, 0.0)
@@ -226,7 +226,7 @@ class Anchorage:
         await add_proofs(self.store, proofs)
 
     async def anchor(self, proof: StoredProof) -> Anchor:
-        stored = await StoredProofs.of(self.store).get(proof.id)
+        stored = await StoredProofs.from_store(self.store).get(proof.id)
         assert stored is not None
         assert stored.anchor is not None
         return stored.anchor

@@ -16,7 +16,7 @@ async def kept_proofs(store: Store) -> list[StoredProof]:
     """Every proof, the newest first."""
     sql = "SELECT id FROM proofs ORDER BY created_at DESC, id DESC"
     rows = await store.database.read(lambda transaction: transaction.execute(sql).fetchall())
-    found = [await StoredProofs.of(store).get(row[0]) for row in rows]
+    found = [await StoredProofs.from_store(store).get(row[0]) for row in rows]
     return [proof for proof in found if proof is not None]
 
 

@@ -159,7 +159,7 @@ def _fork_a_prover() -> None:
         if order.provider != FORKED_PROVER or channel.fileno() < 0:
             return start(order, descriptor)
         os.setpgid(pid, pid)
-        told = {"environment": worker.handed_on(order.environment), "path": sys.path}
+        told = {"environment": worker.select_variables(order.environment), "path": sys.path}
         with channel:
             socket.send_fds(channel, [json.dumps(told).encode()], [descriptor])
         return _ForkedProver(pid)

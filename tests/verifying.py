@@ -85,18 +85,18 @@ class Verifying(Proving):
         )
         freshness = ChallengeUse(StoredVerifierChallenges(store.database))
         record = Record(store.activity)
-        access = ProofAccess(StoredProofs.of(store), StoredVerifierChallenges(store.database))
-        status = ProofStatus(access, StoredProofs.of(store))
+        access = ProofAccess(StoredProofs.from_store(store), StoredVerifierChallenges(store.database))
+        status = ProofStatus(access, StoredProofs.from_store(store))
         self.challenges = CreateVerifierChallenge(
             StoredVerifierChallenges(store.database), self.clock, os.urandom, timedelta(minutes=5)
         )
-        self.received = VerifyProof(check, check, freshness, StoredProofs.of(store), status, record, self.clock)
+        self.received = VerifyProof(check, check, freshness, StoredProofs.from_store(store), status, record, self.clock)
         self.stored = VerifyStoredProof(self.received)
         self.verified_before = ListVerificationHistory(
-            StoredVerifications(store.database), StoredProofs.of(store), access, self.clock
+            StoredVerifications(store.database), StoredProofs.from_store(store), access, self.clock
         )
         self.get = GetProof(access, record, self.clock)
-        self.revoke = RevokeProof(access, StoredProofs.of(store), Anchoring(), self.clock)
+        self.revoke = RevokeProof(access, StoredProofs.from_store(store), Anchoring(), self.clock)
 
     async def begin(self, **wish: Any) -> None:
         self.vera, self.mallory = await self.new_did(), await self.new_did()
@@ -125,7 +125,7 @@ class Verifying(Proving):
     async def made(self, **change: Any) -> StoredProof:
         """A proof of Hana's, as it is kept."""
         made = await self.proven(self.body(**change))
-        stored = await StoredProofs.of(self.store).get(made.proof.proof_id)
+        stored = await StoredProofs.from_store(self.store).get(made.proof.proof_id)
         assert stored is not None
         return stored
 

@@ -7,7 +7,7 @@ from typing import Any
 from features.faults.words import faults
 from identity_core.store.documents import Documents
 
-_known = Documents.known
+_known = Documents.find_cached_head
 _generation = Documents.generation
 _is_ours = Documents._is_ours
 
@@ -25,6 +25,6 @@ def _genuine(self: Documents, row: Any, **named: Any) -> bool:
     return "index:changed" not in faults() and _is_ours(self, row, **named)
 
 
-Documents.known = _remembered  # type: ignore[method-assign]
+Documents.find_cached_head = _remembered  # type: ignore[method-assign]
 Documents.generation = _followed  # type: ignore[method-assign]
 Documents._is_ours = _genuine  # type: ignore[method-assign]

@@ -82,7 +82,7 @@ class FreeRefusals:
             return False
         return True
 
-    def left_out(self) -> Mapping[str, Any]:
+    def report_omitted(self) -> Mapping[str, Any]:
         """Return the note on the requests that were not logged before this one."""
         if not self._left_out:
             return NOTHING
@@ -104,7 +104,7 @@ def write(answered: AnsweredRequest, more: Mapping[str, Any] = NOTHING) -> None:
 def write_refused_connection(status: int, code: str, byte_count: int, request_id: str, free: FreeRefusals) -> None:
     """Write a record of a connection that was refused before it had a request. ``byte_count``: the length of the answer."""
     if log.isEnabledFor(logging.INFO) and free.takes():
-        write(AnsweredRequest("-", "-", status, 0.0, 0, byte_count, "-", request_id, code), free.left_out())
+        write(AnsweredRequest("-", "-", status, 0.0, 0, byte_count, "-", request_id, code), free.report_omitted())
 
 
 def observe_with(observers: Sequence[Callable[[Request, float], None]]) -> Observe:
@@ -145,7 +145,7 @@ class RequestLog:
         elif status in FREE:
             if not self._free.takes():
                 return
-            more = self._free.left_out()
+            more = self._free.report_omitted()
         answered = AnsweredRequest(
             request.method if request.method in METHODS else "-",
             request.operation_id or "-",
@@ -172,4 +172,4 @@ class RequestLog:
         if caller.key is not None:
             return f"key:{caller.key.fingerprint}"
         did = str(caller.acting)
-        return f"did:{self._hashes.get(did) or self._hashes.put(did, self._hashed(did))}"
+        return f"did:{self._hashes.get(did) or self._hashes.store(did, self._hashed(did))}"

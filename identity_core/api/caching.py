@@ -109,7 +109,7 @@ class AnswerCache(Struct):
 
     def keep(self, did: str, media: str, cached: CachedAnswer) -> None:
         """Store ``cached``."""
-        self._answers.put((did, media), cached)
+        self._answers.store((did, media), cached)
 
 
 def resolution_media(accept: str | None, offered: tuple[str, ...] = RESOLUTION_MEDIA) -> str:
@@ -212,7 +212,7 @@ def headers_of(mark: int | str, form: str, control: str, *, is_cosigned: bool, i
     return (("ETag", tag), ("Vary", "Accept"), ("Cache-Control", control))
 
 
-def gone(request: Request, result: Resolution, media: str, *, selected: bool, form: str = JSON) -> Answer:
+def answer_gone(request: Request, result: Resolution, media: str, *, selected: bool, form: str = JSON) -> Answer:
     """Return the 410 of a deactivated DID in the media type ``form``. Beside the error it has the requested version,
     or a W3C result without a document. The details name the transaction of the requested version, else of the
     deactivation."""

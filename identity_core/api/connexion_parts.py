@@ -32,7 +32,7 @@ class _Later(ModuleType):
 
 
 @contextlib.contextmanager
-def _left_for_later() -> Iterator[None]:
+def _import_lazily() -> Iterator[None]:
     """Import one of these modules only when it is used. A direct import returns the real module, before and after."""
     left = [name for name in CALLED_ONLY if name not in sys.modules]
     sys.modules.update((name, _Later(name)) for name in left)
@@ -43,7 +43,7 @@ def _left_for_later() -> Iterator[None]:
             del sys.modules[name]
 
 
-with _left_for_later():
+with _import_lazily():
     from connexion.middleware import ConnexionMiddleware
     from connexion.middleware.abstract import SpecMiddleware
     from connexion.middleware.lifespan import LifespanMiddleware

@@ -102,7 +102,7 @@ class CredentialHandlers(Struct, frozen=True):
 
     async def get_credential(self, request: Request) -> Answer:
         seen = await self.get(request.path["credentialId"], request.context)
-        return Answer(200, shown(seen, self.base_url, self.bound_format, request.authenticated), headers=[NO_STORE])
+        return Answer(200, describe(seen, self.base_url, self.bound_format, request.authenticated), headers=[NO_STORE])
 
     async def set_credential_status(self, request: Request) -> Answer:
         def show(changed: Credential) -> Answer:
@@ -119,7 +119,7 @@ class CredentialHandlers(Struct, frozen=True):
 
     def _stored(self, request: Request, found: ShownCredential) -> Answer:
         location = f"{_PREFIX}/credentials/{quote(found.credential.id, safe=':')}"
-        body = shown(found, self.base_url, self.bound_format, request.authenticated)
+        body = describe(found, self.base_url, self.bound_format, request.authenticated)
         return Answer(201, body, headers=[NO_STORE, ("Location", location)])
 
 
@@ -188,7 +188,7 @@ def record(credential: Credential, signed: wire.VerifiableCredential | None, rea
     )
 
 
-def shown(
+def describe(
     seen: ShownCredential, base_url: str, bound_format: BoundFormat | None, reader: Caller
 ) -> wire.CredentialRecord:
     """Return a record, with the values if ``reader`` may see them."""

@@ -128,7 +128,7 @@ class RequestBody:
         self._required = bool(declared.get("required", False))
         (content,) = declared["content"].values()
         self._schema, self._schemas = content["schema"], schemas
-        self._type = schemas.types.of(self._schema)
+        self._type = schemas.types.build_type(self._schema)
         self._type_says_all = schemas.types.say_all(self._schema)
         self._cap = cap
 

@@ -58,21 +58,21 @@ class DelegationHandlers(Struct, frozen=True):
         return Answer(200, wire.DelegationList(items=items, next_cursor=end), headers=[NO_STORE])
 
     async def get_delegation(self, request: Request) -> Answer:
-        return _shown(request, await self.get(request.path["delegationId"], request.authenticated))
+        return _answer_delegation(request, await self.get(request.path["delegationId"], request.authenticated))
 
     async def delete_delegation(self, request: Request) -> Answer:
-        return _shown(request, await self.delete(request.path["delegationId"], request.context))
+        return _answer_delegation(request, await self.delete(request.path["delegationId"], request.context))
 
     async def revoke_delegation(self, request: Request) -> Answer:
-        show = partial(_shown, request)
+        show = partial(_answer_delegation, request)
         return show(await self.revoke(request.path["delegationId"], request.body, request.showing(show)))
 
     async def suspend_delegation(self, request: Request) -> Answer:
-        show = partial(_shown, request)
+        show = partial(_answer_delegation, request)
         return show(await self.suspend(request.path["delegationId"], request.showing(show)))
 
     async def resume_delegation(self, request: Request) -> Answer:
-        show = partial(_shown, request)
+        show = partial(_answer_delegation, request)
         return show(await self.resume(request.path["delegationId"], request.showing(show)))
 
     async def revoke_ibct(self, request: Request) -> Answer:
@@ -135,7 +135,7 @@ def _predicate(kept: Mapping[str, Any]) -> wire.PinnedPredicate:
     return wire.PinnedPredicate(attribute_name=kept["attributeName"], type=kept["type"], values=tuple(kept["values"]))
 
 
-def _shown(request: Request, shown: ShownDelegation) -> Answer:
+def _answer_delegation(request: Request, shown: ShownDelegation) -> Answer:
     return Answer(200, delegation(shown, request.authenticated), headers=[NO_STORE])
 
 

@@ -74,7 +74,7 @@ class DidHandlers(Struct, frozen=True):
             started = time.perf_counter_ns()
             resolution = await self.resolve(self.reader.parse(text), query)
             if resolution.deactivated:
-                return caching.gone(request, resolution, media, selected=selected)
+                return caching.answer_gone(request, resolution, media, selected=selected)
             duration = (time.perf_counter_ns() - started) // 1_000_000
             cached = caching.resolution(resolution, media, duration, query, self.reader.clock.now())
             if not selected:

@@ -199,7 +199,7 @@ def _story(error: BaseException) -> str:
 
     Messages are cut and long tokens in them masked: a library may have put a key into its exception.
     """
-    return "\n".join(line for each in _causes(error) for line in _told(each))
+    return "\n".join(line for each in _causes(error) for line in _format_error(each))
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -210,7 +210,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     yield error
 
 
-def _told(error: BaseException) -> Iterator[str]:
+def _format_error(error: BaseException) -> Iterator[str]:
     for frame in traceback.extract_tb(error.__traceback__):
         yield f"  {frame.filename}:{frame.lineno} {frame.name}"
     message = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", str(getattr(error, "reason", error))[:400])

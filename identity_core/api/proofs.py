@@ -20,13 +20,13 @@ class ProofHandlers(Struct, frozen=True):
     present: CreateDelegatedPresentation
 
     async def generate_delegated_proof(self, request: Request) -> Answer:
-        return _made(request, await self.generate(request.body, request.context))
+        return _answer_proof(request, await self.generate(request.body, request.context))
 
     async def create_delegated_presentation(self, request: Request) -> Answer:
-        return _made(request, await self.present(request.body, request.context))
+        return _answer_proof(request, await self.present(request.body, request.context))
 
 
-def _made(request: Request, answered: Answered) -> Answer:
+def _answer_proof(request: Request, answered: Answered) -> Answer:
     """Return the answer with the proof. Raises the error with which the request was refused."""
     if answered.is_replay:
         request.answer_headers = (*request.answer_headers, REPLAYED)

@@ -183,7 +183,7 @@ async def published_log_answer(
     log: GetDidLog, did: Did, found: DidLog, request: Request, media: str, *more: tuple[str, str]
 ) -> Answer:
     """Return a log in a media type."""
-    whole, last = await log.shown(did, found)
+    whole, last = await log.read_log_and_last_line(did, found)
     body = Parts(found.byte_count, found.pages) if whole is None else whole
     return log_answer(request, body, last, media, *more)
 

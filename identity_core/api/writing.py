@@ -87,7 +87,7 @@ class Quotas(Struct, frozen=True):
                 await self.usage.refund(kept)
             raise
 
-    def kept(self, operation: Operation, request: Request) -> Charge | None:
+    def build_storage_charge(self, operation: Operation, request: Request) -> Charge | None:
         """Return the bytes that a request stores permanently; None if it stores nothing or the caller is not a DID."""
         account = None if request.caller is None else request.caller.account
         if account is None or not operation.keeps:
@@ -158,14 +158,14 @@ class AuditRefusals(Struct, frozen=True):
             return handler
         tells_itself = operation.operation_id in TELL_THEMSELVES
 
-        async def told(request: Request) -> Answer:
+        async def handle(request: Request) -> Answer:
             if tells_itself:
                 await self.quotas.spend(operation, request)
                 return await handler(request)
             # A later run of a failed request was counted before.
             is_later = request.attempt is not None and request.attempt.intent is not None
             has_quota = request.caller is not None and request.caller.account is not None and not is_later
-            kept = self.quotas.kept(operation, request) if has_quota else None
+            kept = self.quotas.build_storage_charge(operation, request) if has_quota else None
             is_counted = has_quota and await self.quotas.spend(operation, request, kept)
             try:
                 if kept is None:
@@ -179,4 +179,4 @@ class AuditRefusals(Struct, frozen=True):
                     await self.record(context, event, self.clock.now())
                 raise
 
-        return told
+        return handle

@@ -20,12 +20,12 @@ from identity_core.bootstrap.ports import (
     SystemClock,
     answers_secret,
     challenge_secret,
+    convert_storage_faults,
     fingerprints,
     load_plugins,
     log,
     make_own_keys,
     open_store,
-    told_at_start,
 )
 from identity_core.bootstrap.runtime import Runtime, begin_jobs
 from identity_core.database import DatabaseUnavailable, look_at
@@ -96,7 +96,7 @@ async def open_installation(settings: Settings) -> AsyncIterator[Installation]:
             from identity_core.bootstrap.app import open_app
 
             require_database(settings)
-            with told_at_start(settings):
+            with convert_storage_faults(settings):
                 opened = await _open(settings, stack)
             guarded = await open_app(opened, stack)
             app = guarded if opened.plugins.tracing is None else opened.plugins.tracing.application(guarded)

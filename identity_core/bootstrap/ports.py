@@ -240,7 +240,7 @@ BRING_UP = "make a backup, then `identity upgrade apply`; the next start does it
 
 
 @contextlib.contextmanager
-def told_at_start(settings: Settings) -> Iterator[None]:
+def convert_storage_faults(settings: Settings) -> Iterator[None]:
     """Convert any fault of the databases to a ``StartError`` that names place and remedy."""
     try:
         yield

@@ -94,16 +94,16 @@ def kernel_probes(opened: Runtime) -> Mapping[str, Probe]:
 
     watch = opened.jobs.watch
     # The extension that writes the audit log provides its probe.
-    unrecorded = {} if opened.store.activity.has_vital else {"audit": degraded_by(lambda: True)}
+    unrecorded = {} if opened.store.activity.has_vital else {"audit": probe_fault(lambda: True)}
     return unrecorded | {
         "ledger": ledger_answers,
         "store": store_answers,
         "custodian": custodian_signs(opened),
         "index": index_agrees,
         "storage": storage_is_ours,
-        "keys": degraded_by(lambda: opened.key_watch.faults or opened.key_watch.fault),
-        "plugins": degraded_by(lambda: {one.state for one in opened.plugins.in_use().values()} - USABLE),
-        "limits": degraded_by(lambda: opened.buckets.degraded),
+        "keys": probe_fault(lambda: opened.key_watch.faults or opened.key_watch.fault),
+        "plugins": probe_fault(lambda: {one.state for one in opened.plugins.in_use().values()} - USABLE),
+        "limits": probe_fault(lambda: opened.buckets.degraded),
     }
 
 
@@ -125,7 +125,7 @@ def custodian_signs(opened: Runtime) -> Probe:
     return probe
 
 
-def degraded_by(fault: Callable[[], object]) -> Probe:
+def probe_fault(fault: Callable[[], object]) -> Probe:
     """Return the probe of a part that still answers while it has a fault."""
 
     async def probe() -> str:

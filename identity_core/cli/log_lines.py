@@ -187,7 +187,7 @@ class Repeats(logging.Filter):
             return False
         if told is not None and told[1]:
             record.fields = getattr(record, "fields", {}) | {"timesBefore": int(told[1])}
-        self._told.put(story, [now, 0])
+        self._told.store(story, [now, 0])
         return True
 
 

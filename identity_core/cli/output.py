@@ -154,7 +154,7 @@ def escaped_line(line: str) -> str:
     return "".join(one if one.isprintable() or one == "\t" else json.dumps(one)[1:-1] for one in line)
 
 
-def shown(value: JsonValue) -> str:
+def format_value(value: JsonValue) -> str:
     """Return a JSON value for people: a text as it is, any other value as JSON."""
     if isinstance(value, str):
         return value
@@ -253,4 +253,4 @@ def refused_values(details: Mapping[str, Any]) -> str:
 
 def _listed(value: Any) -> str:
     parts = [*value.values()] if isinstance(value, dict) else value
-    return ", ".join(map(_listed, parts)) if isinstance(parts, list) else shown(parts)
+    return ", ".join(map(_listed, parts)) if isinstance(parts, list) else format_value(parts)

@@ -27,7 +27,7 @@ from identity_core.cli.options import (
     shown_database,
 )
 from identity_core.cli.output import Command, fail, show
-from identity_core.files import locked_folder
+from identity_core.files import lock_folder
 from identity_core.settings import Settings, require_extras
 from identity_core.settings.server import Server
 
@@ -188,7 +188,7 @@ def listen(host: str, port: int, remedy: str = "choose another --port or --host"
 @contextlib.contextmanager
 def listening_at(server: Server) -> Iterator[Listening]:
     """Yield the socket on which ``server`` is served. A socket from systemd takes precedence over the settings."""
-    handed = _handed_over()
+    handed = _take_socket()
     if handed is not None:
         with handed:
             yield _described(handed)
@@ -218,7 +218,7 @@ def _described(bound: socket.socket) -> Listening:
     return Listening(bound, f"[{host}]:{port}" if ":" in host else f"{host}:{port}", host, port)
 
 
-def _handed_over() -> socket.socket | None:
+def _take_socket() -> socket.socket | None:
     """Return the one socket from systemd, if it passed any to this process. Child processes inherit neither the
     socket nor its variables."""
     environment = {name: os.environ.pop(name, "") for name in HANDED_OVER}
@@ -249,7 +249,7 @@ def _unix(path: Path, mode: int) -> Iterator[socket.socket]:
         bound = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         try:
             # The check of the socket and its replacement are one step for every process that uses this lock.
-            with locked_folder(path.parent) as is_ours:
+            with lock_folder(path.parent) as is_ours:
                 if not is_ours:
                     fail("another program is at work there", str(path.parent), "choose a folder of its own for --uds")
                 if _is_taken(path):

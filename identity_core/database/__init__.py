@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from identity_core.database.group_commit import BatchJob as BatchJob
-from identity_core.database.group_commit import followed_by as followed_by
+from identity_core.database.group_commit import follow_write as follow_write
 from identity_core.database.interface import DATABASES, driver_of
 from identity_core.database.interface import MAPPED_MEBIBYTES as MAPPED_MEBIBYTES
 from identity_core.database.interface import READERS as READERS
@@ -31,11 +31,11 @@ from identity_core.database.interface import MigrationFailed as MigrationFailed
 from identity_core.database.interface import MigrationPending as MigrationPending
 from identity_core.database.interface import NotReplicated as NotReplicated
 from identity_core.database.interface import Transaction as Transaction
-from identity_core.database.look import Look as Look
-from identity_core.database.look import faults_of as faults_of
-from identity_core.database.look import look_at as look_at
 from identity_core.database.migrations import migrate as migrate
 from identity_core.database.migrations import refuse_upgrades as refuse_upgrades
+from identity_core.database.read_only import Look as Look
+from identity_core.database.read_only import faults_of as faults_of
+from identity_core.database.read_only import look_at as look_at
 
 
 def open_sqlite(path: Path, *, processes: int = 1, mapped_mebibytes: int = MAPPED_MEBIBYTES) -> Database:

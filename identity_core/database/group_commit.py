@@ -118,7 +118,7 @@ def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: tu
 
 
 @contextmanager
-def followed_by(write: Callable[..., Any], follow: Follow) -> Iterator[None]:
+def follow_write(write: Callable[..., Any], follow: Follow) -> Iterator[None]:
     """Run ``follow``, within the context, in the transaction of the next job that the task submits to ``write``,
     after that job and with its result. An error of ``follow`` undoes both. Of nested contexts the outer one is first."""
     before = _FOLLOWED_BY.set((*_FOLLOWED_BY.get(), (write, follow)))

@@ -128,7 +128,7 @@ class Bulkhead(Struct):
         more = "; shut off for now" if circuit is not None and circuit.failed() else ""
         if error is not None:
             text = "" if self.contract.secretive else f": {str(error)[:500]}"
-            more = f"{text} at {whence(error)}{more}"
+            more = f"{text} at {summarize_traceback(error)}{more}"
         self.logger.error("plugin %s: %s %s%s", self.name, method, reason, more)
         stand_in = self.contract.otherwise(details={"plugin": self.name})
         stand_in.__cause__ = None if self.contract.secretive else error
@@ -273,7 +273,7 @@ def from_outside(error: BaseException) -> bool:
     return isinstance(error, GeneratorExit | KeyboardInterrupt)
 
 
-def whence(error: BaseException) -> str:
+def summarize_traceback(error: BaseException) -> str:
     """Return the last source places that ``error`` passed, which contain no values."""
     places = traceback.extract_tb(error.__traceback__)[-3:]
     return " < ".join(f"{one.filename}:{one.lineno} {one.name}" for one in reversed(places))

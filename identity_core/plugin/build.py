@@ -79,7 +79,7 @@ def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: Buil
     """
     provider = offer.provider
     try:
-        with _said_when_slow(str(offer.source), context.logger):
+        with _warn_when_slow(str(offer.source), context.logger):
             settings = tables.read(provider.name, provider.settings)
             thing = provider.build(settings, context)
     except (SettingsError, KeyboardInterrupt):
@@ -130,7 +130,7 @@ def _has_all(thing: object, protocol: type[Any]) -> bool:
 
 
 @contextlib.contextmanager
-def _said_when_slow(plugin: str, logger: logging.Logger) -> Iterator[None]:
+def _warn_when_slow(plugin: str, logger: logging.Logger) -> Iterator[None]:
     """Log a warning if a build is slow. It cannot be stopped, because what it opens belongs to this thread."""
     timer = threading.Timer(SLOW_SECONDS, logger.warning, ("%s has been building for %g s", plugin, SLOW_SECONDS))
     timer.daemon = True
@@ -151,7 +151,7 @@ class BearerChain(Struct, frozen=True):
     guarded: tuple[tuple[Verifier, Bulkhead], ...]
 
     @classmethod
-    def of(cls, offers: Iterable[BearerOffer], limits: Limits, clock: Clock, logger: logging.Logger) -> BearerChain:
+    def build(cls, offers: Iterable[BearerOffer], limits: Limits, clock: Clock, logger: logging.Logger) -> BearerChain:
         """Return the chain of all implementations of the hook, each behind the border."""
         check, guarded = check_for(BEARER_RESULT), []
         for offer in offers:

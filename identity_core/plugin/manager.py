@@ -84,7 +84,7 @@ class PluginManager:
 
     def __post_init__(self) -> None:
         limits = self.limits(self.settings.plugins.deadline_seconds)
-        self.verify_bearer = BearerChain.of(self.collection.bearers, limits, self.clock, self.logger)
+        self.verify_bearer = BearerChain.build(self.collection.bearers, limits, self.clock, self.logger)
 
     @classmethod
     def load(

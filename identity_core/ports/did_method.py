@@ -133,7 +133,7 @@ class ResolvingDidMethod(DidMethod, Protocol):
     it: a DID that it finds cannot sign in."""
 
     async def resolve(self, did: Did) -> DidState | None:
-        """Return the published state of ``did`` (``foreign.found`` of the method ids makes it), or None if there is none.
+        """Return the published state of ``did`` (``foreign.build_foreign_state`` of the method ids makes it), or None if there is none.
 
         Raises ``PluginUnavailable``: when the network did not answer. Raises ``InvalidDocument``: when the document cannot be shown.
         """

@@ -88,7 +88,7 @@ class KeyTags(Protocol):
     async def keep_only(self, key: ApiKey, before: datetime) -> None:
         """Delete the recorded states of this key, except this current one and those announced since ``before``."""
 
-    async def known(self) -> frozenset[str]:
+    async def read_key_ids(self) -> frozenset[str]:
         """Return the ids of all keys that the key store has written."""
 
 

@@ -108,7 +108,7 @@ class RefusedInvocation(Struct, frozen=True):
     details: Mapping[str, JsonValue]
 
     @classmethod
-    def of(cls, error: IdentityError) -> RefusedInvocation:
+    def from_error(cls, error: IdentityError) -> RefusedInvocation:
         """Return the refusal with the code, message and details of ``error``."""
         return cls(error.code, str(error), error.details)
 

@@ -110,7 +110,7 @@ class DocumentIndex(Protocol):
         """Allow ``head`` within the context to return the state of its first call. It is for several DIDs of one request, which began
         before that call."""
 
-    def known(self, did: str) -> IndexedVersion | None:
+    def find_cached_head(self, did: str) -> IndexedVersion | None:
         """Return the head if it is cached and cannot be stale, else None."""
 
     def follow(self, did: str, version_id: int) -> None:

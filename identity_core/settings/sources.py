@@ -97,13 +97,13 @@ _INHERITED: Final = (
 """The variables that an interpreter and its libraries read first. None of them contains a secret."""
 
 
-def handed_on(named: Sequence[str]) -> dict[str, str]:
+def select_variables(named: Sequence[str]) -> dict[str, str]:
     """Return the environment of a prover's process: the variables that every program needs and those in ``named``,
     and no others."""
     return {name: os.environ[name] for name in (*_INHERITED, *named) if name in os.environ}
 
 
-def may_be_handed_on(variable: str) -> None:
+def check_variable(variable: str) -> None:
     """Raise ``ValueError`` for a malformed name, and for the service's own variables, which contain its secrets."""
     if re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,127}", variable) is None:
         raise ValueError("it is not the name of a variable")

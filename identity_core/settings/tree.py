@@ -15,7 +15,7 @@ from typing import Literal
 
 from identity_core.settings.fields import DEFAULT, Origin, setting
 from identity_core.settings.server import A2a, ChallengesSettings, Mcp, Quota, Retention, Server, TokensSettings
-from identity_core.settings.sources import ExtensionSettings, PluginTables, check_url, may_be_handed_on
+from identity_core.settings.sources import ExtensionSettings, PluginTables, check_url, check_variable
 
 PLUGIN_NAME = r"[a-z][a-z0-9_-]{0,63}"
 NAME_OF_LOG = r"[!-*,-~]{1,200}"
@@ -78,7 +78,7 @@ class ProverChoice:
     deadline_seconds: float = setting(31.0, "How long one proof may take.", least=0.1, most=600)
     memory_mebibytes: int = setting(2_048, "The address space of a prover process, in MiB.", least=256, most=16_777_216)
     environment: tuple[str, ...] = setting(
-        (), "Variables that provers get beside PATH, LANG and the like.", check=may_be_handed_on, example='["OMP_X"]'
+        (), "Variables that provers get beside PATH, LANG and the like.", check=check_variable, example='["OMP_X"]'
     )
     anonymous_waiting: int = setting(16, "Unfinished verifications of strangers; more are 503.", least=1, most=1_000)
 

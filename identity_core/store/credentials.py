@@ -54,7 +54,7 @@ class StoredCredentialSchemas:
         parameters = {"id": schema_id.replace("\0", "\1")}
         sql = f"{_SELECT_SCHEMA} WHERE id = :id"
         row = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchone())
-        return None if row is None else self._known.put(schema_id, _registered(row))
+        return None if row is None else self._known.store(schema_id, _registered(row))
 
     async def add(self, schema: RegisteredSchema) -> bool:
         attributes = orjson.dumps(schema_json.attributes_json(schema.definition))

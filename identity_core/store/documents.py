@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from identity_codec.times import micros
 from identity_core.cache import BoundedCache
-from identity_core.database import BatchJob, Database, Transaction, followed_by
+from identity_core.database import BatchJob, Database, Transaction, follow_write
 from identity_core.domain.activity import EventRecord
 from identity_core.domain.dids.state import EARLIER_FORM, is_earlier_form
 from identity_core.errors import DidQuarantined
@@ -99,7 +99,7 @@ class Documents(Repository):
         self._foreign = database.foreign_changes()
 
     async def head(self, did: str) -> IndexedVersion | None:
-        if (known := self.known(did)) is not None:
+        if (known := self.find_cached_head(did)) is not None:
             return known
         found = await self._one(_HEAD, {"did": did})
         if found is not None:
@@ -156,10 +156,10 @@ class Documents(Repository):
 
     def follow(self, did: str, version_id: int) -> None:
         if did not in self._heads:
-            self._numbers.put(did, version_id)
+            self._numbers.store(did, version_id)
 
     def generation(self, did: str) -> int | None:
-        if (known := self.known(did)) is not None:
+        if (known := self.find_cached_head(did)) is not None:
             return known.state.version_id
         number = self._numbers.get(did)
         return None if number is None or not self._is_current() else number
@@ -181,7 +181,7 @@ class Documents(Repository):
             version, event = made(receipt)
             self._insert(transaction, [([(version, row_of(version, owner))], event)])
 
-        return followed_by(self._database.write, record)
+        return follow_write(self._database.write, record)
 
     def _insert(self, transaction: Transaction, records: Sequence[_Record]) -> list[list[IndexedVersion]]:
         """Insert the rows, and return the versions of each record whose rows are in place."""
@@ -205,7 +205,7 @@ class Documents(Repository):
 
     async def cursor(self) -> int:
         """See ``DocumentIndex.cursor``. It is computed on request, which is at startup, so that writes need not update it."""
-        known = await self._cursor.known()
+        known = await self._cursor.read_number()
         cursor = await self._database.read(lambda transaction: _gapless(transaction, known))
         if cursor > known and not self._database.read_only:
             await self._cursor.keep(cursor, replace=known == 0)
@@ -218,7 +218,7 @@ class Documents(Repository):
     async def pass_over(self, sequence: int) -> None:
         await self._cursor.keep(sequence, replace=False)
 
-    def known(self, did: str) -> IndexedVersion | None:
+    def find_cached_head(self, did: str) -> IndexedVersion | None:
         known, look = self._heads.get(did), _LOOK.get()
         is_seen = look is not None and look.foreign == self._foreign is not None
         # The query for foreign writes is a separate statement, so it runs only if the result depends on it.
@@ -242,7 +242,7 @@ class Documents(Repository):
         known = self._heads.get(did)
         if known is not None and known.state.version_id > version.state.version_id:
             version = known
-        self._heads.put(did, version)
+        self._heads.store(did, version)
         self._numbers.forget(did)
 
     def _recorded(self, inserted: Sequence[IndexedVersion]) -> None:

@@ -144,7 +144,7 @@ class StoredCursor(Repository):
         super().__init__(database)
         self._name, self._mac = name, RowMac(secret, b"identity projections v1")
 
-    async def known(self) -> int:
+    async def read_number(self) -> int:
         """Return the number; 0 if there is none that is ours."""
         kept = await self._rows(_KNOWN_CURSOR, {"name": self._name})
         return kept[0][0] if kept and self._mac.holds(self._counted(kept[0][0]), kept[0][1]) else 0
@@ -208,11 +208,9 @@ class StoredIndexRows(Repository):
         stored = _rows(transaction, did)
         genuine = {row[1]: row for row in stored if is_ours(self._mac, row)}
         said = {version.state.version_id: row_of(version, None) for version in folded}
-        contradicted = [
-            number for number in genuine if number not in said or self._changed(genuine[number], said[number])
-        ]
-        if contradicted:
-            return [f"version {number} was written by this service and is not on the ledger" for number in contradicted]
+        different = [number for number in genuine if number not in said or self._changed(genuine[number], said[number])]
+        if different:
+            return [f"version {number} was written by this service and is not on the ledger" for number in different]
         owner = _owner(stored[0]) if 1 in genuine else None
         transaction.execute(_DELETE, {"did": did})
         for version in folded:
@@ -254,7 +252,7 @@ class StoredIndexRows(Repository):
         return changed
 
     async def unfinished(self, *, limit: int) -> AsyncIterator[Sequence[str]]:
-        known = after = await self._cursor.known()
+        known = after = await self._cursor.read_number()
         while rows := await self._rows(AFTER, {"after": after, "limit": limit}):
             yield sorted({str(row[0]) for row in rows if row[-1] is None or is_earlier(row[STATE])})
             after = rows[-1][3]

@@ -27,7 +27,7 @@ from identity_core.store.delegations import read_invoked
 from identity_core.store.events import StoredEvents
 from identity_core.store.proofs import add_proof, find_proof
 from identity_core.store.records import Repository, Table, delete_first
-from identity_core.store.spending import count, in_force, limited, revoked, sealed_values, standing
+from identity_core.store.spending import count, in_force, limited, read_state, revoked, sealed_values
 
 T = TypeVar("T")
 
@@ -82,7 +82,7 @@ class StoredInvocations(Repository):
     async def look_up(self, invocation: Invocation, delegation_id: str | None, now: datetime) -> Precedent:
         def look_up(transaction: Transaction) -> Precedent:
             chain, is_revoked, was_used = read_invoked(transaction, invocation, delegation_id)
-            return Precedent(_seen(transaction, invocation, micros(now)) if was_used else None, chain, is_revoked)
+            return Precedent(_find_prior(transaction, invocation, micros(now)) if was_used else None, chain, is_revoked)
 
         return await self._database.read(look_up)
 
@@ -115,8 +115,8 @@ class StoredInvocations(Repository):
     ) -> Lease | RefusedInvocation | Earlier:
         invocation, spending, at = lease.invocation, lease.spending, micros(now)
         self._prune(transaction, at)
-        asked = [(question, standing(transaction, invocation, spending, question)) for question in spending.questions]
-        chain = asked[0][1] if asked else standing(transaction, invocation, spending)
+        asked = [(question, read_state(transaction, invocation, spending, question)) for question in spending.questions]
+        chain = asked[0][1] if asked else read_state(transaction, invocation, spending)
         refusal = revoked(transaction, spending, chain)
         if not chain or chain[0].invocations:
             taken = _take(transaction, invocation, lease.token, now)
@@ -127,12 +127,12 @@ class StoredInvocations(Repository):
         leased = lease.token, micros(now + LEASE)
         refusal = refusal or limited(chain, asked)
         if refusal is not None:
-            ended = RefusedInvocation.of(refusal)
+            ended = RefusedInvocation.from_error(refusal)
             row = _BEGIN.row(invocation, *leased, *_refused(ended).values())
             transaction.execute(_BEGIN.insert_by_place, row)
             return ended
         satisfied = holds(sealed_values(transaction, spending, chain))
-        refused = RefusedInvocation.of(
+        refused = RefusedInvocation.from_error(
             PredicateNotSatisfied(details=count(transaction, spending, asked, at, satisfied=satisfied))
         )
         # One statement for both answers, with other parameters.
@@ -176,7 +176,7 @@ class StoredInvocations(Repository):
         guard, guarded = in_force(invocation, spending)
         ending = {"outcome": PROVED, "proof_id": proof.id, "details": _anchor_json(proof.anchor)}
         if transaction.execute(_END + guard, _key(invocation, lease.token) | ending | guarded).rowcount != 1:
-            refusal = revoked(transaction, spending, standing(transaction, invocation, spending))
+            refusal = revoked(transaction, spending, read_state(transaction, invocation, spending))
             if refusal is None:
                 return RequestInProgress(details={"retryAfter": 1})
             _end_refused(transaction, invocation, lease.token, refusal)
@@ -194,7 +194,7 @@ class StoredInvocations(Repository):
         await self._change(_AMEND, row, durable=False)
 
 
-def _seen(transaction: Transaction, invocation: Invocation, now: int) -> Outcome | None:
+def _find_prior(transaction: Transaction, invocation: Invocation, now: int) -> Outcome | None:
     """Return the result of the same request, or None if it may continue. Raises ``IbctReplayed``,
     ``RequestInProgress``."""
     asked = (invocation.nonce_digest, invocation.id_digest, invocation.request_digest)
@@ -210,7 +210,7 @@ def _seen(transaction: Transaction, invocation: Invocation, now: int) -> Outcome
         return None
     read = orjson.loads(bytes(details))
     if outcome == REFUSED:
-        return RefusedInvocation.of(PredicateNotSatisfied(details=read))
+        return RefusedInvocation.from_error(PredicateNotSatisfied(details=read))
     if outcome != PROVED:
         return RefusedInvocation(outcome, read["message"], read["details"])
     proof = find_proof(transaction, proof_id)
@@ -230,7 +230,7 @@ def _take(transaction: Transaction, invocation: Invocation, token: bytes, now: d
     row = _TABLE.write(invocation, lease=token, lease_until=micros(now + LEASE), now=at)
     if transaction.execute(_TAKE, row).rowcount == 1:
         return None
-    outcome = _seen(transaction, invocation, at)
+    outcome = _find_prior(transaction, invocation, at)
     if outcome is not None:
         return Earlier(outcome)
     transaction.execute(_TAKE_OVER, row)
@@ -240,7 +240,7 @@ def _take(transaction: Transaction, invocation: Invocation, token: bytes, now: d
 def _end_refused(
     transaction: Transaction, invocation: Invocation, token: bytes, refusal: IdentityError
 ) -> RefusedInvocation:
-    refused = RefusedInvocation.of(refusal)
+    refused = RefusedInvocation.from_error(refusal)
     _end(transaction, invocation, token, refused)
     return refused
 

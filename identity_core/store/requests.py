@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from identity_codec.times import micros
-from identity_core.database import Database, Transaction, followed_by
+from identity_core.database import Database, Transaction, follow_write
 from identity_core.errors import QuotaExceeded, RequestInProgress
 from identity_core.ports.activity import IdempotencyRecord, StoredAnswer
 from identity_core.ports.key_store import KEPT, Charge
@@ -103,7 +103,7 @@ class StoredIdempotencyKeys(Repository):
             if transaction.execute(_COMPLETE, row).rowcount != 1:
                 raise RequestInProgress(details={"retryAfter": 1})
 
-        return followed_by(self._database.write, complete)
+        return follow_write(self._database.write, complete)
 
     async def abandon(self, key_hash: str, since: datetime) -> None:
         parameters = {"key_hash": key_hash, "since": micros(since), "released": micros(since - self._lease)}

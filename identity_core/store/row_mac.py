@@ -134,7 +134,7 @@ class ApiKeyTags(Repository):
         if len(rows) > 1:
             await self._database.write(keep)
 
-    async def known(self) -> frozenset[str]:
+    async def read_key_ids(self) -> frozenset[str]:
         return frozenset(str(row[0]) for row in await self._rows(_KNOWN, {}))
 
     def _row(self, key: ApiKey, pending_since: int | None) -> dict[str, object]:

@@ -99,7 +99,7 @@ class Standing(NamedTuple):
     reset_at: int | None
 
 
-def standing(
+def read_state(
     transaction: Transaction, invocation: Invocation, spending: Consumption, question: Disclosure | None = None
 ) -> list[Standing]:
     """Return the state of each record of the chain; empty if one of them is missing. Without ``question``, omit the questions."""

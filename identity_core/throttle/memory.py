@@ -39,7 +39,7 @@ class BucketDebit(NamedTuple):
     ticks: int
 
     @classmethod
-    def of(cls, rate: float, burst: int, cost: int, ticks: int) -> BucketDebit:
+    def from_rate(cls, rate: float, burst: int, cost: int, ticks: int) -> BucketDebit:
         """Return the debit of ``rate`` in tokens per second, above 0, and ``0 <= cost <= burst``, where cost 0 only
         reads the bucket.
 

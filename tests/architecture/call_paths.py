@@ -286,8 +286,8 @@ async def proof_requests(
     bounds = count(18)
     expires = {"expiresAt": printed(datetime.now(UTC) + timedelta(days=1))}
     delegation = await installation.post("/delegations", terms | expires)
-    signer = Signer.of(hana)
-    headers = await installation.token(Signer.of(aki)) if by_agent else None
+    signer = Signer.from_keys(hana)
+    headers = await installation.token(Signer.from_keys(aki)) if by_agent else None
 
     def request() -> tuple[Any, ...]:
         wish = ibct.IbctTemplate(aki["did"], action, delegation["id"], timedelta(hours=1))

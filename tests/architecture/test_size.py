@@ -21,9 +21,9 @@ LIMITS = {
     "plugin": (1_218, 11),
     "ports": (570, 15),
     "settings": (853, 6),
-    "store": (1_790, 17),
+    "store": (1_788, 17),
     "throttle": (220, 3),
-    "use_cases": (3_036, 35),
+    "use_cases": (3_032, 35),
 }
 # What stands between uvicorn and the application: a subclass of its protocol class, and the open connections.
 CONNECTION_CODE = 170

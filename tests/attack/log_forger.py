@@ -66,7 +66,7 @@ def whole_life(seed: str = "hana") -> Life:
     life.change(Update(steps, life.authorize(at)), at)
     at += MINUTE
     life.change(Rotate(life.state.document.methods[0].id, hana.new_key(), at + 5 * MINUTE, life.authorize(at)), at)
-    due = history.due(life.state)
+    due = history.find_grace_end(life.state)
     assert due is not None
     life.change(Expire(), due)
     at = due + MINUTE

@@ -152,7 +152,7 @@ class PresentationForger(PresentationProver):
 
     def forge(self, scene: Scene, messages, signatures, *, selected=(), consent=None, envelope=None, statement=None):
         """``messages`` are the scalars of every part, holder's slots first; ``envelope`` changes what comes out."""
-        made = relation.PresentationRelation.of(statement or scene.statement)
+        made = relation.PresentationRelation.from_statement(statement or scene.statement)
         suite = self._suite
         bases = [None] * len(made.parts)
         if consent is not None:
@@ -185,7 +185,7 @@ def material(scene: Scene):
     """Messages and signatures of an honest scene, for a forger to change: holder's slots first."""
     witness = scene.witness
     honest = PresentationProver(scene.curve, seeded(1))
-    known = honest._known(relation.PresentationRelation.of(scene.statement), witness, scene.bound)
+    known = honest._read_messages(relation.PresentationRelation.from_statement(scene.statement), witness, scene.bound)
     scalars = [list(prover.mixed_messages_to_scalars(messages)) for messages in known]
     signatures = [one.signature for one in witness.credentials] + [gap.signature for gap in witness.gaps]
     return scalars, signatures, None if witness.consent is None else witness.consent.encoded

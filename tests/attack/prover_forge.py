@@ -131,7 +131,7 @@ class Forger:
         self.suite = ciphersuite(curve)
         self.asked = asked
         self.context = context() if bound is None else bound
-        self.relation = Relation.of(asked)
+        self.relation = Relation.from_statement(asked)
         slots = SCHEMA.messages(HANA) if messages is None else messages
         self.messages = mixed_messages_to_scalars(slots)
         self.signature = ISSUER.sign(asked.schema, tuple(slots)) if signature is None else signature
@@ -167,7 +167,7 @@ class Forger:
 def wrap(asked, bound, bbs_proof, sub_proofs, shown=None):
     """An envelope that says what the forger wants."""
     presented = PresentedProof(asked.issuer.verification_method, asked.schema, asked.predicates, bound)
-    shown = Relation.of(asked).shown if shown is None else shown
+    shown = Relation.from_statement(asked).shown if shown is None else shown
     text = Envelope(presented, shown, bbs_proof, sub_proofs).encode()
     return ZkProof(text, public_signals(labels.SUITE, asked, bound), predicate_type(asked), bound.proof_id)
 

@@ -158,7 +158,7 @@ CONFUSED = confusions()
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.__name__.strip("_"))
-def test_what_is_no_ed25519_key_is_refused_at_every_entry(target: Target, hana: Holder, entry: Any) -> None:
+def test_invalid_ed25519_key_is_refused_at_every_entry(target: Target, hana: Holder, entry: Any) -> None:
     for name, text in CONFUSED.items():
         assert entry(target.stranger, hana, text).outcome == INVALID, name
 

@@ -240,7 +240,7 @@ def rotated(life: Life, grace: timedelta = 10 * MINUTE) -> str:
 
 def test_an_expiry_at_another_time_or_of_another_key(life: Life) -> None:
     rotated(life)
-    due = history.due(life.state)
+    due = history.find_grace_end(life.state)
     assert due is not None
     good = parsed(life.entry(Expire(), due))
     METHOD.apply(life.state, resealed(good, life.state))
@@ -255,7 +255,7 @@ def test_an_expiry_at_another_time_or_of_another_key(life: Life) -> None:
 
 def test_no_write_goes_past_an_expiry_that_is_due(life: Life) -> None:
     rotated(life)
-    due = history.due(life.state)
+    due = history.find_grace_end(life.state)
     assert due is not None
     new = life.state.document.methods[0].multibase
     just_before = due - timedelta(microseconds=1)

@@ -62,7 +62,7 @@ def test_every_entry_says_its_keys_and_the_next_until_the_end() -> None:
         at,
         committed(SECOND, THIRD),
     )
-    due = history.due(life.state)
+    due = history.find_grace_end(life.state)
     assert due is not None
     life.change(Expire(), due)
     at = due + MINUTE
@@ -102,7 +102,7 @@ def test_the_end_of_a_grace_period_begins_nothing() -> None:
     life.change(
         Rotate(life.state.document.methods[0].id, life.controller.new_key(), at + 5 * MINUTE, life.authorize(at)), at
     )
-    due = history.due(life.state)
+    due = history.find_grace_end(life.state)
     assert due is not None
     with pytest.raises(InvalidDocument):
         life.entry(Expire(), due, committed(FIRST, SECOND))
@@ -119,7 +119,7 @@ def test_the_end_of_a_grace_period_hands_the_log_to_nobody() -> None:
     life.change(
         Rotate(life.state.document.methods[0].id, life.controller.new_key(), at + 5 * MINUTE, life.authorize(at)), at
     )
-    due = history.due(life.state)
+    due = history.find_grace_end(life.state)
     assert due is not None
     for next_keys in (committed(FIRST, THIEF), committed(FIRST, SECOND, THIEF), committed(FIRST)):
         with pytest.raises(InvalidDocument):

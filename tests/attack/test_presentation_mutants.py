@@ -53,9 +53,9 @@ Mutant = Callable[[pytest.MonkeyPatch], object]
 @pytest.fixture(autouse=True)
 def _forgotten():
     """Relations of a mutant are not remembered for others."""
-    relation.PresentationRelation.of.cache_clear()
+    relation.PresentationRelation.from_statement.cache_clear()
     yield
-    relation.PresentationRelation.of.cache_clear()
+    relation.PresentationRelation.from_statement.cache_clear()
 
 
 def passes_only(monkeypatch, mutant: Mutant, asked: Scene, text: str, **accepted):
@@ -64,9 +64,9 @@ def passes_only(monkeypatch, mutant: Mutant, asked: Scene, text: str, **accepted
     assert reason is not True
     with monkeypatch.context() as patch:
         mutant(patch)
-        relation.PresentationRelation.of.cache_clear()
+        relation.PresentationRelation.from_statement.cache_clear()
         assert asked.verdict(text, **accepted) is True
-    relation.PresentationRelation.of.cache_clear()
+    relation.PresentationRelation.from_statement.cache_clear()
     return reason
 
 
@@ -109,9 +109,9 @@ def test_without_the_class_of_holders(monkeypatch):
     loose = lambda patch: patch.setattr(relation, "_owners", lambda *_: {})  # noqa: E731
     with monkeypatch.context() as patch:
         loose(patch)
-        relation.PresentationRelation.of.cache_clear()
+        relation.PresentationRelation.from_statement.cache_clear()
         text = PresentationForger(CURVE).forge(asked, messages, signatures)
-    relation.PresentationRelation.of.cache_clear()
+    relation.PresentationRelation.from_statement.cache_clear()
     passes_only(monkeypatch, loose, asked, text)
 
 
@@ -154,9 +154,9 @@ def test_without_one_side_of_the_gap(monkeypatch, dropped):
     loose = lambda patch: patch.setattr(relation, "_intervals", one_sided)  # noqa: E731
     with monkeypatch.context() as patch:
         loose(patch)
-        relation.PresentationRelation.of.cache_clear()
+        relation.PresentationRelation.from_statement.cache_clear()
         text = PresentationForger(CURVE).forge(asked, messages, signatures)
-    relation.PresentationRelation.of.cache_clear()
+    relation.PresentationRelation.from_statement.cache_clear()
     passes_only(monkeypatch, loose, asked, text)
 
 
@@ -193,7 +193,7 @@ def core_part(made, asked, honest, number, x):
     data = (*honest.credential_proofs, *honest.gap_proofs)[number]
     proof = made._satellite(data)
     error = x if number == 0 else CURVE.g1_neg(x)
-    signed = relation.PresentationRelation.of(asked.statement).parts[number]
+    signed = relation.PresentationRelation.from_statement(asked.statement).parts[number]
     key = verifier.octets_to_public_key(made._suite, signed.key)
     return verifier._Received(key, proof._replace(b_bar=CURVE.g1_add(proof.b_bar, error)), None)
 
@@ -220,8 +220,10 @@ def test_without_rows(monkeypatch):
     """What is equal passes for unequal, and neither of two alternatives for one."""
 
     def rowless(patch):
-        honest = VectorLayout.of.__func__
-        patch.setattr(VectorLayout, "of", classmethod(lambda cls, *given: replace(honest(cls, *given), rows=())))
+        honest = VectorLayout.from_intervals.__func__
+        patch.setattr(
+            VectorLayout, "from_intervals", classmethod(lambda cls, *given: replace(honest(cls, *given), rows=()))
+        )
 
     for asked, more in (
         (scene(("country", "neq", HANA["country"])), {"inverses": (3, 3)}),
@@ -253,7 +255,7 @@ def test_without_the_test_of_bits(monkeypatch, name, elements):
 def test_without_the_derived_response(monkeypatch):
     """Digits of another number, when the link to the message is not made."""
     asked = scene(("score", "gte", 250), validity=False)
-    made = relation.PresentationRelation.of(asked.statement).layout
+    made = relation.PresentationRelation.from_statement(asked.statement).layout
     derived = made.spans[0][-1]
 
     class Unlinked(CheatingVector):

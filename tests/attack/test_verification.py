@@ -165,7 +165,7 @@ def test_the_issuer_is_not_whoever_publishes_the_key(tell: Callable[[Story], Non
         ivo, mallory = str(rooms.did(rooms.ivo)), str(rooms.did(rooms.mallory))
         renamed = json.loads(json.dumps(method).replace(ivo, mallory))
         assert renamed != method
-        real = rooms.reader.standing
+        real = rooms.reader.read_current
         listed = (await real(rooms.did(rooms.ivo))).head.state.document.to_json()
 
         async def standing(did: Any) -> Any:
@@ -179,7 +179,7 @@ def test_the_issuer_is_not_whoever_publishes_the_key(tell: Callable[[Story], Non
             methods = rooms.reader.methods
             parse = staticmethod(rooms.reader.parse)
 
-        Reader.standing = staticmethod(standing)  # type: ignore[attr-defined]
+        Reader.read_current = staticmethod(standing)  # type: ignore[attr-defined]
         check = replace(rooms.received.check, issuers=replace(rooms.received.check.issuers, reader=Reader))  # type: ignore[arg-type]
         rooms.received = replace(rooms.received, check_anonymously=check)
         verdict = await bare(rooms, closed(renamed))
@@ -202,7 +202,7 @@ def test_a_foreign_proof_is_an_absent_one(tell: Callable[[Story], None]) -> None
                 await rooms.revoke(proof_id, RevokeProofRequest(), context)
             refusals.append(refused.value)
         assert {(str(error), str(error.details)) for error in refusals} == {("The proof does not exist.", "{}")}
-        kept = await StoredProofs.of(rooms.store).get(made.id)
+        kept = await StoredProofs.from_store(rooms.store).get(made.id)
         assert kept is not None
         assert kept.revocation is None
 

@@ -89,7 +89,7 @@ class RandomLife(Life):
 
     def grow(self) -> None:
         """One more entry, if the rules allow what was drawn."""
-        ends = history.due(self.state)
+        ends = history.find_grace_end(self.state)
         at = self.later(self.dice.choice([1, 60, 3600, 40 * 3600]) + 0.25)
         change: Change
         before = self.signer

@@ -193,5 +193,5 @@ class TestPackage(PackageCases):
     def test_proof_request_refuses_what_is_a_presentation(self, signed: dict[str, Json], name: str) -> None:
         assert "error" in signed[name]
 
-    def test_what_is_no_text_is_not_signed(self, signed: dict[str, Json]) -> None:
+    def test_invalid_text_is_not_signed(self, signed: dict[str, Json]) -> None:
         assert "UTF-8" in signed["no text"]["error"]["message"]

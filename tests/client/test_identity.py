@@ -99,7 +99,7 @@ def service(name: str) -> dict[str, Any]:
 def test_a_did_lives(served: LocalServer) -> None:
     with Identity(served.url, served.api_key) as identity:
         created = identity.call("createDid", {"method": "ids", "options": {"recoveryKey": True}})
-        did, hana = created["did"], identity.as_(Signer.of(created))
+        did, hana = created["did"], identity.as_(Signer.from_keys(created))
         assert hana.call("updateDid", service("files"), did=did, if_match='"1"')["versionId"] == 2
         with pytest.raises(ServiceError, match="VERSION_CONFLICT"):
             hana.call("updateDid", service("notes"), did=did, if_match='"1"')
@@ -109,7 +109,7 @@ def test_a_did_lives(served: LocalServer) -> None:
         assert resolved["didDocumentMetadata"]["versionId"] == "2"
         spare = identity.call("createDid", {"method": "ids"})["keys"]["authentication"]
         key = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": spare["publicKey"]}
-        recovery = identity.as_(Signer.of(created, "recovery"))
+        recovery = identity.as_(Signer.from_keys(created, "recovery"))
         recovery.call("recoverDid", {"newAuthenticationKey": key, "revokeAllExistingKeys": True}, did=did)
         assert len(list(identity.each("listDidHistory", did=did, limit=1))) == 3
         assert len(list(identity.each("listDidHistory", did=did, limit=1, include_document=True))) == 3

@@ -43,7 +43,7 @@ def test_a_file_is_read_and_so_is_what_a_link_leads_to(tmp_path: Path) -> None:
     ],
     ids=["pipe", "device", "terminal", "socket", "directory", "large", "none", "ring"],
 )
-def test_what_is_no_file_of_a_size_is_refused_at_once(tmp_path: Path, make: Callable[[Path], None], says: str) -> None:
+def test_irregular_file_is_refused_at_once(tmp_path: Path, make: Callable[[Path], None], says: str) -> None:
     make(tmp_path / "it")
     with pytest.raises(OSError, match=says):
         read_regular(tmp_path / "it")

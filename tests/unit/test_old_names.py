@@ -5,16 +5,30 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+from identity_did_ids import foreign
 from identity_did_ids.entry import EntryBody
+from identity_kit.conformance.presenting_cases import BoundCase
 
+from identity_bbs.bls12381 import select
+from identity_bbs.openings import HolderSecret
+from identity_bbs.suite import ciphersuite
+from identity_client import Signer
+from identity_client.action import Grant
 from identity_client.session import Client
+from identity_codec import structs
+from identity_codec.structs import Types
 from identity_codec.values import OldName
 from identity_core.domain.credentials.attributes import AttributeType, TypedValue
+from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.old_names import MOVED, new_name
 from identity_core.ports.ledger import LogSize
+from identity_tlog.note import Note, NoteSignature, VerifierKey
 
 PROGRAMS = {
     "of a prover's template": """
@@ -105,6 +119,36 @@ def test_old_module_of_encodings_is_the_new_one() -> None:
     old = "identity_bbs.octets"
     with pytest.warns(DeprecationWarning, match=r"import identity_bbs\.encoding"):
         assert importlib.import_module(old) is importlib.import_module("identity_bbs.encoding")
+
+
+SIGNED = Note("text\n", (NoteSignature("log.example", bytes(4), b""),))
+LOG = VerifierKey("log.example", bytes.fromhex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"))
+AGE = ("balance", "gte", 5)
+GRANT = Grant("age", "gte", None)
+KEYS = {"did": "did:ids:a", "keys": {"recovery": {"privateKey": "z3u2"}}}
+SUITE = ciphersuite(select())
+WEB = Did.parse("did:web:hana.example"), {"id": "did:web:hana.example"}, datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (lambda: Signer.of(KEYS, "recovery"), lambda: Signer.from_keys(KEYS, "recovery")),
+        (lambda: GRANT.within(GRANT), lambda: GRANT.is_within(GRANT)),
+        (lambda: structs.given(structs.UNSET, 7), lambda: structs.value_or(structs.UNSET, 7)),
+        (lambda: Types({}).of({"type": "string"}), lambda: Types({}).build_type({"type": "string"})),
+        (lambda: HolderSecret.of(SUITE, bytes(31) + b"\2"), lambda: HolderSecret.from_bytes(SUITE, bytes(31) + b"\2")),
+        (lambda: SIGNED.by(LOG), lambda: SIGNED.find_signature(LOG)),
+        (lambda: foreign.found(*WEB), lambda: foreign.build_foreign_state(*WEB)),
+        (lambda: BoundCase.of(AGE).question, lambda: BoundCase.build(AGE).question),
+    ],
+    ids=["Signer", "Grant", "given", "Types", "HolderSecret", "Note", "foreign", "BoundCase"],
+)
+def test_old_names_of_functions_warn_and_return_the_same(old: Callable[[], Any], new: Callable[[], Any]) -> None:
+    """`docs/how-to/upgrade.md` lists them."""
+    with pytest.warns(DeprecationWarning, match=r"leaves in 1\.2: call \w+$"):
+        found = old()
+    assert found == new()
 
 
 def test_the_service_imports_no_old_name() -> None:

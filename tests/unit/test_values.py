@@ -57,7 +57,7 @@ def test_class_that_declares_fields_is_record_or_named_tuple() -> None:
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{value.__module__}.{value.__qualname__}")
-def test_it_is_frozen_and_has_no_dictionary(value: Any) -> None:
+def test_value_is_frozen_and_has_no_dictionary(value: Any) -> None:
     if issubclass(value, Struct):
         assert value.__struct_config__.frozen
     elif value.__module__ != "identity_did_ids.chain":

@@ -223,10 +223,10 @@ def in_lowest_slot(name: str) -> Case:
         return replace(form, inequalities=(*form.inequalities[:-1], last._replace(slot=min(members))))
 
     good = ACCEPTED[name]()
-    relation.PresentationRelation.of.cache_clear()
+    relation.PresentationRelation.from_statement.cache_clear()
     with patch.object(relation, "normal_form", misread):
         text = good.scene.prove()
-    relation.PresentationRelation.of.cache_clear()
+    relation.PresentationRelation.from_statement.cache_clear()
     return replace(good, text=text)
 
 

@@ -77,7 +77,7 @@ async def decisions(directory: Path, redis_url: str, postgres_url: str | None, r
     stores: list[tuple[str, TokenBucketStorage, float | None, int]] = [
         (
             "SQLite",
-            TokenBucketSqliteStorage.at(directory / "limits.sqlite", monotonic=time.monotonic),
+            TokenBucketSqliteStorage.open(directory / "limits.sqlite", monotonic=time.monotonic),
             None,
             10_000,
         ),

@@ -209,7 +209,7 @@ def _proving(curve: Curve) -> list[Callable[[], object]]:
 
 def _consenting(curve: Curve, value: int) -> Callable[[], object]:
     suite = ciphersuite(curve)
-    secret = HolderSecret.of(suite, scalar(value))
+    secret = HolderSecret.from_bytes(suite, scalar(value))
     return lambda: consent.consent(suite, secret, [value], b"M", os.urandom)
 
 

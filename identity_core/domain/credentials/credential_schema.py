@@ -31,7 +31,7 @@ from identity_core.domain.credentials.attributes import (
 )
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.asked import Asked
-from identity_core.domain.proofs.predicate import supported_by
+from identity_core.domain.proofs.predicate import list_predicates
 from identity_core.errors import InvalidSchema, PredicateUnsupported
 
 MAX_THRESHOLDS: Final = 256
@@ -84,7 +84,7 @@ class CredentialSchema(Struct, frozen=True):
 def _check(policy: AttributePolicy, attribute: Attribute) -> None:
     if policy.unit is not None and not (1 <= len(policy.unit) <= MAX_UNIT and policy.unit.isprintable()):
         raise ValueRefused(f"a unit is 1 to {MAX_UNIT} printable characters")
-    if policy.proof_types is not None and not policy.proof_types <= {*supported_by(attribute.type), NOT_EQUAL}:
+    if policy.proof_types is not None and not policy.proof_types <= {*list_predicates(attribute.type), NOT_EQUAL}:
         raise ValueRefused(f"a {attribute.type.value} does not take all of these predicates")
     if policy.allowed_values is not None and len(policy.allowed_values) > MAX_THRESHOLDS:
         raise ValueRefused(f"an attribute has at most {MAX_THRESHOLDS} thresholds")

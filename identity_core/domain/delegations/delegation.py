@@ -133,7 +133,7 @@ class Delegation(Struct, frozen=True):
         """Check that this record allows no more than ``parent``. Raises ``DelegationNotNarrower``; ``details.member`` names the first
         dimension in which it allows more."""
         for member, narrower in (
-            ("actions", all(any(own.within(other) for other in parent.grants) for own in self.grants)),
+            ("actions", all(any(own.is_within(other) for other in parent.grants) for own in self.grants)),
             ("credentialIds", _subset(self.credential_ids, parent.credential_ids)),
             ("schemaIds", _subset(self.schema_ids, parent.schema_ids)),
             ("verifiers", _subset(self.verifiers, parent.verifiers)),

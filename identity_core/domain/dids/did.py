@@ -53,7 +53,7 @@ class Did(Struct, frozen=True):
         return self.text
 
     @property
-    def shown(self) -> str:
+    def safe_text(self) -> str:
         """Return the part of an unknown DID that an error may repeat: its identifier may be a private key
         (``domain/inputs.py``)."""
         return echoed(self.text, DID)
@@ -74,7 +74,7 @@ def controller_of(method_id: str) -> Did:
     text, _, fragment = method_id.partition("#")
     did = Did.parse(text)
     if not fragment:
-        raise InvalidDid(details={"did": did.shown})
+        raise InvalidDid(details={"did": did.safe_text})
     return did
 
 

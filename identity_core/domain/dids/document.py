@@ -109,7 +109,7 @@ class DidDocument:
         """Return the relationships of the key, in document order."""
         return tuple(name for name, key_ids in self.relationships if key_id in key_ids)
 
-    def without(self, gone: Collection[str]) -> DidDocument:
+    def remove_keys(self, gone: Collection[str]) -> DidDocument:
         """Return the document without the keys of these absolute ids, and without relationships that become empty."""
         left = ((name, tuple(one for one in key_ids if one not in gone)) for name, key_ids in self.relationships)
         methods = tuple(method for method in self.methods if method.id not in gone)

@@ -134,7 +134,7 @@ class PublicKey(Struct, frozen=True):
         name = key_type(type_name).name
         known = _checked.get(multibase)
         if known is None:
-            known = _checked.put(multibase, _check(multibase))
+            known = _checked.store(multibase, _check(multibase))
         if known.type != name:
             raise InvalidDocument(
                 "The key is not of the type that it is said to be.", details={"type": name, "keyType": known.type}
@@ -189,7 +189,7 @@ def generate(type_name: str, random: Callable[[int], bytes], purposes: tuple[str
         secret = bls.generate_secret(material)
         public = bls.public_key(secret)
     text = multikey.encode_public(name, public)
-    _checked.put(text, PublicKey(name, text, public))
+    _checked.store(text, PublicKey(name, text, public))
     return Key(name, text, purposes, secret=multikey.encode_secret(name, secret))
 
 

@@ -2,7 +2,7 @@
 
 The DID method determines the state after a change; ``logs.fold`` folds the entries of a log into states. A key in its grace period
 stays in the document with ``revoked``. At that time the version without it exists by definition, even if it is not written yet. So
-every reader computes ``due`` and ``expired`` in the same way (openapi/DECISIONS.md §2.10).
+every reader computes ``find_grace_end`` and ``expired`` in the same way (openapi/DECISIONS.md §2.10).
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def digest(text: str) -> str:
     return multibase.base64url_encode(hashlib.sha256(text.encode()).digest()[:8])
 
 
-def due(state: DidState) -> datetime | None:
+def find_grace_end(state: DidState) -> datetime | None:
     """Return the end of the next grace period, or None."""
     # Most documents have no key in a grace period. Their bytes, which this service wrote, show it without parsing.
     if b'"revoked"' not in state.document.encoded:
@@ -151,11 +151,11 @@ def expire(state: DidState, at: datetime) -> DidState:
         operation=KEY_EXPIRED,
         entry_hash="",
         previous_hash=state.entry_hash or None,
-        document=state.document.without({method.id for method in gone}),
+        document=state.document.remove_keys({method.id for method in gone}),
         key_id=None,
         spent_challenges=unexpired(state.spent_challenges, at),
         retired_keys=state.retired_keys + tuple(digest(method.multibase) for method in gone),
-        proven_keys=_without(state.proven_keys, gone),
+        proven_keys=_remove_keys(state.proven_keys, gone),
         past=followed(state, at),
         restored=None,
     )
@@ -174,7 +174,7 @@ def followed(state: DidState, at: datetime) -> tuple[PastVersion, ...] | None:
     return (*(known for known in state.past if at - known.until <= state.recovery_window), now)
 
 
-def _without(proven: tuple[str, ...] | None, gone: Sequence[VerificationMethod]) -> tuple[str, ...] | None:
+def _remove_keys(proven: tuple[str, ...] | None, gone: Sequence[VerificationMethod]) -> tuple[str, ...] | None:
     names = {method.multibase for method in gone}
     return None if proven is None else tuple(key for key in proven if key not in names)
 
@@ -182,7 +182,7 @@ def _without(proven: tuple[str, ...] | None, gone: Sequence[VerificationMethod])
 def expired(state: DidState, now: datetime) -> tuple[DidState, ...]:
     """Return the versions that exist by definition at ``now`` and follow ``state``, oldest first."""
     states = []
-    while (at := due(state)) is not None and at <= now:
+    while (at := find_grace_end(state)) is not None and at <= now:
         state = expire(state, at)
         states.append(state)
     return tuple(states)

@@ -53,7 +53,7 @@ _COMPARISONS: Mapping[PredicateType, Callable[[int, int], bool]] = {
 }
 
 
-def supported_by(kind: AttributeType) -> frozenset[PredicateType]:
+def list_predicates(kind: AttributeType) -> frozenset[PredicateType]:
     """Return the predicates that apply to attributes of this type."""
     return _SUPPORTED[kind]
 

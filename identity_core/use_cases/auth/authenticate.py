@@ -60,9 +60,9 @@ class ApiKeyCache:
         until = self._clock.monotonic() + LIFETIME_SECONDS
         self._drop(digest)
         if key is None:
-            self._missing.put(digest, until)
+            self._missing.store(digest, until)
         else:
-            self._found.put(digest, (until, key))
+            self._found.store(digest, (until, key))
 
     def forget(self, digest: str) -> None:
         """Remove the answer about ``digest``, which has just been written, so that the next query reads the stores."""

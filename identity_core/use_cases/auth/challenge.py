@@ -191,13 +191,13 @@ class AuthenticateDid(Struct, frozen=True):
         if scheme == RECOVERY_KEY:
             keys = () if state.recovery_key is None else (state.recovery_key,)
         asked = ChallengeRequest(str(signed.did), purpose, body_hash, max(now, state.updated_at), target)
-        found, is_former = await self._found(signed, asked, _decoded(keys), payer), False
+        found, is_former = await self._find_challenge(signed, asked, _decoded(keys), payer), False
         if found is None and former is not None:
             is_former, earlier = True, await former()
             is_known = earlier is not None and earlier[0] == scheme
             # The same work without an earlier attempt, so that neither time nor tokens show whether there is one.
             tried = earlier[1:] if earlier is not None and is_known else keys[:1]
-            again = await self._found(signed, asked, _decoded(tried), payer)
+            again = await self._find_challenge(signed, asked, _decoded(tried), payer)
             found = again if is_known else None
         # The expected content of the signature is public, and a wrong one is the usual error of clients. The answer does not disclose
         # whether the key was wrong.
@@ -210,7 +210,7 @@ class AuthenticateDid(Struct, frozen=True):
             raise AuthFailed(USED, details=details | {"reason": USED})
         return Authorization(scheme, key, text, signed.signature, body, None if body is None else body_hash, is_former)
 
-    async def _found(
+    async def _find_challenge(
         self, signed: SignedHeader, asked: ChallengeRequest, keys: Sequence[tuple[str, bytes]], payer: Payer | None
     ) -> tuple[str, str] | None:
         """Return the key and the challenge of the signature. An unsuccessful search takes rate limit tokens of the address for each

@@ -86,7 +86,7 @@ class TaggedKeys(Struct, frozen=True):
     async def examined(self) -> tuple[Sequence[str], datetime | None]:
         """Return the faults of the key store, a line for each key; and the earliest expiry of a usable key, if there is
         one."""
-        known, found, seen, ends, now = await self.tags.known(), [], set(), list[datetime](), self.clock.now()
+        known, found, seen, ends, now = await self.tags.read_key_ids(), [], set(), list[datetime](), self.clock.now()
         async for key in _all(self.store):
             seen.add(key.id)
             if await self._genuine(key) is None:

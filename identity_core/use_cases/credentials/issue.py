@@ -22,7 +22,7 @@ from typing import Any
 from msgspec import Struct
 
 from identity_codec import multikey
-from identity_codec.structs import UNSET, given
+from identity_codec.structs import UNSET, value_or
 from identity_core.domain.activity import CredentialIssued, RequestContext
 from identity_core.domain.credentials.credential import (
     Credential,
@@ -115,7 +115,7 @@ class CredentialIntake(Struct, frozen=True):
         definition, state = registered.definition, issuer.head.state
         values = canonical_values(definition.schema, new.attributes)
         own_id = f"urn:uuid:{uuid.UUID(bytes=self.random(16), version=4)}"
-        new_secret = given(new.new_holder_secret, False)
+        new_secret = value_or(new.new_holder_secret, False)
         return Prepared(
             *(own_id, issuer_did, holder, state, definition, values, valid_from, valid_until, now, new_secret),
             has_begin=begins is not None,
@@ -184,9 +184,9 @@ class IssueCredential(Struct, frozen=True):
     async def __call__(self, new: IssueCredentialRequest, context: RequestContext) -> ShownCredential:
         prepared = await self.intake.prepare(new, context)
         key_id, key = await newest_held_key(
-            self.custodian, prepared.state.document, given(new.verification_method, None)
+            self.custodian, prepared.state.document, value_or(new.verification_method, None)
         )
-        suites, number = self.intake.suites, given(new.suite, None)
+        suites, number = self.intake.suites, value_or(new.suite, None)
         made = None if number == 1 else await suites[2].issue(prepared, key_id, key, is_named=number is not None)
         made = made or await suites[1].issue(prepared, key_id, key, is_named=True)
         if made is None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from identity_codec.structs import UNSET, given, plain
+from identity_codec.structs import UNSET, plain, value_or
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.dids.did import Did
@@ -61,7 +61,7 @@ class CreateCredentialSchema(Struct, frozen=True):
 
     async def __call__(self, wish: CreateCredentialSchemaRequest, context: RequestContext) -> RegisteredSchema:
         context.caller.require_scope(WRITE)
-        schema_id, attributes = given(wish.id, None), plain(wish.attributes)
+        schema_id, attributes = value_or(wish.id, None), plain(wish.attributes)
         if schema_id is None:
             schema_id = f"urn:uuid:{uuid.UUID(bytes=self.random(16), version=4)}"
         elif _URI.fullmatch(schema_id) is None:

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from identity_client import data_integrity
 from identity_codec import jcs, multibase, times
-from identity_codec.structs import given
+from identity_codec.structs import value_or
 from identity_core.cache import BoundedCache
 from identity_core.domain.activity import RequestContext, StatusChanged
 from identity_core.domain.credentials import status_list
@@ -49,7 +49,7 @@ class SetCredentialStatus(Struct, frozen=True):
     async def __call__(
         self, credential_id: str, wish: SetCredentialStatusRequest, context: RequestContext
     ) -> Credential:
-        purpose, reason = _purpose(wish.purpose), given(wish.reason, None)
+        purpose, reason = _purpose(wish.purpose), value_or(wish.reason, None)
         for _ in range(_TRIES):
             credential = (await self.access.find(credential_id, context.caller, WRITE)).credential
             context.caller.require_acting_for(credential.issuer, WRITE)
@@ -121,4 +121,4 @@ class GetStatusList(Struct, frozen=True):
         }
         signature = await self.signer.custodian.sign(name, data_integrity.proof_input(config, document))
         document["proof"] = {**config, "proofValue": multibase.base58btc_encode(signature)}
-        return self.kept.put(f"{public_id} {signer}", SignedStatusList(found.version, jcs.canonicalize(document)))
+        return self.kept.store(f"{public_id} {signer}", SignedStatusList(found.version, jcs.canonicalize(document)))

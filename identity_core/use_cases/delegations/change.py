@@ -17,7 +17,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from identity_codec.structs import UNSET, given
+from identity_codec.structs import UNSET, value_or
 from identity_core.domain.activity import DelegationChanged, Parties, RequestContext
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import FINAL
@@ -50,15 +50,15 @@ class _ChangeForNow(Struct, frozen=True):
     ) -> ShownDelegation:
         now, scopes = self.clock.now(), context.caller.scopes or ()
         scope = SUSPEND if kind == SUSPENDED and SUSPEND in scopes else WRITE
-        shown = ShownDelegation.of(await self.access.find_own(delegation_id, context.caller, scope), now)
+        shown = ShownDelegation.from_chain(await self.access.find_own(delegation_id, context.caller, scope), now)
         if shown.status in FINAL:
             raise Conflict(f"The delegation is {shown.status.value}, for good.", details={"status": shown.status.value})
-        with context.keeping(lambda chain: chain and ShownDelegation.of(chain, now)):
+        with context.keeping(lambda chain: chain and ShownDelegation.from_chain(chain, now)):
             chain = await change(delegation_id, now)
         if chain is None:
-            return ShownDelegation.of(await self.access.find_own(delegation_id, context.caller, scope), now)
+            return ShownDelegation.from_chain(await self.access.find_own(delegation_id, context.caller, scope), now)
         await self.record(context, chain.leaf.event(kind), now)
-        return ShownDelegation.of(chain, now)
+        return ShownDelegation.from_chain(chain, now)
 
 
 class SuspendDelegation(_ChangeForNow, frozen=True):
@@ -92,14 +92,14 @@ class RevokeDelegation(Struct, frozen=True):
     async def __call__(
         self, delegation_id: str, wish: RevokeDelegationRequest, context: RequestContext
     ) -> ShownDelegation:
-        caller, now, reason = context.caller, self.clock.now(), given(wish.reason, None)
+        caller, now, reason = context.caller, self.clock.now(), value_or(wish.reason, None)
         await self.access.find(delegation_id, caller, WRITE)
-        with context.keeping(lambda chain: chain and ShownDelegation.of(chain, now)):
+        with context.keeping(lambda chain: chain and ShownDelegation.from_chain(chain, now)):
             chain = await self.access.delegations.revoke(delegation_id, caller.author, reason, now)
         if chain is None:
-            return ShownDelegation.of(await self.access.find(delegation_id, caller, WRITE), now)
+            return ShownDelegation.from_chain(await self.access.find(delegation_id, caller, WRITE), now)
         await self.record(context, chain.leaf.event(DELEGATION_REVOKED), now)
-        return ShownDelegation.of(chain, now)
+        return ShownDelegation.from_chain(chain, now)
 
 
 class DeleteDelegation(Struct, frozen=True):

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from identity_client.action import MAX_SET_SIZE, MAX_TEXT, PREDICATE_NAMES, Grant, PredicateType, pin_of
-from identity_codec.structs import UNSET, UnsetType, given, plain
+from identity_codec.structs import UNSET, UnsetType, plain, value_or
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.delegations.chain import DelegationChain
@@ -98,12 +98,12 @@ class _Parts(Struct, frozen=True):
     expires_at: datetime
 
     @classmethod
-    def of(cls, wish: CreateDelegationRequest, reader: DidReader) -> _Parts:
+    def parse(cls, wish: CreateDelegationRequest, reader: DidReader) -> _Parts:
         """Parse the texts. Raises ``InvalidDid``, ``InvalidRequest``."""
         return cls(
             holder=reader.parse(wish.holder_did),
             agent=reader.parse(wish.agent_did),
-            grants=compile_grants(given(wish.actions, ()), given(wish.predicates, ())),
+            grants=compile_grants(value_or(wish.actions, ()), value_or(wish.predicates, ())),
             not_before=optional_time(wish.not_before, "notBefore"),
             expires_at=member_time(wish.expires_at, "expiresAt"),
         )
@@ -125,7 +125,7 @@ class CreateDelegation(Struct, frozen=True):
 
     async def __call__(self, wish: CreateDelegationRequest, context: RequestContext) -> ShownDelegation:
         now = self.clock.now()
-        parts = _Parts.of(wish, self.reader)
+        parts = _Parts.parse(wish, self.reader)
         context.caller.require_scope(WRITE)
         above = await self._above(wish, context.caller)
         grantor = parts.holder if above is None else above.leaf.agent
@@ -142,7 +142,7 @@ class CreateDelegation(Struct, frozen=True):
         if delegation.holder_proof is not None and delegation.signed_request is not None:
             check_holder_proof(delegation.holder_proof, delegation.signed_request, holder.document, now)
         # A parallel revocation of the parent also revokes the child, because reads evaluate the chain.
-        shown = ShownDelegation.of(chain, now)
+        shown = ShownDelegation.from_chain(chain, now)
         with context.keeping(lambda _: shown):
             await self.access.delegations.add(delegation)
         await self.record(context, delegation.event(CREATED), now)
@@ -179,22 +179,22 @@ class CreateDelegation(Struct, frozen=True):
             holder=parts.holder,
             agent=parts.agent,
             grantor=grantor,
-            parent_id=given(wish.parent_id, None),
+            parent_id=value_or(wish.parent_id, None),
             grants=parts.grants,
-            credential_ids=given(_unique(wish.credential_ids), parent.credential_ids if parent else None),
-            schema_ids=given(_unique(wish.schema_ids), parent.schema_ids if parent else None),
-            verifiers=given(_unique(wish.verifiers), parent.verifiers if parent else None),
+            credential_ids=value_or(_unique(wish.credential_ids), parent.credential_ids if parent else None),
+            schema_ids=value_or(_unique(wish.schema_ids), parent.schema_ids if parent else None),
+            verifiers=value_or(_unique(wish.verifiers), parent.verifiers if parent else None),
             autonomy_level=wish.autonomy_level,
-            max_uses=given(wish.max_uses, parent.max_uses if parent else None),
-            max_refusals=given(wish.max_refusals, parent.max_refusals if parent else DEFAULT_MAX_REFUSALS),
-            max_thresholds=given(wish.max_thresholds, parent.max_thresholds if parent else DEFAULT_MAX_THRESHOLDS),
-            max_depth=given(wish.max_depth, 0),
+            max_uses=value_or(wish.max_uses, parent.max_uses if parent else None),
+            max_refusals=value_or(wish.max_refusals, parent.max_refusals if parent else DEFAULT_MAX_REFUSALS),
+            max_thresholds=value_or(wish.max_thresholds, parent.max_thresholds if parent else DEFAULT_MAX_THRESHOLDS),
+            max_depth=value_or(wish.max_depth, 0),
             not_before=parts.not_before or begins,
             expires_at=parts.expires_at,
             created_at=now,
             created_by=caller.author,
-            purpose=given(wish.purpose, None),
-            predicates=tuple(plain(given(wish.predicates, ()))),
+            purpose=value_or(wish.purpose, None),
+            predicates=tuple(plain(value_or(wish.predicates, ()))),
             holder_proof=body.pop("holderProof", None),
             signed_request=body or None,
         )

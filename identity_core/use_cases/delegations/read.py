@@ -39,7 +39,7 @@ class ShownDelegation(Struct, frozen=True):
     effective_autonomy: int
 
     @classmethod
-    def of(cls, chain: DelegationChain, now: datetime) -> ShownDelegation:
+    def from_chain(cls, chain: DelegationChain, now: datetime) -> ShownDelegation:
         """Return the view at ``now``."""
         return cls(chain.leaf, chain.state(now), chain.effective_autonomy)
 
@@ -82,7 +82,7 @@ class GetDelegation(Struct, frozen=True):
     clock: Clock
 
     async def __call__(self, delegation_id: str, caller: Caller) -> ShownDelegation:
-        return ShownDelegation.of(await self.access.find(delegation_id, caller, READ), self.clock.now())
+        return ShownDelegation.from_chain(await self.access.find(delegation_id, caller, READ), self.clock.now())
 
 
 LOOKED_AT_MOST: Final = 1000
@@ -114,7 +114,7 @@ class ListDelegations(Struct, frozen=True):
             batch = _BATCH if query.status is not None else limit + 1
             chains = await self.delegations.list(wanted, after=after, limit=batch)
             for place, chain in enumerate(chains):
-                shown = ShownDelegation.of(chain, now)
+                shown = ShownDelegation.from_chain(chain, now)
                 after = RowPosition(chain.leaf.created_at, chain.leaf.id)
                 if query.status in (None, shown.status.value):
                     items.append(shown)

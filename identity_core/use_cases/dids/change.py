@@ -16,7 +16,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from identity_codec.structs import given, plain
+from identity_codec.structs import plain, value_or
 from identity_codec.values import replace
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids import keys, requests
@@ -89,18 +89,18 @@ class RotateDidKey(Struct, frozen=True):
         if_match: int | None,
     ) -> Rotated:
         old_key_id = requests.absolute_key_id(wish.old_key_id, str(did))
-        brought = given(wish.new_public_key_multibase, None)
+        brought = value_or(wish.new_public_key_multibase, None)
         revoke_old_after = optional_time(wish.revoke_old_after, "revokeOldAfter")
-        possession = requests.possession(given(wish.proof_of_possession, None))
-        returned, stored = given(wish.return_secrets, True), given(wish.store_secrets, False)
+        possession = requests.possession(value_or(wish.proof_of_possession, None))
+        returned, stored = value_or(wish.return_secrets, True), value_or(wish.store_secrets, False)
         random = self.random if context.attempt is None else context.attempt.random
         if not (returned or stored or brought):
             raise InvalidRequest("returnSecrets: false needs storeSecrets: true, else the key would be lost.")
         if brought is not None:
             kind = PublicKey.parse(wish.new_key_type, brought).type
-            new_key = Key(kind, brought, given(wish.purpose, ()), possession)
+            new_key = Key(kind, brought, value_or(wish.purpose, ()), possession)
         else:
-            new_key = keys.generate(wish.new_key_type, random, given(wish.purpose, ()))
+            new_key = keys.generate(wish.new_key_type, random, value_or(wish.purpose, ()))
             if stored and context.intent is None:
                 await keep_secrets(self.custodian, did, (replace(new_key, purposes=("rotation",)),))
         change = Rotate(old_key_id, new_key, revoke_old_after, authorization)
@@ -130,8 +130,8 @@ class RecoverDid(Struct, frozen=True):
     async def __call__(
         self, did: Did, wish: RecoverDidRequest, authorization: Authorization, context: RequestContext
     ) -> Recovered:
-        new, successor = wish.new_authentication_key, given(wish.new_recovery_key, None)
-        possession = requests.possession(given(new.proof_of_possession, None))
+        new, successor = wish.new_authentication_key, value_or(wish.new_recovery_key, None)
+        possession = requests.possession(value_or(new.proof_of_possession, None))
         key = PublicKey.parse(new.type, new.public_key_multibase)
         if successor is not None:
             kind = PublicKey.parse(successor.type, successor.public_key_multibase).type
@@ -142,10 +142,10 @@ class RecoverDid(Struct, frozen=True):
         new_key = Key(key.type, key.multibase, keys.default_purposes(key.type, primary=True), possession)
         change = Recover(
             new_key,
-            given(wish.revoke_all_existing_keys, False),
+            value_or(wish.revoke_all_existing_keys, False),
             following.public,
             authorization,
-            given(wish.restore_version, None),
+            value_or(wish.restore_version, None),
         )
         context = replace(context, result=partial(Recovered, recovery_key=following))
         return Recovered(await self.writer.commit(did, change, context), following)
@@ -167,5 +167,5 @@ class DeactivateDid(Struct, frozen=True):
     ) -> IndexedVersion:
         if not wish.confirm:
             raise ConfirmationRequired(details={"did": str(did)})
-        noted = replace(context, note=given(wish.reason, None))
+        noted = replace(context, note=value_or(wish.reason, None))
         return await self.writer.commit(did, Deactivate(authorization), noted, if_match=if_match)

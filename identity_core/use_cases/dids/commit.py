@@ -74,7 +74,7 @@ class DidLocks(Struct):
 
     _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
-    def of(self, did: str) -> asyncio.Lock:
+    def get_lock(self, did: str) -> asyncio.Lock:
         """Return the DID's lock; writers of one DID queue in order of arrival."""
         return self._locks.setdefault(did, asyncio.Lock())
 
@@ -100,7 +100,7 @@ class DidWriter(Struct, frozen=True):
         after sixteen lost races. Raises ``AuthFailed``: when a former key has no recorded change. Raises ``LedgerUnavailable``.
         """
         method = self._mutable(did)
-        async with self.locks.of(str(did)):
+        async with self.locks.get_lock(str(did)):
             await self._require_current_key(context)
             if (version := await self.resumed(context)) is not None:
                 return version
@@ -155,7 +155,7 @@ class DidWriter(Struct, frozen=True):
         """Write the versions of grace periods that have ended, in order of time, each at the time that the rotation fixed."""
         state = recorded.state
         # Two versions within one microsecond: the second is a tick ahead of the clock, so periods that end at that tick are over too.
-        while (due := history.due(state)) is not None and due <= max(now, state.updated_at + TICK):
+        while (due := history.find_grace_end(state)) is not None and due <= max(now, state.updated_at + TICK):
             signed = await self.signer.signed(method, state, Expire(), due)
             state = (await self.append(state, signed, RequestContext("expireKey", SERVICE))).state
         return state

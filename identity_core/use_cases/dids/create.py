@@ -13,7 +13,7 @@ from functools import partial
 from msgspec import Struct
 
 from identity_codec.strict_json import JsonValue
-from identity_codec.structs import given
+from identity_codec.structs import value_or
 from identity_codec.values import replace
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids import keys
@@ -55,16 +55,16 @@ class CreateDid(Struct, frozen=True):
         if method is None:
             details: dict[str, JsonValue] = {"method": echoed(wish.method, TERM), "supported": [*sorted(self.methods)]}
             raise InvalidDid("No such DID method is installed.", details=details)
-        options = given(wish.options, CreateDidOptions())
-        returned, stored = given(options.return_secrets, True), given(options.store_secrets, False)
-        own = bool(given(options.public_keys, ()))
+        options = value_or(wish.options, CreateDidOptions())
+        returned, stored = value_or(options.return_secrets, True), value_or(options.store_secrets, False)
+        own = bool(value_or(options.public_keys, ()))
         if not (returned or stored or own):
             raise InvalidRequest("returnSecrets: false needs storeSecrets: true, else the keys would be lost.")
         self._check_counts(options)
         random = self.random if context.attempt is None else context.attempt.random
-        asked = self._own(options) if own else self._made(given(wish.key_type, "Ed25519"), options, random)
+        asked = self._own(options) if own else self._generate_keys(value_or(wish.key_type, "Ed25519"), options, random)
         recovery = asked[-1] if asked[-1].purposes == (RECOVERY,) else None
-        window, witness = given(options.recovery_window, None), given(options.witness, None)
+        window, witness = value_or(options.recovery_window, None), value_or(options.witness, None)
         if witness is not None:
             self._require_witnesses(method)
         witness_ids = () if witness is None else tuple(one.id for one in witness.witnesses)
@@ -72,12 +72,12 @@ class CreateDid(Struct, frozen=True):
             keys=asked if recovery is None else asked[:-1],
             update_keys=(),  # the signer knows the current key of the log
             services=tuple(
-                NewService(each.type, each.service_endpoint, given(each.id, None))
-                for each in given(options.service_endpoints, ())
+                NewService(each.type, each.service_endpoint, value_or(each.id, None))
+                for each in value_or(options.service_endpoints, ())
             ),
-            also_known_as=given(options.also_known_as, ()),
+            also_known_as=value_or(options.also_known_as, ()),
             recovery_key=None if recovery is None else recovery.public,
-            strict_evidence=given(options.strict_evidence, None),
+            strict_evidence=value_or(options.strict_evidence, None),
             recovery_window=None if window is None else timedelta(seconds=window),
             witnesses=None if witness is None else WitnessList(witness.threshold, witness_ids),
         )
@@ -105,34 +105,34 @@ class CreateDid(Struct, frozen=True):
     @staticmethod
     def _check_counts(options: CreateDidOptions) -> None:
         """Check the counts first, because making keys and parsing public keys takes most of the time. Raises ``InvalidDocument``."""
-        own = sum(RECOVERY not in key.purpose for key in given(options.public_keys, ()))
-        check_count("verificationMethod", own or 1 + len(given(options.additional_keys, ())), MAX_KEYS)
-        check_count("service", len(given(options.service_endpoints, ())), MAX_SERVICES)
+        own = sum(RECOVERY not in key.purpose for key in value_or(options.public_keys, ()))
+        check_count("verificationMethod", own or 1 + len(value_or(options.additional_keys, ())), MAX_KEYS)
+        check_count("service", len(value_or(options.service_endpoints, ())), MAX_SERVICES)
 
     @staticmethod
-    def _made(key_type: str, options: CreateDidOptions, random: Callable[[int], bytes]) -> tuple[Key, ...]:
+    def _generate_keys(key_type: str, options: CreateDidOptions, random: Callable[[int], bytes]) -> tuple[Key, ...]:
         """Return keys that are made here: the primary one first, the recovery key last."""
         primary = AdditionalKey(type=key_type, purpose=())
         wanted = [
             (keys.key_type(key.type).name, key.purpose or keys.default_purposes(key.type, primary=place == 0))
-            for place, key in enumerate((primary, *given(options.additional_keys, ())))
+            for place, key in enumerate((primary, *value_or(options.additional_keys, ())))
         ]
         for kind, purposes in wanted:
             keys.check_purposes(kind, purposes)
-        if given(options.recovery_key, False):
+        if value_or(options.recovery_key, False):
             wanted.append((keys.ED25519.name, (RECOVERY,)))
         return tuple(keys.generate(kind, random, purposes) for kind, purposes in wanted)
 
     @staticmethod
     def _own(options: CreateDidOptions) -> tuple[Key, ...]:
         """Return the keys that the caller supplied, in the same order."""
-        public_keys = given(options.public_keys, ())
-        if given(options.additional_keys, ()):
+        public_keys = value_or(options.public_keys, ())
+        if value_or(options.additional_keys, ()):
             raise InvalidDocument("publicKeys and additionalKeys exclude each other: give every key in publicKeys.")
         recovery = [key for key in public_keys if RECOVERY in key.purpose]
         if len(recovery) > 1 or any(len(key.purpose) > 1 for key in recovery):
             raise InvalidDocument("One key may have the purpose recovery, and no other purpose beside it.")
-        if given(options.recovery_key, False) and not recovery:
+        if value_or(options.recovery_key, False) and not recovery:
             raise InvalidDocument("Give the recovery key in publicKeys, with the purpose recovery.")
         named = [
             Key(

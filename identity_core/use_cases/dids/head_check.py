@@ -119,9 +119,9 @@ class HeadCheck:
         # Other processes wrote in every iteration. This was the newest version at the last query of the ledger, which is after the call.
         return brought
 
-    def known(self, did: Did) -> IndexedVersion | None:
+    def find_cached_head(self, did: Did) -> IndexedVersion | None:
         """Return the head for a decision if it is known without I/O, else None."""
-        head, checked = self.index.known(did.text), self._checked.get(did.text)
+        head, checked = self.index.find_cached_head(did.text), self._checked.get(did.text)
         return head if checked is not None and checked.head is head else None
 
     async def is_newest(self, name: str, stored: StoredVersion) -> bool:
@@ -134,7 +134,7 @@ class HeadCheck:
         except UNASKED:
             return True
         if newest == row and not self._is_embedded:
-            self._agreed.put(name, row)
+            self._agreed.store(name, row)
         return newest == row
 
     async def fold(self, did: Did, head: IndexedVersion) -> None:
@@ -227,7 +227,7 @@ class HeadCheck:
     def keep(self, did: str, head: IndexedVersion, *, is_folded: bool) -> None:
         """Cache the checked head of the log of ``did``. ``is_folded`` is True also for an entry that this process appended to a log that
         it knows."""
-        self._checked.put(did, Checked(head, is_folded))
+        self._checked.store(did, Checked(head, is_folded))
 
 
 def _is_same(one: IndexedVersion, other: IndexedVersion) -> bool:

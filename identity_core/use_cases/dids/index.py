@@ -94,20 +94,20 @@ class DidReader(Struct, frozen=True):
                 raise self.check.incomplete(did, number)
         return found[0], found[1]
 
-    async def standing(self, did: Did, *, decides: bool = False) -> CurrentVersion:
+    async def read_current(self, did: Did, *, decides: bool = False) -> CurrentVersion:
         """Return the recorded and the due versions. Raises ``DidNotFound``, ``DidQuarantined``."""
         recorded = await self.recorded(did, decides=decides)
         if recorded is None:
-            raise DidNotFound(details={"did": did.shown})
-        return CurrentVersion(recorded, self.due(recorded, self.clock.now()))
+            raise DidNotFound(details={"did": did.safe_text})
+        return CurrentVersion(recorded, self.find_due_versions(recorded, self.clock.now()))
 
     async def active(self, did: Did) -> CurrentVersion:
         """Return the current version of an active DID before it is used: its state on the ledger now. Raises ``DidNotFound``,
         ``DidDeactivated``, ``DidQuarantined``. Raises ``PluginUnavailable``: when the ledger is needed and unavailable."""
-        recorded = self.check.known(did) if did.method in self.methods else None
+        recorded = self.check.find_cached_head(did) if did.method in self.methods else None
         if recorded is not None:
-            return in_use(did, CurrentVersion(recorded, self.due(recorded, self.clock.now())))
-        return in_use(did, await self.standing(did, decides=True))
+            return in_use(did, CurrentVersion(recorded, self.find_due_versions(recorded, self.clock.now())))
+        return in_use(did, await self.read_current(did, decides=True))
 
     async def caller(self, did: Did) -> CurrentVersion:
         """Return the current version of a DID that signs in, as ``active`` does. Any client can make a did:key, so one that is only
@@ -139,7 +139,7 @@ class DidReader(Struct, frozen=True):
             raise PluginUnavailable(details=error.details) from error
         return None if state is None else IndexedVersion(state, None)
 
-    def due(self, recorded: IndexedVersion, now: datetime) -> tuple[IndexedVersion, ...]:
+    def find_due_versions(self, recorded: IndexedVersion, now: datetime) -> tuple[IndexedVersion, ...]:
         """Return the versions after ``recorded`` that exist by definition at ``now`` and are not written yet."""
         before = recorded.state
         versions = []

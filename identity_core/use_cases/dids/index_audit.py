@@ -50,10 +50,8 @@ class IndexAudit(Struct, frozen=True):
     async def sample(self, count: int, choose: Callable[[int], int]) -> int:
         """Compare the DIDs of ``count`` random entries of the ledger. Return how many differ. ``choose(n)`` is a random number below n."""
         size = (await self.ledger.head()).sequence
-        chosen = {
-            line.did for _ in range(min(count, size)) for line in await self.ledger.entries_after(choose(size), 1)
-        }
-        return sum([await self._seal(did) for did in sorted(chosen)])
+        dids = {line.did for _ in range(min(count, size)) for line in await self.ledger.entries_after(choose(size), 1)}
+        return sum([await self._seal(did) for did in sorted(dids)])
 
     async def seal(self) -> int:
         """Tag rows from before tags existed, and rewrite rows of an earlier form, for every DID whose rows match the ledger. The other

@@ -129,7 +129,7 @@ class LogSigner(Struct):
             key = self._key(state, committed=False)
             return key, method.draft(state, change, at, signer=key.multikey)
         key = self._key(state, committed=True)
-        keys = self._said(state, change, key)
+        keys = self._find_stated_keys(state, change, key)
         rotating = cast("PreRotatingDidMethod", method)
         return key, rotating.draft(state, change, at, signer=key.multikey, next_keys=keys)
 
@@ -150,7 +150,7 @@ class LogSigner(Struct):
             details={"did": str(state.did)},
         )
 
-    def _said(self, state: DidState | None, change: Change, key: LogKey) -> LogKeys | None:
+    def _find_stated_keys(self, state: DidState | None, change: Change, key: LogKey) -> LogKeys | None:
         """Return the log keys that the entry states; None if they follow from the entry before."""
         if not self.next_key_hashes:
             return None

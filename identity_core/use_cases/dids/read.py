@@ -58,9 +58,9 @@ class ResolveDid(Struct, frozen=True):
     cosigned: Callable[[int], Awaitable[tuple[int, datetime] | None]] | None = None
 
     async def __call__(self, did: Did, query: ResolveDidQuery) -> Resolution:
-        version_id, version_time = asked(query)
+        version_id, version_time = parse_version_query(query)
         try:
-            standing = await self.reader.standing(did)
+            standing = await self.reader.read_current(did)
         except DidNotFound:
             # A DID from the network has only its present document, none by version or time.
             found = await self.reader.elsewhere(did) if version_id is None and version_time is None else None
@@ -78,7 +78,7 @@ class ResolveDid(Struct, frozen=True):
             deactivated_at=head.state.updated_at if head.state.deactivated else None,
             head_version_id=head.state.version_id,
             following=following,
-            stale_at=history.due(head.state),
+            stale_at=history.find_grace_end(head.state),
             cosigned=cosigned,
             awaits=self.cosigned is not None and version.receipt is not None and cosigned is None,
         )
@@ -131,7 +131,7 @@ class ResolveDid(Struct, frozen=True):
         return found, following
 
 
-def asked(query: ResolveDidQuery) -> tuple[int | None, datetime | None]:
+def parse_version_query(query: ResolveDidQuery) -> tuple[int | None, datetime | None]:
     """Return the version id and the time of a query. Raises ``InvalidRequest``: when it has both (DID Resolution §4.1)."""
     if query.version_id is not None and query.version_time is not None:
         raise InvalidRequest("versionId and versionTime exclude each other.")
@@ -165,7 +165,7 @@ class ListDidHistory(Struct, frozen=True):
     visible_after_deactivation: bool
 
     async def __call__(self, did: Did, query: ListDidHistoryQuery, *, after: int | None) -> HistoryPage:
-        standing = await self.reader.standing(did)
+        standing = await self.reader.read_current(did)
         descending, recorded, due = query.order == "desc", standing.recorded, standing.due
         if not self.visible_after_deactivation:
             in_use(did, standing)
@@ -240,7 +240,7 @@ class GetDidLog(Struct, frozen=True):
     async def __call__(self, did: Did) -> DidLog:
         size = await self.ledger.log_size(str(did))
         if not size.entries:
-            raise DidNotFound("The ledger has no log of the DID.", details={"did": did.shown})
+            raise DidNotFound("The ledger has no log of the DID.", details={"did": did.safe_text})
         if not self.visible_after_deactivation:
             await self.reader.active(did)
         return self.beginning(did, size.entries, size.byte_count)
@@ -252,7 +252,7 @@ class GetDidLog(Struct, frozen=True):
             return None
         lines = await self._page(str(did), 0, ENTRIES_AT_ONCE + 1)
         if not lines:
-            raise DidNotFound("The ledger has no log of the DID.", details={"did": did.shown})
+            raise DidNotFound("The ledger has no log of the DID.", details={"did": did.safe_text})
         whole = b"".join(lines)
         return (whole, lines[-1]) if len(lines) <= ENTRIES_AT_ONCE and len(whole) <= OCTETS_AT_ONCE else None
 
@@ -267,7 +267,7 @@ class GetDidLog(Struct, frozen=True):
             raise LedgerUnavailable(details={"did": str(did)})
         return line
 
-    async def shown(self, did: Did, log: DidLog) -> tuple[bytes | None, bytes]:
+    async def read_log_and_last_line(self, did: Did, log: DidLog) -> tuple[bytes | None, bytes]:
         """Return the whole of ``log`` if it is one page, else None; and its last line. Each line has the hash of the one before it, so
         the last line identifies the log. Raises ``LedgerUnavailable``."""
         if log.versions <= ENTRIES_OF_A_PAGE:

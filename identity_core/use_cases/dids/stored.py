@@ -16,7 +16,7 @@ from identity_core.cache import BoundedCache
 from identity_core.errors import InvalidRequest
 from identity_core.ports.repositories import DocumentIndex, StoredVersion
 from identity_core.use_cases.dids.head_check import HeadCheck
-from identity_core.use_cases.dids.read import asked
+from identity_core.use_cases.dids.read import parse_version_query
 from identity_core.wire import ListDidHistoryQuery, ResolveDidQuery
 
 _SECOND: Final = 1_000_000
@@ -58,7 +58,7 @@ class StoredHeads(Struct, frozen=True):
     def keep(self, did: str, head: StoredVersion) -> None:
         """Cache the version that was just read as the newest one."""
         self.index.follow(did, head.version_id)
-        self.kept.put(did, head)
+        self.kept.store(did, head)
 
 
 class ResolveStored(Struct, frozen=True):
@@ -70,7 +70,7 @@ class ResolveStored(Struct, frozen=True):
 
     async def __call__(self, did: str, query: ResolveDidQuery) -> StoredResolution | None:
         try:
-            version_id, time = asked(query)
+            version_id, time = parse_version_query(query)
         except InvalidRequest:
             return None
         head = await self.heads(did)
@@ -80,14 +80,14 @@ class ResolveStored(Struct, frozen=True):
         if version_id is not None and version_id != head.version_id:
             found = await self._followed(did, version_id, head)
         elif time is not None:
-            found = await self._at(did, time.replace(microsecond=0), head)
+            found = await self._find_at_time(did, time.replace(microsecond=0), head)
         if found is None:
             return None
         version, following = found
         cosigned = None if self.cosigned is None else await self.cosigned(version.sequence - 1)
         return StoredResolution(version, head, following, cosigned, self.cosigned is not None and cosigned is None)
 
-    async def _at(
+    async def _find_at_time(
         self, did: str, time: datetime, head: StoredVersion
     ) -> tuple[StoredVersion, StoredVersion | None] | None:
         second = micros(time) // _SECOND

@@ -18,7 +18,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from identity_codec.structs import given
+from identity_codec.structs import value_or
 from identity_core.domain.activity import DONE, REFUSED, EventRecord, RequestContext
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.domain.proofs.proof import Context, Witness, capability_digest
@@ -116,7 +116,7 @@ class GenerateDelegatedProof(Struct, frozen=True, kw_only=True):
             return await self._answer(request, context)
 
     async def _answer(self, request: ProofRequest, context: RequestContext) -> Answered:
-        attempt = ProofAttempt.of(request, self.reader, self.clock.now())
+        attempt = ProofAttempt.from_request(request, self.reader, self.clock.now())
         try:
             if attempt.anchor:
                 self.anchoring.require_enabled()
@@ -135,7 +135,7 @@ class GenerateDelegatedProof(Struct, frozen=True, kw_only=True):
                 # Steps 12 and 13 read the request and the delegation, which the agent knows, so they do not use up the holder's token.
                 if earlier is not None or isinstance(error, _FAILURES) or (attempt.chain and not attempt.credentials):
                     raise
-                refused = RefusedInvocation.of(error)
+                refused = RefusedInvocation.from_error(error)
                 ended = await self.invocations.refuse(attempt.invocation, refused, self.clock.now())
                 return await self._answered(attempt, context, ended)
             # If a client disconnects, the use must still have its proof: the started work is completed and stored.
@@ -178,24 +178,24 @@ class GenerateDelegatedProof(Struct, frozen=True, kw_only=True):
 
         def holds(sealed: Sequence[bytes]) -> bool:
             # The values for the prover; if the transaction is repeated, those of the last run.
-            witnesses[:] = attempt.prepared.opened(sealed)
+            witnesses[:] = attempt.prepared.open_boxes(sealed)
             return attempt.prepared.holds(witnesses)
 
         lease = await self.invocations.consume(attempt.invocation, spending, holds, self.clock.now())
         if not isinstance(lease, Lease):
             return lease
         await self.turns()
-        proof = await self._kept(attempt, context, lease, witnesses)
+        proof = await self._prove_and_store(attempt, context, lease, witnesses)
         anchor = None if proof.anchor is None else await self._receipt(proof, attempt, lease)
         return DelegatedProof(proof.delegation_id, proof.proof, anchor)
 
     async def _receipt(self, proof: StoredProof, attempt: ProofAttempt, lease: Lease) -> Anchor:
-        receipt = await self.anchoring.request(proof.id, given(attempt.request.sync_wait_ms, 0))
+        receipt = await self.anchoring.request(proof.id, value_or(attempt.request.sync_wait_ms, 0))
         if receipt != proof.anchor:
             await self.invocations.amend(lease, receipt)
         return receipt
 
-    async def _kept(
+    async def _prove_and_store(
         self, attempt: ProofAttempt, context: RequestContext, lease: Lease, witnesses: Sequence[Witness]
     ) -> StoredProof:
         is_kept = False
@@ -234,13 +234,13 @@ def _context_of(attempt: ProofAttempt, now: datetime, random: Callable[[int], by
     """Return the context that binds the proof: the verifier's own challenge if the request has one, else the nonce that the holder
     chose."""
     request, capability = attempt.request, attempt.capability
-    nonce = given(request.challenge, capability.nonce).encode()
+    nonce = value_or(request.challenge, capability.nonce).encode()
     issued_at = now.replace(microsecond=0)
     expires_at = issued_at + policy.lifetime
     if attempt.prepared is not None:
         expires_at = attempt.prepared.plan.expiry(issued_at, expires_at)
     return Context(
-        audience=given(request.domain, policy.audience),
+        audience=value_or(request.domain, policy.audience),
         nonce=nonce,
         issued_at=issued_at,
         expires_at=expires_at,

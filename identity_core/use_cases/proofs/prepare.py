@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from identity_client.action import CREDENTIAL, PSEUDONYM, SAME
 from identity_codec.strict_json import JsonValue
-from identity_codec.structs import UNSET, UnsetType, given
+from identity_codec.structs import UNSET, UnsetType, value_or
 from identity_core.domain.credentials.attributes import TypedValue
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.proofs.asked import Asked, parse_asked
@@ -66,10 +66,10 @@ class AskedProof(Struct, frozen=True):
     consent: HolderConsent | UnsetType = UNSET
 
     @classmethod
-    def of(cls, request: ProofRequest) -> AskedProof:
+    def from_request(cls, request: ProofRequest) -> AskedProof:
         """Read the question of a request. Raises ``InvalidRequest``: when a part is missing, repeated or ambiguous."""
         if isinstance(request, DelegatedProofRequest):
-            read_value(given(request.predicate.value, ""))
+            read_value(value_or(request.predicate.value, ""))
             return cls((AskedPart(request.credential_id, (request.predicate,)),))
         is_joint = request.credentials is not UNSET
         if not (request.predicates is UNSET) == (request.credential_id is UNSET) == is_joint:
@@ -78,15 +78,13 @@ class AskedProof(Struct, frozen=True):
             for name in ("same", "either", "pseudonym"):
                 if getattr(request, name) is not UNSET:
                     raise _refused(f"{name} stands beside credentials.", name)
-            part = AskedPart(given(request.credential_id, ""), _readable(given(request.predicates, ())))
+            part = AskedPart(value_or(request.credential_id, ""), _readable(value_or(request.predicates, ())))
             return cls((part,), consent=request.holder_consent)
         asked = cls(
-            tuple(AskedPart(one.credential_id, _readable(given(one.predicates, ()))) for one in request.credentials),
-            tuple(
-                tuple((one.credential, one.attribute_name) for one in together) for together in given(request.same, ())
-            ),
-            tuple(map(tuple, given(request.either, ()))),
-            given(request.pseudonym, None),
+            tuple(AskedPart(one.credential_id, _readable(value_or(one.predicates, ()))) for one in request.credentials),
+            tuple(tuple((one.credential, one.attribute_name) for one in group) for group in value_or(request.same, ())),
+            tuple(map(tuple, value_or(request.either, ()))),
+            value_or(request.pseudonym, None),
             is_joint=True,
             consent=request.holder_consent,
         )
@@ -122,7 +120,7 @@ class AskedProof(Struct, frozen=True):
             if self.is_joint:
                 yield Claim("", CREDENTIAL, part.credential_id, number)
             for predicate in part.predicates:
-                yield Claim(predicate.attribute_name, predicate.type, given(predicate.value, None), number)
+                yield Claim(predicate.attribute_name, predicate.type, value_or(predicate.value, None), number)
             for place, together in enumerate(self.same):
                 for owner, name in together:
                     if owner == number:
@@ -160,7 +158,7 @@ class PreparedProof(Struct, frozen=True):
     plan: ProofPlan
     seal: CredentialSeal
 
-    def opened(self, sealed: Sequence[bytes]) -> list[Witness]:
+    def open_boxes(self, sealed: Sequence[bytes]) -> list[Witness]:
         """Return the contents of the boxes of the credentials. Raises ``InternalError``: when a box belongs to another credential."""
         return [self.seal.open(*pair) for pair in zip(self.credentials, sealed, strict=True)]
 

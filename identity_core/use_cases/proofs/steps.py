@@ -20,7 +20,7 @@ from identity_client.action import Action
 from identity_client.capability import Capability, CapabilityExpired, CapabilityInvalid
 from identity_codec import jcs, multikey
 from identity_codec.strict_json import JsonValue
-from identity_codec.structs import given, plain
+from identity_codec.structs import plain, value_or
 from identity_codec.values import replace
 from identity_core.domain.activity import REFUSED, Event, Parties, ProofMade, Refused
 from identity_core.domain.callers import Caller
@@ -97,22 +97,22 @@ class ProofAttempt(Struct, eq=False):
     prepared: PreparedProof = _LATER
 
     @classmethod
-    def of(cls, request: ProofRequest, reader: DidReader, now: datetime) -> ProofAttempt:
+    def from_request(cls, request: ProofRequest, reader: DidReader, now: datetime) -> ProofAttempt:
         """Step 3: refuse ambiguous input that the schema of the OpenAPI document allows. Raises ``InvalidRequest``, ``InvalidDid``."""
-        asked = AskedProof.of(request)
+        asked = AskedProof.from_request(request)
         holder, agent = reader.parse(request.holder_did), reader.parse(request.agent_did)
-        if len(given(request.challenge, "").encode()) > MAX_NONCE_OCTETS:
+        if len(value_or(request.challenge, "").encode()) > MAX_NONCE_OCTETS:
             raise InvalidRequest(
                 f"challenge has at most {MAX_NONCE_OCTETS} bytes in UTF-8.", details={"member": "challenge"}
             )
-        if not given(request.domain, "").isprintable():
+        if not value_or(request.domain, "").isprintable():
             raise InvalidRequest("domain is of printable characters.", details={"member": "domain"})
         try:
             digest = hashlib.sha256(jcs.canonicalize(plain(request))).digest()
         except ValueError as error:
             # An integer above 2^53 - 1, for which two parsers may return different values; as a string it has one value.
             raise InvalidRequest("The body has no canonical form: send integers past 2^53 - 1 as strings.") from error
-        return cls(request, asked, holder, agent, given(request.anchor, False), digest, now)
+        return cls(request, asked, holder, agent, value_or(request.anchor, False), digest, now)
 
 
 async def check_capability(attempt: ProofAttempt, caller: Caller, reader: DidReader, policy: ProofPolicy) -> None:
@@ -202,11 +202,11 @@ def check_scope(attempt: ProofAttempt, credentials: Sequence[Credential | None])
         chain.check_credential(part.credential_id)
         if credential is not None:
             chain.check_schema(credential.schema.id)
-    chain.check_verifier(given(attempt.request.domain, None))
+    chain.check_verifier(value_or(attempt.request.domain, None))
     attempt.claims, attempt.pinned = tuple(named), tuple(map(chain.is_pinned, actions))
     # The last action is the pseudonym's. Only the holder may choose a context that is not the verifier's own.
     if asked.pseudonym is not None and not attempt.pinned[-1]:
-        check_context(asked.pseudonym, given(attempt.request.domain, ""))
+        check_context(asked.pseudonym, value_or(attempt.request.domain, ""))
 
 
 def check_context(pseudonym: str, audience: str) -> None:
@@ -292,8 +292,8 @@ def to_keep(
         created_at=created_at,
         expires_at=expires_at,
         caller=caller.identity,
-        challenge=given(request.challenge, None),
-        domain=given(request.domain, None),
+        challenge=value_or(request.challenge, None),
+        domain=value_or(request.domain, None),
         anchor=Anchor(AnchorStatus.PENDING) if attempt.anchor else None,
         question=prepared.joint,
     )

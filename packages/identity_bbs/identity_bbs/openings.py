@@ -7,6 +7,7 @@ multiplication (constant-time on pyblst) and never a table.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -29,23 +30,30 @@ SECRET_DST: Final = b"IDENTITY-SERVICE-ZKPRED-V2_XMD:SHA-256_H2S_HOLDER_"
 
 @dataclass(frozen=True, slots=True)
 class HolderSecret:
-    """s, 1 to r - 1, with s·H_0, which is as secret: it links every credential of the holder. Make it with ``of``."""
+    """s, 1 to r - 1, with s·H_0, which is as secret: it links every credential of the holder. Make it with ``from_bytes``."""
 
     scalar: int = field(repr=False)
     point: G1 = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, suite: Ciphersuite, data: bytes) -> HolderSecret:
+    def from_bytes(cls, suite: Ciphersuite, data: bytes) -> HolderSecret:
         """Return the secret of 32 bytes, big-endian. Raises ``InvalidBlsKey``."""
         secret = secret_scalar(data)
         return cls(secret, suite.curve.g1_mul(suite.generator(HOLDER_SLOT), secret))
+
+    @classmethod
+    def _from_bytes_by_old_name(cls, suite: Ciphersuite, data: bytes) -> HolderSecret:
+        warnings.warn("HolderSecret.of leaves in 1.2: call from_bytes", DeprecationWarning, stacklevel=2)
+        return cls.from_bytes(suite, data)
+
+    of = _from_bytes_by_old_name
 
     @classmethod
     def derived(cls, suite: Ciphersuite, material: bytes) -> HolderSecret:
         """Return the secret that follows from at least 32 bytes of secret entropy. Raises ``ValueError``."""
         if len(material) < SCALAR_OCTETS:
             raise ValueError(f"a holder's secret is made of at least {SCALAR_OCTETS} bytes")
-        return cls.of(suite, scalar(hash_to_scalar(material, SECRET_DST)))
+        return cls.from_bytes(suite, scalar(hash_to_scalar(material, SECRET_DST)))
 
 
 Challenge = Callable[[Sequence[bytes], bytes | None, Sequence[bytes], bytes | None], int]

@@ -29,6 +29,7 @@ from typing import Final, NoReturn
 from msgspec import Struct
 
 from identity_codec import jcs, multibase
+from identity_codec.deprecation import OldName
 from identity_codec.strict_json import JsonValue, exact, is_assigned
 
 MAX_SET_SIZE: Final = 4096
@@ -139,13 +140,15 @@ class Grant(Struct, frozen=True):
         """Return whether the grant allows the action for this value."""
         return self.names(action) and _admits(self.pin, value)
 
-    def within(self, other: Grant) -> bool:
+    def is_within(self, other: Grant) -> bool:
         """Return whether everything that this grant covers is covered by ``other`` too."""
         return (
             other.attribute in (None, self.attribute)
             and _includes(other.type, self.type)
             and other.pin in (None, self.pin)
         )
+
+    within = OldName("Grant.within", is_within)
 
 
 def _includes(granted: str | None, type_: str | None) -> bool:

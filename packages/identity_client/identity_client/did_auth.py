@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from identity_client.challenge import CHANGES, DID_AUTH, Challenge, build_header, origin_field
 from identity_codec import ed25519, multikey
+from identity_codec.deprecation import OldName
 from identity_codec.ed25519 import Ed25519KeyPair
 from identity_codec.values import Hidden
 
@@ -32,10 +33,12 @@ class Signer(Hidden, Struct, frozen=True):
     secret: str
 
     @classmethod
-    def of(cls, issued: Mapping[str, Any], purpose: str = "authentication") -> Signer:
+    def from_keys(cls, issued: Mapping[str, Any], purpose: str = "authentication") -> Signer:
         """Return the signer of an answer of ``createDid``, or of a keys file of ``identity did create``: with the key
         for ``purpose``, which is ``authentication`` or ``recovery``. Raises ``KeyError`` where none was issued."""
         return cls(issued["did"], issued["keys"][purpose]["privateKey"])
+
+    of = OldName("Signer.of", from_keys)
 
     @property
     def pair(self) -> Ed25519KeyPair:

@@ -95,7 +95,7 @@ def test_what_parses_has_no_other_form(text: str) -> None:
         "zkp.prove." + "a" * 1024 + ".gte",
     ],
 )
-def test_what_is_no_grant(text: str) -> None:
+def test_malformed_grant_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         Grant.parse(text)
 
@@ -143,14 +143,14 @@ def test_what_a_grant_covers(grant: str, action: str, value: Any, covered: bool)
 
 @given(grants, grants, actions, values)
 def test_a_grant_within_another_covers_no_more(one: Grant, other: Grant, action: Action, value: Any) -> None:
-    if one.within(other) and one.covers(action, value):
+    if one.is_within(other) and one.covers(action, value):
         assert other.covers(action, value)
 
 
 @given(grants)
 def test_every_grant_is_within_itself_and_within_all(grant: Grant) -> None:
-    assert grant.within(grant)
-    assert grant.within(Grant(None, None, None)) is (grant.type != NOT_EQUAL)
+    assert grant.is_within(grant)
+    assert grant.is_within(Grant(None, None, None)) is (grant.type != NOT_EQUAL)
 
 
 def test_an_action_is_exactly_the_predicate() -> None:
@@ -198,7 +198,7 @@ def test_one_text_has_one_pin() -> None:
 @pytest.mark.parametrize(
     "value", [None, 0.1 + 0.2, 1e300, 2.0**53, 2**53, {}, {"a": 1}, [], [[1]], [0.1 + 0.2], [None], "\ud800"]
 )
-def test_what_is_no_value(value: Any) -> None:
+def test_invalid_value_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         pin_of(value)
 

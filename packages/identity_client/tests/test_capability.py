@@ -295,7 +295,7 @@ def test_the_forms_of_a_reference(reference: str) -> None:
         UUID.replace("-", ""),
     ],
 )
-def test_what_is_no_reference_is_looked_up_nowhere(reference: str) -> None:
+def test_malformed_reference_is_not_looked_up(reference: str) -> None:
     assert delegation_id(reference, PLACES) is None
 
 

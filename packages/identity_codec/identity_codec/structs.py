@@ -22,6 +22,8 @@ from msgspec import Meta, Struct
 from msgspec import UnsetType as UnsetType
 from msgspec import ValidationError as ValidationError
 
+from identity_codec.deprecation import OldName
+
 NAMED: Final = "#/components/schemas/"
 METHODS: Final = ("get", "put", "post", "delete", "patch")
 LIMITS: Final = {
@@ -62,9 +64,12 @@ def plain(value: Any) -> Any:
     return msgspec.json.decode(encode(value))
 
 
-def given(member: T | UnsetType, otherwise: T) -> T:
+def value_or(member: T | UnsetType, otherwise: T) -> T:
     """Return the member, or ``otherwise`` where it is missing."""
     return otherwise if isinstance(member, UnsetType) else member
+
+
+given: Final = OldName("given", value_or)
 
 
 def member_names(value: Struct) -> set[str]:
@@ -110,7 +115,7 @@ class Types:
         for operation_id, parameters in self._queries(document):
             self.named[f"{pascal_name(operation_id)}Query"] = self._query(operation_id, parameters)
 
-    def of(self, schema: Schema) -> Any:
+    def build_type(self, schema: Schema) -> Any:
         """Return the type of the values of ``schema``."""
         schema = checked_now(schema)
         if schema.keys() - KEYWORDS:
@@ -122,10 +127,10 @@ class Types:
         if "enum" in schema:
             made = Literal[tuple(schema["enum"])]
         elif schema.get("type") == "array":
-            made = _limited(types.GenericAlias(tuple, (self.of(schema["items"]), ...)), schema, ARRAY)
+            made = _limited(types.GenericAlias(tuple, (self.build_type(schema["items"]), ...)), schema, ARRAY)
         elif schema.get("type") == "object":
             more = schema.get("additionalProperties")
-            values = self.of(more) if isinstance(more, Mapping) else Any
+            values = self.build_type(more) if isinstance(more, Mapping) else Any
             made = _limited(types.GenericAlias(dict, (str, values)), schema, OBJECT)
         elif "type" in schema:
             kind = {"string": str, "integer": int, "number": float, "boolean": bool}[schema["type"]]
@@ -133,6 +138,8 @@ class Types:
         else:
             made = _anything(schema)
         return made | None if schema.get("nullable") else made
+
+    of = OldName("Types.of", build_type)
 
     def say_all(self, schema: Any, above: tuple[str, ...] = ()) -> bool:
         """Return whether the type of ``schema`` refuses whatever the schema refuses; members without a limit of their number, and
@@ -154,7 +161,7 @@ class Types:
         if name not in self.named:
             self.named[name] = Any
             schema = self.schemas[name]
-            self.named[name] = self._record(name, schema) if is_record(schema) else self.of(schema)
+            self.named[name] = self._record(name, schema) if is_record(schema) else self.build_type(schema)
         return self.named[name]
 
     def _record(self, name: str, schema: Schema) -> type[Struct]:
@@ -162,7 +169,7 @@ class Types:
             raise ValueError(f"the wire types do not know {sorted(schema.keys() - KEYWORDS)}")
         members: dict[str, tuple[Any, ...]] = {}
         for member, declared in schema["properties"].items():
-            kind = self.of(declared)
+            kind = self.build_type(declared)
             members[member] = (kind,) if member in schema.get("required", ()) else (kind | UnsetType, UNSET)
         return _struct(name, members, closed=schema.get("additionalProperties") is False)
 
@@ -170,7 +177,7 @@ class Types:
         members: dict[str, tuple[Any, ...]] = {}
         for parameter in parameters:
             schema = self._resolved(parameter["schema"])
-            kind = self.of({name: value for name, value in schema.items() if name in ("type", "enum")})
+            kind = self.build_type({name: value for name, value in schema.items() if name in ("type", "enum")})
             if parameter.get("required"):
                 members[parameter["name"]] = (kind,)
             elif "default" in schema:

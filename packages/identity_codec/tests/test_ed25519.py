@@ -77,7 +77,7 @@ def test_weak_public_keys_are_refused(raw: str) -> None:
 
 
 @pytest.mark.parametrize("raw", [b"", bytes(31), bytes(33), b"\x02" + bytes(31), b"\xff" * 32], ids=len)
-def test_what_is_no_point_is_no_key(raw: bytes) -> None:
+def test_invalid_point_is_refused(raw: bytes) -> None:
     with pytest.raises(ed25519.InvalidEd25519Key):
         ed25519.check_public_key(raw)
 

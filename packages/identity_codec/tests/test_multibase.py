@@ -61,6 +61,6 @@ def test_loose_base64url_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("value", [None, 7, b"AAAA", ["AAAA"]])
-def test_what_is_no_text_is_no_base64url(value: Any) -> None:
+def test_value_that_is_no_text_is_no_base64url(value: Any) -> None:
     with pytest.raises(TypeError):
         multibase.base64url_decode(value)

@@ -72,7 +72,7 @@ def test_what_it_signs_another_library_verifies() -> None:
 
 
 @pytest.mark.parametrize("secret", [bytes(32), ORDER.to_bytes(32), b"\xff" * 32, b"\1" * 31, b"\1" * 33, b""])
-def test_what_is_no_secret_is_refused(secret: bytes) -> None:
+def test_invalid_secret_is_refused(secret: bytes) -> None:
     with pytest.raises(ValueError):
         p256.public_key(secret)
 
@@ -97,7 +97,7 @@ def test_any_random_octets_make_a_secret(material: bytes) -> None:
         b"\x02" + (5).to_bytes(32) + b"\0",
     ],
 )
-def test_what_is_no_point_is_refused(key: bytes) -> None:
+def test_invalid_point_is_refused(key: bytes) -> None:
     with pytest.raises(ValueError):
         p256.check_compressed_key(key)
 

@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from identity_codec.structs import UNSET, Types, convert, encode, given, plain, python_name
+from identity_codec.structs import UNSET, Types, convert, encode, plain, python_name, value_or
 
 DOCUMENT = {
     "paths": {
@@ -51,7 +51,7 @@ def test_names_are_those_of_python(name: str, python: str) -> None:
 def test_what_is_missing_and_what_is_null_differ() -> None:
     thing = convert({"kind": "a", "madeBy": None}, THING)
     assert (thing.context, thing.made_by) == (UNSET, None)
-    assert (given(thing.context, "otherwise"), given(thing.made_by, "otherwise")) == ("otherwise", None)
+    assert (value_or(thing.context, "otherwise"), value_or(thing.made_by, "otherwise")) == ("otherwise", None)
     assert plain(thing) == {"kind": "a", "madeBy": None}
     assert encode(thing) == b'{"kind":"a","madeBy":null}'
 

@@ -16,6 +16,7 @@ import base64
 import binascii
 import hashlib
 import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -115,9 +116,15 @@ class Note:
             raise Malformed("the note is not text, a blank line and signature lines")
         return cls(head + "\n", tuple(_signature(line) for line in tail[:-1].split("\n")))
 
-    def by(self, key: VerifierKey) -> NoteSignature | None:
+    def find_signature(self, key: VerifierKey) -> NoteSignature | None:
         """Return the signature that says it is by ``key``, not yet verified."""
         return next((one for one in self.signatures if (one.name, one.key_id) == (key.name, key.id)), None)
+
+    def _find_by_old_name(self, key: VerifierKey) -> NoteSignature | None:
+        warnings.warn("Note.by leaves in 1.2: call find_signature", DeprecationWarning, stacklevel=2)
+        return self.find_signature(key)
+
+    by = _find_by_old_name
 
 
 def _signature(line: str) -> NoteSignature:
@@ -199,7 +206,7 @@ def open_checkpoint(
     checkpoint = Checkpoint.parse(note.text)
     if checkpoint.origin != log.name:
         raise Refuted(f"the checkpoint is of another log, {checkpoint.origin}")
-    found = note.by(log)
+    found = note.find_signature(log)
     if found is None:
         raise Refuted("the checkpoint is not signed by the key of the log")
     _verify(log, note.text.encode(), found.signature)
@@ -234,7 +241,7 @@ def cosignature_line(key: VerifierKey, seconds: int, signature: bytes) -> str:
 def cosigned_at(note: Note, witness: VerifierKey) -> datetime | None:
     """Return the time at which ``witness`` cosigned the note, None if it did not. Raises ``Refuted``: for an invalid cosignature.
     Raises ``Malformed``: for a note that is not a checkpoint."""
-    found = note.by(witness)
+    found = note.find_signature(witness)
     if found is None or witness.kind == LOG or (witness.kind == WITNESS_ML_DSA and not mldsa.is_available()):
         return None
     seconds, signature = int.from_bytes(found.signature[:8], "big"), found.signature[8:]

@@ -143,7 +143,7 @@ class WitnessPolicy:
         if not keys:
             raise Refuted(f"the policy knows no log that is called {origin}")
         # A log that changes its key signs with both.
-        for key in [key for key in keys if note.by(key) is not None] or keys[:1]:
+        for key in [key for key in keys if note.find_signature(key) is not None] or keys[:1]:
             signed = open_checkpoint(data, key)
         cosigned = self.cosigned(note)
         if not self.is_met(cosigned):

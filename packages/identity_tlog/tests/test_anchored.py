@@ -19,7 +19,7 @@ def leaves(count: int) -> list[bytes]:
     return [hashlib.sha256(b"%d" % number).digest() for number in range(count)]
 
 
-def at(count: int, index: int) -> AnchorPath:
+def build_path(count: int, index: int) -> AnchorPath:
     root, paths = root_and_paths(leaves(count))
     return AnchorPath("sql", root, index, count, tuple(paths[index]), SEALED)
 
@@ -34,7 +34,7 @@ def test_every_path_of_every_size_leads_to_the_root_of_rfc_6962(count: int) -> N
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 100])
 def test_nothing_else_does(count: int) -> None:
-    path = at(count, count // 2)
+    path = build_path(count, count // 2)
     leaf, others = leaves(count)[count // 2], leaves(count + 1)
     wrong = [
         (path, others[-1]),
@@ -52,7 +52,7 @@ def test_nothing_else_does(count: int) -> None:
 
 
 def test_it_is_read_as_it_was_written() -> None:
-    path = at(5, 3)
+    path = build_path(5, 3)
     assert AnchorPath.parse(json.loads(path.encode())) == path
     assert path.json["sealedAt"] == "2026-01-01T00:00:00Z"
 
@@ -76,12 +76,12 @@ def test_it_is_read_as_it_was_written() -> None:
         {"sealedAt": 7},
     ],
 )
-def test_what_is_no_details_is_malformed(change: dict[str, Any]) -> None:
+def test_invalid_details_are_malformed(change: dict[str, Any]) -> None:
     with pytest.raises(Malformed):
-        AnchorPath.parse(at(5, 3).json | change)
+        AnchorPath.parse(build_path(5, 3).json | change)
 
 
 @pytest.mark.parametrize("value", [None, [], "x", 7])
-def test_what_is_no_object_is_malformed(value: Any) -> None:
+def test_value_that_is_no_object_is_malformed(value: Any) -> None:
     with pytest.raises(Malformed):
         AnchorPath.parse(value)

@@ -16,7 +16,7 @@ from identity_anchoring.outbox import StoredOutbox
 from identity_anchoring.rows import RULES
 from identity_anchoring.service import AnchorRows, ProofAnchoring
 from identity_anchoring.worker import AnchorWorker, NewestCheckpoint, SealBatch
-from identity_core.bootstrap.probes import degraded_by
+from identity_core.bootstrap.probes import probe_fault
 from identity_core.database import Database
 from identity_core.extension.declaration import Contribution, Extension, Kernel
 from identity_core.plugin import hookimpl
@@ -57,7 +57,7 @@ async def open_anchoring(kernel: Kernel) -> AsyncIterator[Contribution]:
     outbox = StoredOutbox(kernel.need(Database), kernel.random)
     worker = anchor_worker(settings, kernel.need(TransparencyLog), outbox, kernel.need(Record), kernel.clock)
     if worker is None:
-        yield Contribution(events=AnchorRows(), probes={"anchoring": degraded_by(lambda: "")})
+        yield Contribution(events=AnchorRows(), probes={"anchoring": probe_fault(lambda: "")})
         return
     watch.hold_up(worker)
     if settings.database_url is not None:
@@ -67,7 +67,7 @@ async def open_anchoring(kernel: Kernel) -> AsyncIterator[Contribution]:
             services={Anchoring: ProofAnchoring(outbox, settings.anchoring.enabled is not False, worker)},
             events=AnchorRows(),
             gauges=tuple(anchoring_gauges(worker.follow.figures)),
-            probes={"anchoring": degraded_by(lambda: worker.fault)},
+            probes={"anchoring": probe_fault(lambda: worker.fault)},
         )
 
 

@@ -160,10 +160,8 @@ class StoredOutbox(Repository):
 
     async def confirmed(self, ledger: str, below: Batch | None, limit: int) -> Sequence[Batch]:
         """Return the confirmed batches, newest block first; with ``below``, only those after it in that order."""
-        place = (
-            {"block": leaves.LAST_BLOCK, "id": 0} if below is None else {"block": below.block_number, "id": below.id}
-        )
-        rows = await self._rows(_CONFIRMED, {"ledger": ledger, "limit": limit, **place})
+        block, batch = (leaves.LAST_BLOCK, 0) if below is None else (below.block_number, below.id)
+        rows = await self._rows(_CONFIRMED, {"ledger": ledger, "limit": limit, "block": block, "id": batch})
         return [_TABLE.read(row) for row in rows]
 
     async def advance(self, before: Batch, after: Batch, now: datetime) -> None:

@@ -59,22 +59,22 @@ def lines(path: Path, *records: Any) -> Path:
 
 
 def stored(folder: Path, job: Callable[[Store], Awaitable[T]]) -> T:
-    async def opened() -> T:
+    async def run_job() -> T:
         store = open_store(folder, processes=2)
         try:
             return await job(store)
         finally:
             await store.close()
 
-    return asyncio.run(opened())
+    return asyncio.run(run_job())
 
 
 def in_log(folder: Path, job: Callable[[TransparencyLog], Awaitable[T]]) -> T:
-    async def opened() -> T:
+    async def run_job() -> T:
         async with transparency_log(load(overrides={"data_dir": folder})) as desk:
             return await job(desk)
 
-    return asyncio.run(opened())
+    return asyncio.run(run_job())
 
 
 async def anchor_of(desk: TransparencyLog, root: bytes) -> AnchorTransaction:
@@ -111,7 +111,7 @@ def anchored(folder: Path) -> dict[str, Any]:
                     await asyncio.sleep(0.05)
 
     asyncio.run(job())
-    found = stored(folder, lambda store: StoredProofs.of(store).get(proof.id))
+    found = stored(folder, lambda store: StoredProofs.from_store(store).get(proof.id))
     assert found is not None
     return record(found)
 
@@ -121,7 +121,7 @@ def test_proofs_from_before_anchoring(identity: Commands, data: Path, here: Path
     file = lines(here / "old.jsonl", first, second, first)
     assert identity.json("proof", "import", file) == {"given": 3, "imported": 2}
     assert identity.json("proof", "import", file) == {"given": 3, "imported": 0}
-    kept = stored(data, lambda store: StoredProofs.of(store).get(first["proofId"]))
+    kept = stored(data, lambda store: StoredProofs.from_store(store).get(first["proofId"]))
     assert kept is not None
     assert plain(anchor(kept.anchor)) == {
         "status": "pre-phase7",
@@ -130,7 +130,7 @@ def test_proofs_from_before_anchoring(identity: Commands, data: Path, here: Path
         "revokedBlock": None,
     }
     assert record(kept)["proof"] == first["proof"]
-    taken_back = stored(data, lambda store: StoredProofs.of(store).get(second["proofId"]))
+    taken_back = stored(data, lambda store: StoredProofs.from_store(store).get(second["proofId"]))
     assert taken_back is not None
     assert taken_back.revocation is not None
     assert identity.json("anchor", "status")["waiting"] == 0
@@ -173,7 +173,7 @@ def test_one_bad_line_imports_nothing(identity: Commands, data: Path, here: Path
     good = old()
     file = lines(here / "old.jsonl", good, bad)
     assert "line 2" in identity.refused("proof", "import", file)[0]
-    assert stored(data, lambda store: StoredProofs.of(store).get(good["proofId"])) is None
+    assert stored(data, lambda store: StoredProofs.from_store(store).get(good["proofId"])) is None
 
 
 def test_a_misspelt_directory_is_seen(identity: Commands, here: Path) -> None:

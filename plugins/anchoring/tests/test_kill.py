@@ -126,7 +126,7 @@ async def _check(store: Store, folder: Path, url: str | None, proofs: list[Store
     places: set[tuple[bytes, int]] = set()
     try:
         for proof in proofs:
-            stored = await StoredProofs.of(store).get(proof.id)
+            stored = await StoredProofs.from_store(store).get(proof.id)
             assert stored is not None
             assert stored.anchor is not None
             path = AnchorPath.parse(json.loads(stored.anchor_details or b"null"))

@@ -52,7 +52,7 @@ def patient_site(anvil_program: Path, tmp_path: Path) -> Iterator[Site]:
         yield made
 
 
-def on(site: Site, folder: Path) -> Anchorage:
+def open_anchorage(site: Site, folder: Path) -> Anchorage:
     return Anchorage(folder, ledger=site.open(), clock=SystemClock())  # type: ignore[arg-type]
 
 
@@ -74,7 +74,7 @@ def test_confirmed_and_revoked(site: Site, tmp_path: Path) -> None:
         await until(rooms, taken_back, S.REVOKED)
         assert await rooms.anchor(kept) == receipt
 
-    tell(on(site, tmp_path), story)
+    tell(open_anchorage(site, tmp_path), story)
 
 
 def test_reorganised_chain_takes_receipt_back_and_gives_it_again(site: Site, tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_reorganised_chain_takes_receipt_back_and_gives_it_again(site: Site, tmp
         assert int(told["blockNumber"], 16) == after.block_number
         assert before.tx_hash is not None
 
-    tell(on(site, tmp_path), story)
+    tell(open_anchorage(site, tmp_path), story)
 
 
 def test_an_empty_purse_is_told_and_waited_for(site: Site, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_an_empty_purse_is_told_and_waited_for(site: Site, tmp_path: Path) -> No
         await rooms.worker.round()
         assert rooms.worker.fault == ""
 
-    tell(on(site, tmp_path), story)
+    tell(open_anchorage(site, tmp_path), story)
 
 
 async def mined(rooms: Anchorage, site: Site, proof: StoredProof, status: AnchorStatus) -> Anchor:

@@ -57,7 +57,7 @@ async def one_by_one(rooms: Anchorage) -> list[StoredProof]:
 
 async def anchored_root(rooms: Anchorage, proof: StoredProof) -> bytes:
     """The root of the batch that a proof is in."""
-    stored = await StoredProofs.of(rooms.store).get(proof.id)
+    stored = await StoredProofs.from_store(rooms.store).get(proof.id)
     assert stored is not None
     return AnchorPath.parse(json.loads(stored.anchor_details or b"null")).root
 
@@ -80,7 +80,7 @@ def test_revocation_that_vanishes_is_told_again_when_it_is_back(
         rooms.ledger.reorg(2, drop=drop)
         await rechecked(rooms)
         assert await rooms.anchor(gone) == before
-        stored = await StoredProofs.of(rooms.store).get(gone.id)
+        stored = await StoredProofs.from_store(rooms.store).get(gone.id)
         assert stored is not None
         assert stored.revocation is not None, "the proof is revoked whatever the ledger does"
         [alarm] = [record.message for record in caplog.records if "ALARM" in record.message]

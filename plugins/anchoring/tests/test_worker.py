@@ -60,7 +60,7 @@ def test_paths_are_there_at_sealing_and_lead_to_the_root(anchorage: Anchorage) -
         await rooms.worker.round()
         paths = []
         for proof in proofs:
-            stored = await StoredProofs.of(rooms.store).get(proof.id)
+            stored = await StoredProofs.from_store(rooms.store).get(proof.id)
             assert stored is not None
             assert stored.anchor == PENDING
             path = AnchorPath.parse(json.loads(stored.anchor_details or b"null"))

@@ -29,7 +29,7 @@ class ApiKeyHandlers(Struct, frozen=True):
     async def create_api_key(self, request: Request) -> Answer:
         request.authenticated.require_admin()
         minted = await self.keys.create(request.body, request.context)
-        body = wire.IssuedApiKey(api_key=minted.text, record=self._shown(minted.key))
+        body = wire.IssuedApiKey(api_key=minted.text, record=self._format_key(minted.key))
         return _issued(body, minted.key)
 
     async def list_api_keys(self, request: Request) -> Answer:
@@ -37,33 +37,32 @@ class ApiKeyHandlers(Struct, frozen=True):
         query: wire.ListApiKeysQuery = request.query
         keys = await self.keys.list(query, after=position(query.cursor, _ID, "keys "))
         page, following = page_of(keys, query.limit, lambda key: key.id, "keys ")
-        body = wire.ApiKeyList(items=tuple(map(self._shown, page)), next_cursor=following)
+        body = wire.ApiKeyList(items=tuple(map(self._format_key, page)), next_cursor=following)
         return Answer(200, body, headers=[NO_STORE])
 
     async def get_api_key(self, request: Request) -> Answer:
         request.authenticated.require_admin()
-        return Answer(200, self._shown(await self.keys.get(request.path["keyId"])), headers=[NO_STORE])
+        return Answer(200, self._format_key(await self.keys.get(request.path["keyId"])), headers=[NO_STORE])
 
     async def update_api_key(self, request: Request) -> Answer:
         request.authenticated.require_admin()
         key = await self.keys.update(request.path["keyId"], request.body, request.context)
-        return Answer(200, self._shown(key), headers=[NO_STORE])
+        return Answer(200, self._format_key(key), headers=[NO_STORE])
 
     async def rotate_api_key(self, request: Request) -> Answer:
         request.authenticated.require_admin()
         rotated = await self.keys.rotate(request.path["keyId"], request.body, request.context)
-        successor = rotated.successor
-        body = wire.RotatedApiKey(
-            api_key=successor.text, record=self._shown(successor.key), predecessor=self._shown(rotated.predecessor)
-        )
+        successor, predecessor = rotated.successor, self._format_key(rotated.predecessor)
+        record = self._format_key(successor.key)
+        body = wire.RotatedApiKey(api_key=successor.text, record=record, predecessor=predecessor)
         return _issued(body, successor.key)
 
     async def revoke_api_key(self, request: Request) -> Answer:
         request.authenticated.require_admin()
         key = await self.keys.revoke(request.path["keyId"], request.context)
-        return Answer(200, self._shown(key), headers=[NO_STORE])
+        return Answer(200, self._format_key(key), headers=[NO_STORE])
 
-    def _shown(self, key: ApiKey) -> wire.ApiKeyRecord:
+    def _format_key(self, key: ApiKey) -> wire.ApiKeyRecord:
         return _record(key, self.fingerprint(key.digest))
 
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from identity_api_keys.stored_changes import ChangeStored, state_of
 from identity_api_keys.wire import CreateApiKeyRequest, ListApiKeysQuery, RotateApiKeyRequest, UpdateApiKeyRequest
 from identity_codec import times
-from identity_codec.structs import UNSET, UnsetType, given
+from identity_codec.structs import UNSET, UnsetType, value_or
 from identity_codec.times import micros, moment
 from identity_codec.values import replace
 from identity_core.domain import callers as key_text
@@ -33,7 +33,7 @@ def scopes_from_request(said: CreateApiKeyRequest | UpdateApiKeyRequest) -> froz
 
     Raises ``InvalidRequest``: when the request has not exactly one of ``admin: true`` and ``scopes``, so that no client creates an
     admin key by omission; when a scope is unknown."""
-    admin, scopes = given(said.admin, False), given(said.scopes, None)
+    admin, scopes = value_or(said.admin, False), value_or(said.scopes, None)
     if admin and scopes is None:
         return None
     if scopes is not None and not admin:
@@ -107,11 +107,11 @@ class CreateApiKey(Struct, frozen=True):
             name=wanted.name,
             digest=key_text.digest_of(text),
             scopes=scopes,
-            allowed_targets=given(targets_from_request(wanted.allowed_targets), None),
-            requests_per_second=given(wanted.requests_per_second, None),
-            burst=given(wanted.burst, None),
+            allowed_targets=value_or(targets_from_request(wanted.allowed_targets), None),
+            requests_per_second=value_or(wanted.requests_per_second, None),
+            burst=value_or(wanted.burst, None),
             created_at=now,
-            expires_at=given(expiry_from_request(wanted.expires_at, now), None),
+            expires_at=value_or(expiry_from_request(wanted.expires_at, now), None),
         )
         key = await _created(self.store, key, context)
         await self.record(context, key)
@@ -150,12 +150,12 @@ class UpdateApiKey(Struct, frozen=True):
                 require_targets(scopes, said=targets is not UNSET or key.allowed_targets is not None)
             return replace(
                 key,
-                name=given(said.name, key.name),
-                scopes=given(scopes, key.scopes),
-                allowed_targets=given(targets, key.allowed_targets),
-                requests_per_second=given(said.requests_per_second, key.requests_per_second),
-                burst=given(said.burst, key.burst),
-                expires_at=given(expires_at, key.expires_at),
+                name=value_or(said.name, key.name),
+                scopes=value_or(scopes, key.scopes),
+                allowed_targets=value_or(targets, key.allowed_targets),
+                requests_per_second=value_or(said.requests_per_second, key.requests_per_second),
+                burst=value_or(said.burst, key.burst),
+                expires_at=value_or(expires_at, key.expires_at),
             )
 
         def decide_again(key: ApiKey) -> ApiKey:
@@ -195,7 +195,7 @@ class RotateApiKey(Struct, frozen=True):
     async def __call__(self, key_id: str, wanted: RotateApiKeyRequest, context: RequestContext) -> RotatedKey:
         """Return the two keys. Raises ``ApiKeyNotFound``. Raises ``InvalidRequest``: when the key is revoked or expired, or the grace
         period is longer than 90 days."""
-        grace = timedelta(seconds=given(wanted.grace_seconds, 0))
+        grace = timedelta(seconds=value_or(wanted.grace_seconds, 0))
         if not timedelta(0) <= grace <= MAX_GRACE:
             raise InvalidRequest("A grace period lasts from 0 seconds to 90 days.", details={"field": "graceSeconds"})
         intent = context.intent

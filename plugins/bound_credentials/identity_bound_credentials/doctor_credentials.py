@@ -157,10 +157,10 @@ async def look_at_secrets(
     from. None if the keeper cannot be read yet. Raises ``StartError`` and ``PluginUnavailable``."""
     from identity_transparency.read_only import LookOnly, looking_plugins
 
-    from identity_core.bootstrap.ports import told_at_start
+    from identity_core.bootstrap.ports import convert_storage_faults
 
     look = LookOnly(scratch)
-    with told_at_start(settings):
+    with convert_storage_faults(settings):
         plugins = looking_plugins(settings, look)
         try:
             keeper = plugins.custodian(settings.custodian.names[-1])

@@ -24,7 +24,7 @@ from identity_bound_credentials.use_cases.status_gaps import (
 )
 from identity_bound_credentials.use_cases.suite import BoundSuite
 from identity_bound_credentials.wire import DOCUMENT
-from identity_core.bootstrap.probes import degraded_by
+from identity_core.bootstrap.probes import probe_fault
 from identity_core.database import Database
 from identity_core.extension.declaration import Contribution, Extension, InstallationCheck, Kernel
 from identity_core.plugin import hookimpl
@@ -57,7 +57,7 @@ async def open_bound_credentials(kernel: Kernel) -> AsyncIterator[Contribution]:
         if watch is not None:
             watch.hold_up(publisher)
         # Without the list of an epoch no credential in it can be proved to be in force.
-        probes = {"statusLists": degraded_by(lambda: publisher.fault)}
+        probes = {"statusLists": probe_fault(lambda: publisher.fault)}
         yield Contribution(handlers=(handlers,), services={ProofSuite: suite, SuiteChecks: suite}, probes=probes)
 
 

@@ -36,7 +36,7 @@ def unfit(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         try:
             bound = binding_of(parse_credential(kept["credential"]))
             blind = int.from_bytes(base64url_decode(kept["blind"]), "big")
-            secret = HolderSecret.of(suite, base64url_decode(secret_of(record, kept)))
+            secret = HolderSecret.from_bytes(suite, base64url_decode(secret_of(record, kept)))
         except InvalidBlsKey:
             yield name, "its secret is not there"
             continue

@@ -168,7 +168,7 @@ def changes(office: Office, value: dict[str, Any], other: dict[str, Any]) -> dic
     """Everything that one may write into a credential, by what it is."""
     changed: dict[str, dict[str, Any]] = {}
 
-    def put(name: str, *path: str, to: Any) -> None:
+    def replace_member(name: str, *path: str, to: Any) -> None:
         copied = copy.deepcopy(value)
         inner: Any = copied
         for member in path[:-1]:
@@ -176,19 +176,21 @@ def changes(office: Office, value: dict[str, Any], other: dict[str, Any]) -> dic
         inner[path[-1]] = to
         changed[name] = copied
 
-    put("id", "id", to=other["id"])
-    put("holder", "credentialSubject", "id", to=str(office.ivo))
-    put("a value", "credentialSubject", "age", to=25)
-    put("begins earlier", "validFrom", to="2020-01-01T00:00:00Z")
-    put("never ends", "validUntil", to="2100-01-01T00:00:00Z")
-    put("ends within a day", "validUntil", to="2100-01-01T00:00:01Z")
-    put("another's signature", "proof", "proofValue", to=other["proof"]["proofValue"])
-    put("another's commitment", "proof", "commitment", to=other["proof"]["commitment"])
+    replace_member("id", "id", to=other["id"])
+    replace_member("holder", "credentialSubject", "id", to=str(office.ivo))
+    replace_member("a value", "credentialSubject", "age", to=25)
+    replace_member("begins earlier", "validFrom", to="2020-01-01T00:00:00Z")
+    replace_member("never ends", "validUntil", to="2100-01-01T00:00:00Z")
+    replace_member("ends within a day", "validUntil", to="2100-01-01T00:00:01Z")
+    replace_member("another's signature", "proof", "proofValue", to=other["proof"]["proofValue"])
+    replace_member("another's commitment", "proof", "commitment", to=other["proof"]["commitment"])
     header = base64url_decode(value["proof"]["header"])
-    put("another keeper", "proof", "header", to=base64url_encode(header.replace(b'"custodian"', b'"wallet"')))
-    put("no list", "proof", "header", to=_without_list(header))
-    put("another handle", "credentialStatus", to=_with_handle(value, "77"))
-    put("suite 1", "proof", to=_of_suite_1(value))
+    replace_member(
+        "another keeper", "proof", "header", to=base64url_encode(header.replace(b'"custodian"', b'"wallet"'))
+    )
+    replace_member("no list", "proof", "header", to=_without_list(header))
+    replace_member("another handle", "credentialStatus", to=_with_handle(value, "77"))
+    replace_member("suite 1", "proof", to=_of_suite_1(value))
     return changed
 
 
@@ -225,7 +227,7 @@ def test_nothing_in_it_can_be_changed(office: Office) -> None:
         {"proofPurpose": "authentication"},
     ],
 )
-def test_what_is_none_is_malformed(office: Office, broken: dict[str, Any]) -> None:
+def test_broken_proof_is_malformed(office: Office, broken: dict[str, Any]) -> None:
     value = as_text(office, run(office.bound()))
     value["proof"] |= broken
     assert codes(office, value) == ["CREDENTIAL_MALFORMED"]

@@ -89,7 +89,7 @@ def test_proofs_of_suite_1_are_verified(tmp_path: Path) -> None:
         remove_suite_2(rooms)
         schemas = rooms.store.credential_schemas
         check = CheckProof(rooms.workers, (SuiteOneChecks(),), IssuerKeys(rooms.reader), schemas)  # type: ignore[arg-type]
-        received = ReceivedProof.of((await rooms.proven()).proof)
+        received = ReceivedProof.from_proof((await rooms.proven()).proof)
         verdict = await check(received, Expectation(), rooms.clock.now())
         assert verdict.presented is not None
         verdict = await check(ReceivedProof("e30"), Expectation(), rooms.clock.now())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 
-from identity_core.bootstrap.ports import SystemClock, load_plugins, open_store, told_at_start
+from identity_core.bootstrap.ports import SystemClock, convert_storage_faults, load_plugins, open_store
 from identity_core.database import refuse_upgrades
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian
@@ -21,7 +21,7 @@ async def store_beside(settings: Settings, stack: AsyncExitStack) -> tuple[Plugi
     refuse_upgrades()
     plugins = load_plugins(settings, SystemClock())
     stack.push_async_callback(plugins.close)
-    with told_at_start(settings):
+    with convert_storage_faults(settings):
         custodian = plugins.custodian(settings.custodian.backend)
         store = await open_store(plugins, custodian, processes=max(settings.server.workers, 2))
     plugins.database = store.database

@@ -25,7 +25,7 @@ from identity_commands.remote import (
     url_option,
 )
 from identity_core.cli.options import Whole
-from identity_core.cli.output import fail, misused, show, shown
+from identity_core.cli.output import fail, format_value, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 
 STATUSES = ("active", "suspended", "revoked")
@@ -102,7 +102,7 @@ def _record(body: dict[str, Any]) -> str:
         lines.append(f"suite   2, bound to its holder{other}")
     if body["credential"] is not None:
         subject = body["credential"]["credentialSubject"]
-        lines += [f"  {name} = {shown(subject[name])}" for name in body["attributeNames"]]
+        lines += [f"  {name} = {format_value(subject[name])}" for name in body["attributeNames"]]
     return "\n".join(lines)
 
 
@@ -122,7 +122,7 @@ def _schema_text(body: dict[str, Any]) -> str:
 
 def _kind(attribute: dict[str, Any]) -> str:
     rules = {name: attribute[name] for name in attribute if name not in ("name", "type")}
-    return str(attribute["type"]) + "".join(f"  {name} {shown(value)}" for name, value in rules.items())
+    return str(attribute["type"]) + "".join(f"  {name} {format_value(value)}" for name, value in rules.items())
 
 
 add = functools.partial(add_command, command)

@@ -69,7 +69,7 @@ def request(file: Any, wallet: Path, held: Path) -> None:
             made = HolderSecret.derived(suite, os.urandom(48))
             record["secret"] = base64url_encode(scalar(made.scalar))
         with failing(ValueError, str(held), "bring it back from your copy", what="the secret cannot be read"):
-            secret = HolderSecret.of(suite, base64url_decode(record["secret"]))
+            secret = HolderSecret.from_bytes(suite, base64url_decode(record["secret"]))
         commitment, blind = commit(suite, secret, offered.issue_request, os.urandom)
         answer = CommittedRequest.signed(offered, commitment, key["keyId"], lambda message: ed25519.sign(seed, message))
         # By the point that is signed: an offer that is answered twice has two.

@@ -97,6 +97,6 @@ def agreed(asked: AskedAtHome, context: Context, terms: ConsentTerms, agent_key:
 
     suite, question = ciphersuite(select()), asked.question
     message = terms.message(question, context, agent_key)
-    own = HolderSecret.of(suite, base64url_decode(asked.secret))
+    own = HolderSecret.from_bytes(suite, base64url_decode(asked.secret))
     blinds = [int.from_bytes(base64url_decode(one.kept["blind"]), "big") for one in asked.held]
     return HolderConsent(*consent(suite, own, blinds, message, os.urandom, question.pseudonym))

@@ -10,7 +10,7 @@ from identity_bound_credentials.domain.presented import PresentedPresentation
 from identity_verification.domain.expected import AnyPresented, ExpectedCredential, ExpectedQuestion
 
 from identity_codec.strict_json import JsonValue
-from identity_core.cli.output import shown
+from identity_core.cli.output import format_value
 
 question_option: Final = click.option(
     "--question",
@@ -57,7 +57,7 @@ def proven(body: Mapping[str, Any]) -> list[str]:
 
 
 def _predicate(one: Mapping[str, Any]) -> str:
-    return f"{one['attributeName']} {one['type']} {shown(one['value'])}"
+    return f"{one['attributeName']} {one['type']} {format_value(one['value'])}"
 
 
 def question_from_json(value: Mapping[str, Any]) -> ExpectedQuestion:

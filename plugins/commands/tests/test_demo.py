@@ -39,13 +39,13 @@ def forked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def shown(server: LocalServer) -> str:
+def verbose_output(server: LocalServer) -> str:
     """The story with every request, told once."""
     return tell(server, "--show")
 
 
 @pytest.fixture(scope="module")
-def told(server: LocalServer) -> Any:
+def json_output(server: LocalServer) -> Any:
     """The story as JSON, told once."""
     return json.loads(tell(server, "--json"))
 
@@ -66,25 +66,27 @@ def test_the_story(remote: Commands, server: LocalServer) -> None:
     assert SECRET.search(result.stdout) is None
 
 
-def test_every_request_can_be_seen(shown: str) -> None:
-    assert "     > POST /api/v1/dids\n" in shown
-    assert re.search(r"> GET /api/v1/auth/challenge\?did=did%3Aids%3A\w+&bodyHash=\S+&purpose=update&target=", shown)
-    assert re.search(r'> PATCH /api/v1/dids/\S+\n       \{\n         "operation": "addService"', shown)
-    assert re.search(r'> POST /api/v1/zkp/delegated-proofs\n       \{\n         "holderDid"', shown)
-    assert '"privateKey": "z3u2…"' in shown
-    assert '"access_token": "eyJh…"' in shown
-    assert re.search(r'"proof": "[\w-]{80}… \([\d,]+ characters\)"', shown)
-    assert SECRET.search(shown) is None
-    assert re.search(r"     < 410  \(\d+ ms\)", shown)
-
-
-def test_a_step_at_home_shows_what_it_made(shown: str) -> None:
+def test_every_request_can_be_seen(verbose_output: str) -> None:
+    assert "     > POST /api/v1/dids\n" in verbose_output
     assert re.search(
-        r"signs a token.*\n     zkp\.prove\.age\.gte\.18, .*\n       \{\n         \"id\": \"urn:uuid:", shown
+        r"> GET /api/v1/auth/challenge\?did=did%3Aids%3A\w+&bodyHash=\S+&purpose=update&target=", verbose_output
+    )
+    assert re.search(r'> PATCH /api/v1/dids/\S+\n       \{\n         "operation": "addService"', verbose_output)
+    assert re.search(r'> POST /api/v1/zkp/delegated-proofs\n       \{\n         "holderDid"', verbose_output)
+    assert '"privateKey": "z3u2…"' in verbose_output
+    assert '"access_token": "eyJh…"' in verbose_output
+    assert re.search(r'"proof": "[\w-]{80}… \([\d,]+ characters\)"', verbose_output)
+    assert SECRET.search(verbose_output) is None
+    assert re.search(r"     < 410  \(\d+ ms\)", verbose_output)
+
+
+def test_a_step_at_home_shows_what_it_made(verbose_output: str) -> None:
+    assert re.search(
+        r"signs a token.*\n     zkp\.prove\.age\.gte\.18, .*\n       \{\n         \"id\": \"urn:uuid:", verbose_output
     )
 
 
-def test_as_json(told: Any, server: LocalServer) -> None:
+def test_as_json(json_output: Any, server: LocalServer) -> None:
     whole = json.loads(tell(server, "--show", "--json"))
     assert whole["url"] == server.url
     chapters = {step["chapter"] for step in whole["steps"]}
@@ -93,12 +95,12 @@ def test_as_json(told: Any, server: LocalServer) -> None:
     assert created["exchanges"][0]["method"] == "POST"
     assert created["exchanges"][0]["status"] == 201
     assert created["answer"]["keys"]["authentication"]["privateKey"] == "z3u2…"
-    assert "exchanges" not in told["steps"][0]
+    assert "exchanges" not in json_output["steps"][0]
 
 
-def test_a_revoked_credential_has_no_proof_tomorrow(told: Any) -> None:
+def test_a_revoked_credential_has_no_proof_tomorrow(json_output: Any) -> None:
     """The verifier has the issuer's log and the proof, and no service: what it says is the same while the service is away."""
-    shows = [step["shows"] for step in told["steps"] if step["chapter"] == "Bound, and revoked"]
+    shows = [step["shows"] for step in json_output["steps"] if step["chapter"] == "Bound, and revoked"]
     assert shows[0].endswith("active, suite 2")
     said = "valid; the proof itself says holder, credentialValidity, credentialStatus"
     assert shows[3:] == [said, ANY, "refused: 410 CREDENTIAL_REVOKED", said, "refused: the proof has expired"]
@@ -117,9 +119,9 @@ def test_service_without_suite_2_ends_with_refusal(code: str, is_told: bool) -> 
     assert [step["shows"] for step in story.steps] == [f"not at this service: refused: 422 {code}"]
 
 
-def test_the_receipt_of_an_anchor_is_shown_where_there_is_one(told: Any) -> None:
-    asked = next(step for step in told["steps"] if step["chapter"] == "A proof, obtained by the agent")
-    if told["anchoring"]:
+def test_the_receipt_of_an_anchor_is_shown_where_there_is_one(json_output: Any) -> None:
+    asked = next(step for step in json_output["steps"] if step["chapter"] == "A proof, obtained by the agent")
+    if json_output["anchoring"]:
         assert "anchor confirmed in block" in asked["shows"] or "anchor pending" in asked["shows"]
     else:
         assert asked["shows"].endswith("501 ANCHORING_DISABLED")

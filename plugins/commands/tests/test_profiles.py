@@ -64,7 +64,7 @@ def recorder() -> Iterator[Callable[..., Recorder]]:
 
 
 @pytest.fixture
-def kept(here: Path) -> Path:
+def profiles_file(here: Path) -> Path:
     return here / "config/identity/profiles.json"
 
 
@@ -72,7 +72,9 @@ def log_in(identity: Commands, at: Recorder, *words: str, secret: str = KEY) -> 
     return identity.ok("login", *words, "--url", at.url, "--api-key", "-", input=secret + "\n")
 
 
-def test_a_login_serves_the_commands_after_it(identity: Commands, server: LocalServer, kept: Path, here: Path) -> None:
+def test_a_login_serves_the_commands_after_it(
+    identity: Commands, server: LocalServer, profiles_file: Path, here: Path
+) -> None:
     (here / "operator.key").write_text(server.api_key)
     (here / "operator.key").chmod(0o600)
     told = identity.ok("login", "home", "--url", server.url, "--api-key", "operator.key")
@@ -90,34 +92,36 @@ def test_a_login_serves_the_commands_after_it(identity: Commands, server: LocalS
     assert identity("did", "list").exit_code == 1
 
 
-def test_the_file_is_for_its_owner_alone(identity: Commands, recorder: Callable[..., Recorder], kept: Path) -> None:
+def test_the_file_is_for_its_owner_alone(
+    identity: Commands, recorder: Callable[..., Recorder], profiles_file: Path
+) -> None:
     log_in(identity, recorder())
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
-    kept.chmod(0o644)
+    assert stat.S_IMODE(profiles_file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(profiles_file.parent.stat().st_mode) == 0o700
+    profiles_file.chmod(0o644)
     what, where, remedy = identity.refused("did", "list")
     assert "others can read" in what
-    assert str(kept) in where
+    assert str(profiles_file) in where
     assert "chmod 600" in remedy
 
 
 def test_a_credential_that_is_not_known_is_not_kept(
-    identity: Commands, recorder: Callable[..., Recorder], kept: Path
+    identity: Commands, recorder: Callable[..., Recorder], profiles_file: Path
 ) -> None:
     at = recorder(401)
     what, _, remedy = identity.refused("login", "--url", at.url, "--api-key", "-", input=KEY)
     assert "AUTH_FAILED" in what
     assert "nothing was kept" in remedy
-    assert not kept.exists()
+    assert not profiles_file.exists()
     # One that may not do this, but is known.
     assert "is in use" in log_in(identity, recorder(403))
 
 
-def test_one_that_is_cut_off_changes_nothing(identity: Commands, kept: Path) -> None:
+def test_one_that_is_cut_off_changes_nothing(identity: Commands, profiles_file: Path) -> None:
     for words in (["--api-key", "-"], ["--anonymous"]):
         what, _, _ = identity.refused("login", "--url", "http://127.0.0.1:1", *words, input=KEY)
         assert "does not answer" in what
-    assert not kept.exists()
+    assert not profiles_file.exists()
 
 
 @pytest.mark.parametrize(
@@ -131,11 +135,11 @@ def test_one_that_is_cut_off_changes_nothing(identity: Commands, kept: Path) -> 
         (["a\nb", "--anonymous"], "letters, digits"),
     ],
 )
-def test_a_login_that_is_asked_wrongly(identity: Commands, kept: Path, words: list[str], says: str) -> None:
+def test_a_login_that_is_asked_wrongly(identity: Commands, profiles_file: Path, words: list[str], says: str) -> None:
     lines = identity.refused("login", *words, status=2, input=KEY)
     assert says in lines[0]
     assert "pw" not in "".join(lines)
-    assert not kept.exists()
+    assert not profiles_file.exists()
 
 
 def test_profiles_are_chosen_by_use_by_option_and_by_environment(
@@ -252,14 +256,14 @@ def test_a_profile_that_is_not_there(identity: Commands, recorder: Callable[...,
     assert "no profile is in use" in identity.refused("logout", status=2)[0]
 
 
-def test_a_logout_forgets(identity: Commands, recorder: Callable[..., Recorder], kept: Path) -> None:
+def test_a_logout_forgets(identity: Commands, recorder: Callable[..., Recorder], profiles_file: Path) -> None:
     at = recorder()
     log_in(identity, at)
     assert at.url.removeprefix("http://") in identity.ok("use")
     told = identity.ok("logout")
     assert "identity keys revoke" in told
-    assert KEY not in kept.read_text() + told
-    assert [path.name for path in kept.parent.iterdir() if KEY in path.read_text()] == []
+    assert KEY not in profiles_file.read_text() + told
+    assert [path.name for path in profiles_file.parent.iterdir() if KEY in path.read_text()] == []
 
 
 @pytest.mark.parametrize(
@@ -269,15 +273,15 @@ def test_a_logout_forgets(identity: Commands, recorder: Callable[..., Recorder],
         b'{"use": "a", "profiles": {"a": {"url": "http://a", "credential": "password", "secret": "s"}}}',
     ],
 )
-def test_a_file_that_is_none(identity: Commands, kept: Path, data: bytes) -> None:
-    kept.parent.mkdir(parents=True)
-    kept.write_bytes(data)
-    kept.chmod(0o600)
+def test_a_file_that_is_none(identity: Commands, profiles_file: Path, data: bytes) -> None:
+    profiles_file.parent.mkdir(parents=True)
+    profiles_file.write_bytes(data)
+    profiles_file.chmod(0o600)
     for words in (["use"], ["did", "list"], ["logout"]):
         what, where, _ = identity.refused(*words)
         assert "the file of profiles cannot be read" in what
-        assert str(kept) in where
-    assert kept.read_bytes() == data
+        assert str(profiles_file) in where
+    assert profiles_file.read_bytes() == data
     # Who says where the service is needs no profile.
     identity.refused("did", "resolve", "did:ids:x", "--url", "http://127.0.0.1:1")
 

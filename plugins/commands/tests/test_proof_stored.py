@@ -39,7 +39,7 @@ def new_did(session: Client, path: Path | None = None, **options: Any) -> dict[s
 
 
 @pytest.fixture
-def made(server: LocalServer, here: Path) -> Made:
+def stored_proof(server: LocalServer, here: Path) -> Made:
     with Client(server.url, api_key=server.api_key) as session:
         key = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
         ivo = new_did(session, storeSecrets=True, additionalKeys=[key])
@@ -78,46 +78,56 @@ def now() -> Any:
 LESS = ("--signature-only",)
 
 
-def test_the_issuers_key_from_wherever(remote: Commands, server: LocalServer, here: Path, made: Made) -> None:
+def test_the_issuers_key_from_wherever(remote: Commands, server: LocalServer, here: Path, stored_proof: Made) -> None:
     document, log = here / "ivo.json", here / "ivo.jsonl"
-    document.write_text(remote.ok("did", "resolve", made.issuer, "--json"))
-    log.write_text(remote.ok("did", "log", "get", made.issuer))
+    document.write_text(remote.ok("did", "resolve", stored_proof.issuer, "--json"))
+    log.write_text(remote.ok("did", "log", "get", stored_proof.issuer))
     asked = ("--predicate", "age", "gte", "18", "--audience", "https://shop.example", "--challenge", "c" * 16)
     for source in (("--resolve", server.url), ("--issuer-document", document), ("--issuer-log", log)):
-        body = remote.json("proof", "verify", made.file, *source, *asked, "--issuer", made.issuer)
+        body = remote.json("proof", "verify", stored_proof.file, *source, *asked, "--issuer", stored_proof.issuer)
         assert body["verified"] is True
-        assert body["verificationMethod"].startswith(made.issuer + "#")
+        assert body["verificationMethod"].startswith(stored_proof.issuer + "#")
         silent = ["verificationMethod", "header", "proofId", "capability", "maxAge"]
         assert (body["verdict"], body["missing"]) == ("valid", [])
         assert body["unchecked"] == [*silent, "holder", "credentialValidity", "credentialStatus", "revocation"]
-        wrong = remote.refused("proof", "verify", made.file, *source, "--challenge", "d" * 16, *LESS)
+        wrong = remote.refused("proof", "verify", stored_proof.file, *source, "--challenge", "d" * 16, *LESS)
         assert "not bound to the expected nonce" in wrong[0]
     # Another document does not speak for the key, and an edited log for nothing.
-    document.write_text(remote.ok("did", "resolve", json.loads(made.hana.read_text())["did"], "--json"))
-    assert "does not assert" in remote.refused("proof", "verify", made.file, "--issuer-document", document, *LESS)[0]
+    document.write_text(remote.ok("did", "resolve", json.loads(stored_proof.hana.read_text())["did"], "--json"))
+    assert (
+        "does not assert"
+        in remote.refused("proof", "verify", stored_proof.file, "--issuer-document", document, *LESS)[0]
+    )
     log.write_text(log.read_text().replace('"versionTime":"2', '"versionTime":"3'))
-    assert "log is not valid" in remote.refused("proof", "verify", made.file, "--issuer-log", log, *LESS, status=2)[0]
+    assert (
+        "log is not valid"
+        in remote.refused("proof", "verify", stored_proof.file, "--issuer-log", log, *LESS, status=2)[0]
+    )
 
 
-def test_what_could_not_be_checked_is_not_called_wrong(remote: Commands, made: Made) -> None:
-    unreachable = remote.refused("proof", "verify", made.file, "--resolve", "http://127.0.0.1:1", *LESS, status=2)
+def test_what_could_not_be_checked_is_not_called_wrong(remote: Commands, stored_proof: Made) -> None:
+    unreachable = remote.refused(
+        "proof", "verify", stored_proof.file, "--resolve", "http://127.0.0.1:1", *LESS, status=2
+    )
     assert "could not be checked" in unreachable[0]
     for sources in ((), ("--resolve", "http://127.0.0.1:1", "--issuer-key", "z")):
-        assert "give one of" in remote.refused("proof", "verify", made.file, *sources, status=2)[0]
-    both = ("--issuer-document", made.file, "--challenge", "c", "--nonce", "AA")
-    assert "say the same thing" in remote.refused("proof", "verify", made.file, *both, status=2)[0]
+        assert "give one of" in remote.refused("proof", "verify", stored_proof.file, *sources, status=2)[0]
+    both = ("--issuer-document", stored_proof.file, "--challenge", "c", "--nonce", "AA")
+    assert "say the same thing" in remote.refused("proof", "verify", stored_proof.file, *both, status=2)[0]
 
 
-def test_get_and_revoke(remote: Commands, made: Made) -> None:
-    shown = remote.json("proof", "get", made.proof_id, "--keys", made.hana)
-    assert shown["proof"] == json.loads(made.file.read_text())["proof"]
-    assert "in force" in remote.ok("proof", "get", made.proof_id)
-    assert "PROOF_NOT_FOUND" in remote.refused("proof", "get", made.proof_id, "--keys", made.mallory)[0]
-    assert "PROOF_NOT_FOUND" in remote.refused("proof", "revoke", made.proof_id, "--keys", made.mallory)[0]
-    said = remote.ok("proof", "revoke", made.proof_id, "--keys", made.hana, "--reason", "lost")
+def test_get_and_revoke(remote: Commands, stored_proof: Made) -> None:
+    shown = remote.json("proof", "get", stored_proof.proof_id, "--keys", stored_proof.hana)
+    assert shown["proof"] == json.loads(stored_proof.file.read_text())["proof"]
+    assert "in force" in remote.ok("proof", "get", stored_proof.proof_id)
+    assert "PROOF_NOT_FOUND" in remote.refused("proof", "get", stored_proof.proof_id, "--keys", stored_proof.mallory)[0]
+    assert (
+        "PROOF_NOT_FOUND" in remote.refused("proof", "revoke", stored_proof.proof_id, "--keys", stored_proof.mallory)[0]
+    )
+    said = remote.ok("proof", "revoke", stored_proof.proof_id, "--keys", stored_proof.hana, "--reason", "lost")
     assert "revoked" in said
     assert "reason     lost" in said
-    again = remote.json("proof", "revoke", made.proof_id, "--reason", "another")
+    again = remote.json("proof", "revoke", stored_proof.proof_id, "--reason", "another")
     assert again["revocationReason"] == "lost"
 
 

@@ -26,7 +26,7 @@ def _consent_body(world: World, holder: str = "") -> dict[str, Any]:
     }
 
 
-def _asked(world: World, name: str = "Aki", holder: str = "") -> Any:
+def _create_consent_request(world: World, name: str = "Aki", holder: str = "") -> Any:
     answer = call(world, name, "createConsentRequest", "CreateConsentRequestRequest", _consent_body(world, holder))
     if answer.status_code == 201:
         world.notes["consent"] = body_of(answer)
@@ -79,7 +79,7 @@ def _drafted_consent(world: World, operation: Operation) -> Draft:
     story(world)
     hana, aki = world.person("Hana"), world.person("Aki")
     if "{consentId}" in operation.path:
-        assert _asked(world).status_code == 201, world.answer.content
+        assert _create_consent_request(world).status_code == 201, world.answer.content
     draft = Draft(operation, operation.path.replace("{consentId}", world.notes.get("consent", {}).get("id", "")))
     bodies = {"createConsentRequest": _consent_body, "answerConsentRequest": lambda world: {"declined": True}}
     if operation.operation_id in bodies:
@@ -154,18 +154,18 @@ def is_narrowed(world: World) -> None:
 
 @when(parsers.parse("{name:w} asks Hana for her consent"))
 def asks(world: World, name: str) -> None:
-    _asked(world, name)
+    _create_consent_request(world, name)
 
 
 @when(parsers.parse("Aki asks Hana for her consent {count:d} times"))
 def asks_often(world: World, count: int) -> None:
     for _ in range(count):
-        assert _asked(world).status_code == 201, world.answer.content
+        assert _create_consent_request(world).status_code == 201, world.answer.content
 
 
 @when("Aki asks shop.example for a consent")
 def asks_none(world: World) -> None:
-    _asked(world, holder="shop.example")
+    _create_consent_request(world, holder="shop.example")
 
 
 @when("Hana reads the requests to her")

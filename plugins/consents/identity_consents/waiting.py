@@ -14,7 +14,7 @@ import orjson
 from msgspec import Struct
 
 from identity_codec import multibase, sealing
-from identity_codec.structs import UNSET, given, plain
+from identity_codec.structs import UNSET, plain, value_or
 from identity_codec.times import printed
 from identity_consents.calls import call_operation
 from identity_consents.consents import ANSWER, AskedConsent, HolderConsents
@@ -139,7 +139,7 @@ class CreateConsentRequest(Struct, frozen=True):
         read_request(orjson.dumps(shown).decode())
         if not await self.requests.is_known(agent, holder, request):
             raise Forbidden("The holder has given this agent no delegation and no nickname. Hand her a link.")
-        asked = self.requests.consents.ask(agent, holder, shown, timedelta(seconds=given(wish.lifetime, 900)))
+        asked = self.requests.consents.ask(agent, holder, shown, timedelta(seconds=value_or(wish.lifetime, 900)))
         waiting = await self.requests.keep(asked, shown)
         await self.requests.record(request, holder)
         return waiting
@@ -163,9 +163,9 @@ class AnswerConsentRequest(Struct, frozen=True):
     async def __call__(self, id: str, wish: AnswerConsentRequestRequest, request: Request) -> WaitingRequest:
         """Store the answer of the holder. Raises ``RequestNotFound``, ``InvalidRequest``, ``IbctInvalid``."""
         found, _ = await self.requests.get(id, request.authenticated)
-        if given(wish.declined, False) is (wish.ibct is not UNSET):
+        if value_or(wish.declined, False) is (wish.ibct is not UNSET):
             raise InvalidRequest("An answer has credentialId and ibct, or declined.", details={"member": "declined"})
-        text = "null" if given(wish.declined, False) else request.body_octets.decode()
+        text = "null" if value_or(wish.declined, False) else request.body_octets.decode()
         await self.requests.consents.answer(found.reply, str(person_of(request.authenticated)), text)
         await self.requests.record(request, found.stored.agent)
         return (await self.requests.get(id, request.authenticated))[0]

@@ -63,7 +63,7 @@ def test_what_is_signed_pins_the_values_that_are_shown() -> None:
         asking(purpose="x" * 201),
     ],
 )
-def test_what_is_no_request_is_refused_with_a_reason(text: str) -> None:
+def test_malformed_request_is_refused_with_a_reason(text: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
         read_request(text)
     assert str(refused.value)

@@ -135,7 +135,7 @@ def test_the_answer_is_to_this_request_of_this_agent_alone(other: dict[str, Any]
         json.dumps(approval() | {"more": "x" * MAX_ANSWER}),
     ],
 )
-def test_what_is_no_approval_for_this_agent_is_not_kept(answer: str) -> None:
+def test_approval_for_another_agent_is_not_stored(answer: str) -> None:
     world = World()
     asked = world.ask()
     with pytest.raises(InvalidRequest):

@@ -65,10 +65,10 @@ class Pkcs11Custodian:
         return key.public_key
 
     def public_key(self, name: str) -> str:
-        return self._with(name, _shown)
+        return self._use_key(name, _read_public_key)
 
     def sign(self, name: str, message: bytes) -> bytes:
-        return self._with(name, lambda key: key.sign(message))
+        return self._use_key(name, lambda key: key.sign(message))
 
     def sign_bbs(self, name: str, header: bytes, messages: Sequence[bytes | int]) -> bytes:
         """Raise ``KeyRefused``: see ``capabilities``."""
@@ -144,7 +144,7 @@ class Pkcs11Custodian:
                 self._token.run(job)
             return self._derived(info)
 
-    def _with(self, name: str, use: Callable[[TokenKey], T]) -> T:
+    def _use_key(self, name: str, use: Callable[[TokenKey], T]) -> T:
         if not keys.is_printable(name, 200):
             raise KeyNotHeld
 
@@ -174,7 +174,7 @@ class Pkcs11Custodian:
             self._lock.release()
 
 
-def _shown(key: TokenKey) -> str:
+def _read_public_key(key: TokenKey) -> str:
     key.check()
     return key.public_key
 
@@ -196,4 +196,4 @@ def _find(connection: Connection, name: str) -> TokenKey | None:
         raise PluginUnavailable(f"A key on the token cannot be used: {error}.") from error
     if key is None:
         return None
-    return connection.keys.put(name, key)
+    return connection.keys.store(name, key)

@@ -29,7 +29,7 @@ class Clock:
         return time.monotonic()
 
 
-def opened(softhsm: SoftHsm, folder: Path, token: str, **settings: Any) -> Custodian:
+def open_custodian(softhsm: SoftHsm, folder: Path, token: str, **settings: Any) -> Custodian:
     context = BuildContext(clock=Clock(), logger=log, data_dir=folder, database_url=None)
     return build(Pkcs11Settings(**{"module": softhsm.module, "token": token, "pin": PIN, **settings}), context)
 
@@ -45,13 +45,13 @@ class TestPkcs11(CustodianConformance):
 
     @pytest.fixture
     def custodian(self, softhsm: SoftHsm, token: str, tmp_path: Path) -> Iterator[Custodian]:
-        custodian: Any = opened(softhsm, tmp_path, token, curve=self.curve)
+        custodian: Any = open_custodian(softhsm, tmp_path, token, curve=self.curve)
         yield custodian
         asyncio.run(custodian.close())
 
     @pytest.fixture
     def reopen(self, softhsm: SoftHsm, token: str, tmp_path: Path) -> Callable[[], Custodian]:
-        return lambda: opened(softhsm, tmp_path, token, curve=self.curve)
+        return lambda: open_custodian(softhsm, tmp_path, token, curve=self.curve)
 
 
 class TestPkcs11WithTheCurveByItsIdentifier(TestPkcs11):

@@ -19,7 +19,7 @@ from identity_bbs.suite import ciphersuite
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.custodian import HolderCustodian, KeepingCustodian, KeyNotHeld
 from plugins.custodian_pkcs11.tests.test_commands import Clock, context, run, settings
-from plugins.custodian_pkcs11.tests.test_custodian_pkcs11 import opened
+from plugins.custodian_pkcs11.tests.test_custodian_pkcs11 import open_custodian
 from tests.softhsm import PIN, SoftHsm
 
 __all__ = ["Clock", "context", "settings"]
@@ -27,7 +27,7 @@ __all__ = ["Clock", "context", "settings"]
 
 @pytest.fixture
 def custodian(softhsm: SoftHsm, settings: Pkcs11Settings, tmp_path: Path) -> Iterator[Any]:
-    made: Any = opened(softhsm, tmp_path, str(settings.token))
+    made: Any = open_custodian(softhsm, tmp_path, str(settings.token))
     yield made
     asyncio.run(made.close())
 
@@ -83,7 +83,7 @@ def test_what_secrets_follow_from_never_leaves_the_token(custodian: Any, on_toke
 def test_a_key_that_somebody_knows_is_not_used(custodian: Any, on_token: Any, settings: Pkcs11Settings) -> None:
     """A user who may write to the token puts a key there: this user could give the consent of a holder of later credentials."""
 
-    def put(session: pkcs11.Session) -> None:
+    def create_secret(session: pkcs11.Session) -> None:
         session.create_object(
             {
                 Attribute.CLASS: ObjectClass.SECRET_KEY,
@@ -98,7 +98,7 @@ def test_a_key_that_somebody_knows_is_not_used(custodian: Any, on_token: Any, se
             }
         )
 
-    on_token(put)
+    on_token(create_secret)
     for ask in (lambda: point(custodian), lambda: asyncio.run(custodian.consent("hana", ("a",), b"message", None))):
         with pytest.raises(PluginUnavailable):
             ask()
@@ -120,16 +120,16 @@ def test_two_of_them_are_none(custodian: Any, on_token: Any, settings: Pkcs11Set
         point(custodian)
     assert "two keys that holders' secrets would follow from" in run(settings).stdout
 
-    def left(session: pkcs11.Session) -> list[bytes]:
+    def derive_remaining(session: pkcs11.Session) -> list[bytes]:
         ours(session)[-1].destroy()
         return [master.derive(one, b"probe") for one in ours(session)]
 
-    assert len(on_token(left)) == 1
+    assert len(on_token(derive_remaining)) == 1
     assert point(custodian), "with one of them left it works again"
 
 
 def test_another_token_is_another_holder(custodian: Any, softhsm: SoftHsm, tmp_path: Path) -> None:
-    other: Any = opened(softhsm, tmp_path, softhsm.new_token())
+    other: Any = open_custodian(softhsm, tmp_path, softhsm.new_token())
     try:
         assert point(custodian) != point(other)
         assert point(custodian) != point(custodian, "hanb")

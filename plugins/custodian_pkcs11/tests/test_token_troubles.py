@@ -70,7 +70,7 @@ class Bench:
         self.label = softhsm.new_token()
         self.folder = folder
         self.context = context(folder)
-        self.custodian = self.opened()
+        self.custodian = self.open()
 
     @property
     def clock(self) -> Clock:
@@ -84,7 +84,7 @@ class Bench:
     def settings(self, **changed: Any) -> Pkcs11Settings:
         return Pkcs11Settings(**{"module": self.softhsm.module, "token": self.label, "pin": PIN, **changed})
 
-    def opened(self, **changed: Any) -> Pkcs11Custodian:
+    def open(self, **changed: Any) -> Pkcs11Custodian:
         return open_custodian(self.settings(**changed), self.context)
 
     def on_token(self, job: Callable[[Any], Any]) -> Any:
@@ -162,23 +162,23 @@ def test_a_library_that_is_not_of_pkcs11_is_one_clear_line(tmp_path: Path) -> No
 
 def test_a_wrong_label_is_one_clear_line(bench: Bench) -> None:
     with pytest.raises(PluginError, match=r"no token has the label 'other'.*plugins.pkcs11.token"):
-        bench.opened(token="other")
+        bench.open(token="other")
 
 
 def test_two_tokens_of_one_label_are_not_chosen_from(bench: Bench) -> None:
     bench.softhsm.new_token("twin")
     bench.softhsm.new_token("twin")
     with pytest.raises(PluginError, match="two tokens have the label 'twin'"):
-        bench.opened(token="twin")
+        bench.open(token="twin")
 
 
 @pytest.mark.parametrize("pin", ["wrong-pin", "!", "é" * 400])
 def test_a_wrong_pin_is_one_clear_line(bench: Bench, pin: str) -> None:
     bench.custodian.close()
     with pytest.raises(PluginError, match=r"PIN.*plugins.pkcs11.pin") as refusal:
-        bench.opened(pin=pin)
+        bench.open(pin=pin)
     assert pin not in str(refusal.value)
-    again = bench.opened()
+    again = bench.open()
     one_key(again)
     again.close()
 
@@ -192,7 +192,7 @@ def test_a_pin_that_was_refused_is_never_tried_again(bench: Bench) -> None:
     with pytest.raises(PluginUnavailable):
         bench.custodian.sign("k", b"message")
     bench.clock.seconds += 100
-    renewed = bench.opened(pin="another-pin")
+    renewed = bench.open(pin="another-pin")
     renewed._token.run(lambda connection: connection.session.set_pin("another-pin", PIN))
     renewed.close()
     with pytest.raises(PluginUnavailable) as refusal:
@@ -326,7 +326,7 @@ def test_another_custodians_logout_is_not_a_token_without_keys(bench: Bench, nam
     """A logout counts for every session of the process, and a session that is not logged in finds nothing, without an
     error."""
     public = one_key(bench.custodian)
-    other = bench.opened()
+    other = bench.open()
     assert other.public_key("k") == public
     bench.custodian.close()
     assert one_key(other, name) == other.public_key(name)
@@ -487,7 +487,7 @@ def test_a_name_stands_for_one_key_of_one_type(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("secret", [bytes(32), b"\xff" * 32])
-def test_what_is_no_secret_of_p256_never_reaches_the_token(bench: Bench, secret: bytes) -> None:
+def test_invalid_p256_secret_does_not_reach_the_token(bench: Bench, secret: bytes) -> None:
     with pytest.raises(KeyRefused):
         bench.custodian.import_key("k", multikey.P256, secret, did=DID, purpose="log")
     assert bench.on_token(lambda session: objects(session)) == []
@@ -560,7 +560,7 @@ def test_a_point_of_another_curve_is_no_key(point: bytes) -> None:
 
 
 @pytest.mark.parametrize("point", [bytes(65), b"\x04" + bytes(64), b"\x04" + b"\xff" * 64, b"\x02" + bytes(32)])
-def test_what_is_no_point_of_p256_is_no_key(point: bytes) -> None:
+def test_invalid_p256_point_is_refused(point: bytes) -> None:
     for wrapped in (point, b"\x04\x41" + point):
         with pytest.raises(keys.KeyDamaged):
             keys._point(multikey.P256, wrapped)

@@ -26,7 +26,7 @@ class DataKey(Hidden, Struct, frozen=True):
         return self.key if self.generation == 1 else self.key + b"".join(self.roots)
 
     @classmethod
-    def of(cls, generation: int, data: bytes) -> DataKey:
+    def from_contents(cls, generation: int, data: bytes) -> DataKey:
         """Return the content of a decrypted box."""
         keys = tuple(data[at : at + sealing.KEY_BYTES] for at in range(0, len(data), sealing.KEY_BYTES))
         return cls(generation, keys[0], keys[1:] or keys)

@@ -85,7 +85,7 @@ class SealedCustodian:
     async def import_key(self, name: str, key_type: str, secret: bytes, *, did: str, purpose: str) -> str:
         label = Label(name, key_type, did, purpose)
         label.check()
-        key = HeldKey.of(label, bytes(secret))
+        key = HeldKey.from_secret(label, bytes(secret))
         held = await self._find(name) or await self._store(key)
         if held != key:
             raise KeyNameTaken
@@ -188,7 +188,7 @@ class SealedCustodian:
             secret = sealing.unseal(self._data_key.key, bytes(box), label.encode(public_key))
         except (sealing.BoxInvalid, UnicodeEncodeError) as error:
             raise PluginUnavailable("A sealed key cannot be opened: its row was changed.") from error
-        return self._held.put(name, HeldKey.of(label, secret))
+        return self._held.store(name, HeldKey.from_secret(label, secret))
 
     def _look(self) -> None:
         """Forget what is held when another process may have changed it."""
@@ -206,12 +206,10 @@ class SealedCustodian:
     async def _row(self, name: str) -> tuple[Any, ...] | None:
         """Return the row of the name, sealed under the current data key."""
         while True:
-            found = await self._database.read(
-                lambda transaction: transaction.execute(_BY_NAME, _named(name)).fetchone()
-            )
-            if found is None:
+            read = await self._database.read(lambda transaction: transaction.execute(_BY_NAME, _named(name)).fetchone())
+            if read is None:
                 raise PluginUnavailable("The seal of the keys is gone.")
-            generation, *row = found
+            generation, *row = read
             if row[0] is None:
                 return None
             if generation == self._data_key.generation:
@@ -261,7 +259,7 @@ class SealedCustodian:
                     break
                 await self._take_over()
         if inserted:
-            return self._held.put(label.name, key)
+            return self._held.store(label.name, key)
         return await self._get(label.name)
 
     def _inserted(self, transaction: Transaction, *, row: Mapping[str, object], generation: int) -> int | None:

@@ -23,7 +23,7 @@ from msgspec import Struct, field
 from identity_codec import sealing
 from identity_codec.values import Hidden
 from identity_core.database import Database, DatabaseAbsent, Transaction
-from identity_core.files import durable_draft, locked_folder, read_regular, require_own, sync_folder
+from identity_core.files import durable_draft, lock_folder, read_regular, require_own, sync_folder
 from identity_custodian_sealed.box_contents import DataKey, purpose, roots_in
 
 PASSPHRASE, FILE = "passphrase", "file"
@@ -80,12 +80,12 @@ class StoredSeal(Struct, frozen=True):
         )
         return cls(PASSPHRASE if costs else FILE, salt, costs or Costs(0, 0), box, data_key.generation)
 
-    def opened(self, master_key: bytes) -> DataKey:
+    def open_box(self, master_key: bytes) -> DataKey:
         """Raise ``BoxInvalid``."""
         data = sealing.unseal(master_key, self.box, purpose(self.generation, roots_in(self.box)))
-        return DataKey.of(self.generation, data)
+        return DataKey.from_contents(self.generation, data)
 
-    def put(self, transaction: Transaction, *, replaced: int) -> bool:
+    def replace_seal(self, transaction: Transaction, *, replaced: int) -> bool:
         """Store it instead of the seal of that generation, and return whether that was there."""
         return bool(transaction.execute(_REPLACE, {**self.parameters(), "replaced": replaced}).rowcount)
 
@@ -138,11 +138,11 @@ class Seal(Hidden, Struct, frozen=True):
             if self.database.read_only:
                 raise DatabaseAbsent("nothing is sealed yet")
             row = self._first()
-        data_key, is_as_set = self._opened(row)
+        data_key, is_as_set = self._open_seal(row)
         if is_as_set or self.database.read_only:
             return data_key
         changed = self.sealed(data_key)
-        if not self.database.write_now(lambda transaction: changed.put(transaction, replaced=row.generation)):
+        if not self.database.write_now(lambda transaction: changed.replace_seal(transaction, replaced=row.generation)):
             # Another process has sealed everything anew.
             return self.open()
         if row.kind == FILE:
@@ -154,7 +154,7 @@ class Seal(Hidden, Struct, frozen=True):
     def unsealed(self, row: StoredSeal) -> DataKey:
         """Return the data key of a row, with what the settings and the files have now. Blocks where a passphrase has to be
         stretched. Raises ``SealBroken``."""
-        return self._opened(row)[0]
+        return self._open_seal(row)[0]
 
     def sealed(self, data_key: DataKey) -> StoredSeal:
         """Return a new seal under the passphrase, with a salt of its own, or under the master key file, which is made when it is
@@ -180,7 +180,7 @@ class Seal(Hidden, Struct, frozen=True):
             return self._opens(self.master_key_file, row) or self._opens(self.next_file, row)
         for passphrase in (self.passphrase, self.previous_passphrase):
             with contextlib.suppress(sealing.BoxInvalid):
-                if passphrase is not None and row.opened(self._stretched(passphrase, row.salt, row.costs)):
+                if passphrase is not None and row.open_box(self._stretched(passphrase, row.salt, row.costs)):
                     return True
         return False
 
@@ -197,37 +197,37 @@ class Seal(Hidden, Struct, frozen=True):
         self.database.write_now(lambda transaction: transaction.execute(_INSERT, made.parameters()).rowcount)
         return self.database.read_now(stored_seal) or made
 
-    def _opened(self, row: StoredSeal) -> tuple[DataKey, bool]:
+    def _open_seal(self, row: StoredSeal) -> tuple[DataKey, bool]:
         """Return the data key, and whether it is sealed as the settings say."""
         if row.kind == FILE:
             return self._opened_by_file(row), self.passphrase is None
         if self.passphrase is None:
             raise SealBroken(_NONE_SET, _RIGHT_ONE)
         with contextlib.suppress(sealing.BoxInvalid):
-            return row.opened(self._stretched(self.passphrase, row.salt, row.costs)), True
+            return row.open_box(self._stretched(self.passphrase, row.salt, row.costs)), True
         if self.previous_passphrase is None:
             raise SealBroken(
                 "the passphrase is wrong; to change it, set the old one as previous_passphrase", _RIGHT_ONE
             )
         try:
-            return row.opened(self._stretched(self.previous_passphrase, row.salt, row.costs)), False
+            return row.open_box(self._stretched(self.previous_passphrase, row.salt, row.costs)), False
         except sealing.BoxInvalid:
             raise SealBroken("neither passphrase nor previous_passphrase is right", _RIGHT_ONE) from None
 
     def _opened_by_file(self, row: StoredSeal) -> DataKey:
         with contextlib.suppress(sealing.BoxInvalid):
-            return row.opened(self._master_key())
+            return row.open_box(self._master_key())
         with contextlib.suppress(sealing.BoxInvalid, OSError):
-            data_key = row.opened(read_regular(self.next_file))
+            data_key = row.open_box(read_regular(self.next_file))
             if not self.database.read_only:
-                with locked_folder(self.master_key_file.parent) as is_ours:
+                with lock_folder(self.master_key_file.parent) as is_ours:
                     # A backup or a rotation that is at work leaves it to the next one who looks.
                     if is_ours:
                         self.settle_file(row)
             return data_key
         # Another process may have given the next one its name between the two reads.
         try:
-            return row.opened(self._master_key())
+            return row.open_box(self._master_key())
         except sealing.BoxInvalid:
             raise SealBroken(
                 f"{self.master_key_file} is not the master key of this database", self._put_back()
@@ -235,7 +235,7 @@ class Seal(Hidden, Struct, frozen=True):
 
     def _opens(self, path: Path, row: StoredSeal) -> bool:
         try:
-            row.opened(read_regular(path))
+            row.open_box(read_regular(path))
         except (OSError, ValueError, sealing.BoxInvalid):
             return False
         return True

@@ -60,7 +60,7 @@ class HeldKey(Hidden, Struct, frozen=True):
     secret: bytes
 
     @classmethod
-    def of(cls, label: Label, secret: bytes) -> HeldKey:
+    def from_secret(cls, label: Label, secret: bytes) -> HeldKey:
         """Return the key of a raw secret. Raises ``KeyRefused`` when it is no secret of its type."""
         if len(secret) != SECRET_BYTES:
             raise KeyRefused(f"A secret has {SECRET_BYTES} bytes.")
@@ -80,7 +80,7 @@ class HeldKey(Hidden, Struct, frozen=True):
             material = bls.generate_secret(material)
         elif label.key_type == multikey.P256:
             material = p256.generate_secret(material)
-        return cls.of(label, material)
+        return cls.from_secret(label, material)
 
     def sign(self, message: bytes) -> bytes:
         """Return the signature of Ed25519, or of ECDSA for a key on P-256. Raises ``KeyRefused`` for another type."""
@@ -115,12 +115,10 @@ class HeldKey(Hidden, Struct, frozen=True):
         suite = ciphersuite(select())
         try:
             known = mixed_messages_to_scalars(messages)
-            signature = blind.blind_sign(
-                suite, self.secret, self.public_raw, request.header, known, commitment, request
-            )
+            signed = blind.blind_sign(suite, self.secret, self.public_raw, request.header, known, commitment, request)
         except ValueError as error:
             raise KeyRefused(f"The commitment cannot be signed: {error}.") from error
-        return signature_to_octets(suite, signature)
+        return signature_to_octets(suite, signed)
 
     def _require(self, key_type: str) -> None:
         if self.label.key_type != key_type:

@@ -82,7 +82,7 @@ class Attendance(Struct):
         now = time.monotonic()
         if (self._answered, self._opens) != before or now >= self._write_at:
             self._is_told, self._write_at = True, 0.0
-            await database.write(self._told, durable=False)
+            await database.write(self._write_status, durable=False)
             self._write_at = now + _WRITE_SECONDS
         return INTERVAL_SECONDS
 
@@ -93,7 +93,7 @@ class Attendance(Struct):
             job = {"id": self.id}
             await self.seal.database.write(lambda transaction: transaction.execute(_LEAVE, job).rowcount, durable=False)
 
-    def _told(self, transaction: Transaction) -> None:
+    def _write_status(self, transaction: Transaction) -> None:
         row = {"id": self.id, "host": socket.gethostname(), "number": os.getpid()}
         answer = {"answered": self._answered, "opens": int(self._opens)}
         transaction.execute(_by_clock(self.seal, _TELL), row | answer)

@@ -12,7 +12,7 @@ from identity_codec import sealing
 from identity_core.database import DatabaseError, Transaction
 from identity_core.database.files import FileLock
 from identity_core.database.sqlite_connection import rewrite
-from identity_core.files import durable_draft, locked_folder, read_regular
+from identity_core.files import durable_draft, lock_folder, read_regular
 from identity_core.ports.custodian import KeyRefused, Resealed
 from identity_custodian_sealed.box_contents import DataKey
 from identity_custodian_sealed.data_key import DATABASE, FILE, Seal, SealBroken, StoredSeal, stored_seal
@@ -40,7 +40,7 @@ def reseal(seal: Seal, *, compromised: bool) -> Resealed:
     ``OSError``."""
     try:
         seal.open()
-        with locked_folder(seal.master_key_file.parent) as is_ours:
+        with lock_folder(seal.master_key_file.parent) as is_ours:
             if not is_ours:
                 raise KeyRefused("A backup, a restore or another rotation is at work on this data directory.")
             return _resealed(seal, compromised=compromised)
@@ -61,10 +61,10 @@ def _resealed(seal: Seal, *, compromised: bool) -> Resealed:
     with offered(seal, sealed):
         keys = seal.database.write_now(lambda transaction: _reseal_all(seal, row, (old, new), sealed, transaction))
     seal.settle_file(sealed)
-    return Resealed(new.generation, keys, compromised, _left(seal))
+    return Resealed(new.generation, keys, compromised, _erase_old_boxes(seal))
 
 
-def _left(seal: Seal) -> str:
+def _erase_old_boxes(seal: Seal) -> str:
     """Take what was written over or deleted out of the files of an SQLite database. What is left for the operator to do, who has
     those of a server; empty where nothing is."""
     if seal.database.dialect != "sqlite":
@@ -97,7 +97,7 @@ def _reseal_all(
         except sealing.BoxInvalid as error:
             raise KeyRefused("The row of a key was changed: nothing was sealed anew.", details={"key": name}) from error
         transaction.execute(_UPDATE, {"name": name, "box": sealing.seal(new.key, secret, bound, random=seal.random)})
-    sealed.put(transaction, replaced=old.generation)
+    sealed.replace_seal(transaction, replaced=old.generation)
     return len(rows)
 
 

@@ -40,7 +40,7 @@ class Clock:
         return time.monotonic()
 
 
-def opened(folder: Path, passphrase: str | None = None, **settings: Any) -> SealedCustodian:
+def open_custodian(folder: Path, passphrase: str | None = None, **settings: Any) -> SealedCustodian:
     context = BuildContext(clock=Clock(), logger=log, data_dir=folder, database_url=None)
     return build(SealedSettings(passphrase=passphrase, **(CHEAP | settings)), context)
 
@@ -53,7 +53,7 @@ def made_once(folder: Path, passphrase: str | None = None) -> str:
     """A key in a custodian that is closed again; its public key."""
 
     async def scenario() -> str:
-        custodian = opened(folder, passphrase)
+        custodian = open_custodian(folder, passphrase)
         public = await one_key(custodian)
         await custodian.close()
         return public
@@ -63,7 +63,7 @@ def made_once(folder: Path, passphrase: str | None = None) -> str:
 
 def found_again(folder: Path, passphrase: str | None = None, **settings: Any) -> str:
     async def scenario() -> str:
-        custodian = opened(folder, passphrase, **settings)
+        custodian = open_custodian(folder, passphrase, **settings)
         await verified(custodian, "k", b"message")
         public = await custodian.public_key("k")
         await custodian.close()
@@ -86,13 +86,13 @@ class TestSealed(CustodianConformance):
 
     @pytest.fixture
     def custodian(self, tmp_path: Path) -> Iterator[SealedCustodian]:
-        custodian = opened(tmp_path, self.passphrase)
+        custodian = open_custodian(tmp_path, self.passphrase)
         yield custodian
         asyncio.run(custodian.close())
 
     @pytest.fixture
     def reopen(self, tmp_path: Path) -> Callable[[], SealedCustodian]:
-        return lambda: opened(tmp_path, self.passphrase)
+        return lambda: open_custodian(tmp_path, self.passphrase)
 
 
 class TestSealedUnderAPassphrase(TestSealed):
@@ -123,7 +123,7 @@ sys.path.insert(0, {str(Path(__file__).parent)!r})
 import test_custodian_sealed as t
 from pathlib import Path
 async def main():
-    custodian = t.opened(Path(sys.argv[1]))
+    custodian = t.open_custodian(Path(sys.argv[1]))
     print(await t.one_key(custodian))
     await custodian.close()
 asyncio.run(main())
@@ -157,7 +157,7 @@ def test_a_wrong_passphrase_is_one_clear_line(
 ) -> None:
     made_once(tmp_path, first)
     with pytest.raises(PluginError, match=reason) as refusal:
-        opened(tmp_path, **settings)
+        open_custodian(tmp_path, **settings)
     assert "\n" not in refusal.value.what
     assert refusal.value.fix.startswith("set the passphrase")
     assert "correct" not in str(refusal.value)
@@ -174,7 +174,7 @@ def test_a_lost_or_foreign_master_key_is_one_clear_line(tmp_path: Path, content:
     if content is not None:
         key.write_bytes(content)
     with pytest.raises(PluginError, match=reason) as refusal:
-        opened(tmp_path)
+        open_custodian(tmp_path)
     assert "\n" not in refusal.value.what
     assert refusal.value.fix.startswith(f"put your copy of the master key back as {key} ")
 
@@ -188,7 +188,7 @@ def test_from_the_file_to_a_passphrase_and_to_another(tmp_path: Path, caplog: py
     assert found_again(tmp_path, "second", previous_passphrase="first") == public
     assert found_again(tmp_path, "second") == public
     with pytest.raises(PluginError):
-        opened(tmp_path, "first")
+        open_custodian(tmp_path, "first")
 
 
 def test_others_rights_on_the_master_key_are_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -203,7 +203,7 @@ def test_others_rights_on_the_master_key_are_warned_of(tmp_path: Path, caplog: p
 
 def test_no_secret_is_in_the_files(tmp_path: Path) -> None:
     async def scenario() -> None:
-        custodian = opened(tmp_path)
+        custodian = open_custodian(tmp_path)
         await custodian.import_key("k", multikey.ED25519, SECRET, did=DID, purpose="log")
         await custodian.close()
 
@@ -217,7 +217,7 @@ def test_a_row_whose_column_was_changed_does_not_open(tmp_path: Path, column: st
     """Wrong associated data: every column is authenticated."""
 
     async def scenario() -> None:
-        custodian = opened(tmp_path)
+        custodian = open_custodian(tmp_path)
         await one_key(custodian)
         await custodian.close()
         values = {
@@ -228,7 +228,7 @@ def test_a_row_whose_column_was_changed_does_not_open(tmp_path: Path, column: st
             "box": os.urandom(73),
         }
         change(tmp_path, f"UPDATE custodian_keys SET {column} = ? WHERE name = 'k'", values[column])
-        custodian = opened(tmp_path)
+        custodian = open_custodian(tmp_path)
         for use in (custodian.public_key("k"), custodian.sign("k", b"message"), one_key(custodian)):
             with pytest.raises(PluginUnavailable):
                 await use
@@ -239,12 +239,12 @@ def test_a_row_whose_column_was_changed_does_not_open(tmp_path: Path, column: st
 
 def test_swapped_rows_do_not_open(tmp_path: Path) -> None:
     async def scenario() -> None:
-        custodian = opened(tmp_path)
+        custodian = open_custodian(tmp_path)
         await one_key(custodian, "a")
         await one_key(custodian, "b")
         await custodian.close()
         change(tmp_path, "UPDATE custodian_keys SET name = CASE name WHEN 'a' THEN 'c' ELSE 'a' END")
-        custodian = opened(tmp_path)
+        custodian = open_custodian(tmp_path)
         for name in ("a", "c"):
             with pytest.raises(PluginUnavailable):
                 await custodian.public_key(name)
@@ -271,7 +271,7 @@ def test_a_box_of_another_installation_does_not_open(tmp_path: Path) -> None:
 
 def test_what_another_process_changed_is_seen(tmp_path: Path) -> None:
     async def scenario() -> None:
-        one, two = opened(tmp_path), opened(tmp_path)
+        one, two = open_custodian(tmp_path), open_custodian(tmp_path)
         public = await one_key(one)
         assert await two.public_key("k") == public
         await one.destroy("k")
@@ -288,7 +288,7 @@ def test_what_another_process_changed_is_seen(tmp_path: Path) -> None:
 
 def test_signatures_of_one_iteration_share_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
-        one, two = opened(tmp_path), opened(tmp_path)
+        one, two = open_custodian(tmp_path), open_custodian(tmp_path)
         await one_key(one)
         asked: list[int | None] = []
         count = one._database.foreign_changes
@@ -308,7 +308,7 @@ def test_signatures_of_one_iteration_share_query(tmp_path: Path, monkeypatch: py
 
 
 def test_a_loop_that_died_in_its_turn_leaves_nothing_believed(tmp_path: Path) -> None:
-    custodian, other = opened(tmp_path), opened(tmp_path)
+    custodian, other = open_custodian(tmp_path), open_custodian(tmp_path)
 
     async def sign() -> bytes:
         return await custodian.sign("k", b"message")
@@ -340,7 +340,7 @@ def test_many_messages_are_signed_beside_the_loop(
         return b"signature"
 
     async def scenario() -> None:
-        custodian = opened(tmp_path)
+        custodian = open_custodian(tmp_path)
         await custodian.generate("k", "Bls12381G2Key2020", did="did:ids:x", purpose="assertionMethod")
         request = IssueRequest("did:ids:x#k", b"h", "did:ids:h", bytes(32))
         values = [b"x"] * messages
@@ -363,7 +363,7 @@ def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(module, "MOST_IN_MEMORY", 3)
 
     async def scenario() -> None:
-        custodian = opened(tmp_path)
+        custodian = open_custodian(tmp_path)
         keys = {name: await one_key(custodian, name) for name in "abcdefgh"}
         assert len(custodian._held.values()) == 3
         assert {name: await custodian.public_key(name) for name in keys} == keys
@@ -381,7 +381,7 @@ sys.path.insert(0, {str(Path(__file__).parent)!r})
 import test_custodian_sealed as t
 from pathlib import Path
 async def main():
-    custodian = t.opened(Path(sys.argv[1]))
+    custodian = t.open_custodian(Path(sys.argv[1]))
     n = 0
     while True:
         name = sys.argv[2] + "-" + str(n)
@@ -404,7 +404,7 @@ asyncio.run(main())
     assert len(answered) >= 20
 
     async def scenario() -> None:
-        custodian = opened(tmp_path)
+        custodian = open_custodian(tmp_path)
         for name, public in answered.items():
             assert await custodian.public_key(name) == public
             await verified(custodian, name, b"message")

@@ -150,7 +150,7 @@ def attending(*custodians: SealedCustodian) -> Iterator[None]:
         one.result()
 
 
-def said(custodian: SealedCustodian, statement: str) -> list[Any]:
+def fetch_rows(custodian: SealedCustodian, statement: str) -> list[Any]:
     return custodian._database.read_now(lambda transaction: transaction.execute(statement).fetchall())
 
 
@@ -169,19 +169,19 @@ def test_nothing_is_sealed_anew_while_replica_would_not_open_it(
         kept = theirs.read_bytes()
         theirs.unlink()
     before = (
-        said(one, "SELECT box FROM custodian_seal"),
-        said(one, "SELECT name, box FROM custodian_keys ORDER BY name"),
+        fetch_rows(one, "SELECT box FROM custodian_seal"),
+        fetch_rows(one, "SELECT name, box FROM custodian_keys ORDER BY name"),
     )
     with attending(one, two):
-        assert said(one, "SELECT count(*) FROM custodian_processes") == [(2,)]
+        assert fetch_rows(one, "SELECT count(*) FROM custodian_processes") == [(2,)]
         with pytest.raises(KeyRefused, match=f"process {os.getpid()} of .* \\(cannot open it\\)") as refusal:
             command.reseal_now(compromised=compromised)
         assert len(refusal.value.details["processes"]) == 1
         assert "copy custodian" in str(refusal.value)
-        assert said(one, "SELECT count(*) FROM custodian_offer") == [(0,)]
+        assert fetch_rows(one, "SELECT count(*) FROM custodian_offer") == [(0,)]
         after = (
-            said(one, "SELECT box FROM custodian_seal"),
-            said(one, "SELECT name, box FROM custodian_keys ORDER BY name"),
+            fetch_rows(one, "SELECT box FROM custodian_seal"),
+            fetch_rows(one, "SELECT name, box FROM custodian_keys ORDER BY name"),
         )
         assert after == before
         for custodian in replicas:
@@ -200,13 +200,13 @@ def test_replica_with_old_passphrase_is_named(
     tmp_path: Path,
     postgres_url: str,  # noqa: F811
 ) -> None:
-    def opened(passphrase: str, previous: str | None = None) -> SealedCustodian:
+    def open_custodian(passphrase: str, previous: str | None = None) -> SealedCustodian:
         settings = SealedSettings(passphrase, previous, argon2_operations=1, argon2_memory_mib=8)
         return build(settings, BuildContext(Clock(), logging.getLogger("identity.sealed"), tmp_path, postgres_url))
 
-    behind = opened("first")
+    behind = open_custodian("first")
     publics = asyncio.run(generated(behind, "a"))
-    started, command = opened("second", "first"), opened("second", "first")
+    started, command = open_custodian("second", "first"), open_custodian("second", "first")
     with attending(started):
         with attending(behind), pytest.raises(KeyRefused, match="start each again with the passphrase"):
             command.reseal_now(compromised=True)
@@ -231,9 +231,9 @@ def test_a_process_that_crashed_counts_until_its_row_is_old(
     command._database.write_now(lambda transaction: transaction.execute(age).rowcount)
     assert command.reseal_now(compromised=False).generation == 2
     with attending(one):
-        assert said(one, "SELECT id FROM custodian_processes") == [(one._attendance.id,)]
+        assert fetch_rows(one, "SELECT id FROM custodian_processes") == [(one._attendance.id,)]
     asyncio.run(one.close())
-    assert said(command, "SELECT count(*) FROM custodian_processes") == [(0,)]
+    assert fetch_rows(command, "SELECT count(*) FROM custodian_processes") == [(0,)]
 
 
 def test_a_process_that_comes_while_it_is_asked_is_asked_too(replicas: list[SealedCustodian], tmp_path: Path) -> None:
@@ -252,4 +252,4 @@ def test_a_process_that_comes_while_it_is_asked_is_asked_too(replicas: list[Seal
         (tmp_path / "two" / "custodian.key").unlink()
         with pytest.raises(KeyRefused, match="cannot open it"):
             command.reseal_now(compromised=False)
-    assert said(one, "SELECT generation FROM custodian_seal") == [(1,)]
+    assert fetch_rows(one, "SELECT generation FROM custodian_seal") == [(1,)]

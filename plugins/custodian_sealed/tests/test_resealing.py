@@ -28,7 +28,7 @@ from identity_codec import multikey, sealing
 from identity_codec.values import replace
 from identity_core.database import files, sqlite_connection
 from identity_core.errors import PluginUnavailable
-from identity_core.files import locked_folder
+from identity_core.files import lock_folder
 from identity_core.plugin import BuildContext, PluginError
 from identity_core.ports.custodian import KeyNotHeld, KeyRefused
 from tests.attack.stranger import rounds
@@ -47,12 +47,12 @@ class Clock:
         return time.monotonic()
 
 
-def opened(folder: Path, passphrase: str | None = None, **settings: Any) -> SealedCustodian:
+def open_custodian(folder: Path, passphrase: str | None = None, **settings: Any) -> SealedCustodian:
     context = BuildContext(Clock(), logging.getLogger("identity.sealed"), folder, None)
     return build(SealedSettings(passphrase=passphrase, **(CHEAP | settings)), context)
 
 
-async def made(custodian: SealedCustodian, *names: str) -> dict[str, str]:
+async def generate_keys(custodian: SealedCustodian, *names: str) -> dict[str, str]:
     return {name: await custodian.generate(name, multikey.ED25519, did=DID, purpose="log") for name in names}
 
 
@@ -78,16 +78,16 @@ def data_key_of(custodian: SealedCustodian) -> DataKey:
 @pytest.mark.parametrize("compromised", [False, True])
 def test_running_processes_go_on_and_no_key_changes(tmp_path: Path, compromised: bool) -> None:
     async def scenario() -> None:
-        running, command = opened(tmp_path), opened(tmp_path)
-        publics = await made(running, *NAMES)
+        running, command = open_custodian(tmp_path), open_custodian(tmp_path)
+        publics = await generate_keys(running, *NAMES)
         first = data_key_of(running)
         done = command.reseal_now(compromised=compromised)
         assert (done.generation, done.keys, done.has_new_master_key, done.left_to_do) == (2, 5, compromised, "")
         # The name is new to it: it stores before it has read anything of the new seal.
-        publics |= await made(running, "since")
+        publics |= await generate_keys(running, "since")
         await check(running, publics)
         await check(command, publics)
-        started = opened(tmp_path)
+        started = open_custodian(tmp_path)
         await check(started, publics)
         for custodian in (running, command, started):
             assert data_key_of(custodian).key != first.key
@@ -103,7 +103,7 @@ def test_running_processes_go_on_and_no_key_changes(tmp_path: Path, compromised:
 
 def test_repr_of_custodian_and_secrets_has_no_root(tmp_path: Path) -> None:
     async def scenario() -> None:
-        custodian = opened(tmp_path)
+        custodian = open_custodian(tmp_path)
         secrets = await custodian._holder_secrets("hana")
         assert secrets is await custodian._holder_secrets("ivo"), "one value for all secrets of a root"
         (root,) = data_key_of(custodian).roots
@@ -123,7 +123,7 @@ def test_a_thief_of_the_root_cannot_make_the_secrets_of_after(tmp_path: Path) ->
         return data[:G1_OCTETS]
 
     async def scenario() -> None:
-        running, command = opened(tmp_path), opened(tmp_path)
+        running, command = open_custodian(tmp_path), open_custodian(tmp_path)
         assert await running.holders_root() == 1
         with pytest.raises(KeyNotHeld):
             await running.commit_holder("hana@2", "c", REQUEST)
@@ -139,7 +139,7 @@ def test_a_thief_of_the_root_cannot_make_the_secrets_of_after(tmp_path: Path) ->
         command.reseal_now(compromised=False)
         command.reseal_now(compromised=True)
         assert await running.holders_root() == 3
-        started = opened(tmp_path)
+        started = open_custodian(tmp_path)
         for custodian in (running, started):
             assert [await committed(custodian, name) for name in ("hana", "hana@2")] == [before, renewed]
             assert await custodian.holders_root() == len(set(data_key_of(custodian).roots)) == 3
@@ -159,7 +159,7 @@ def test_a_version_of_before_takes_no_other_key_for_the_first(tmp_path: Path) ->
     bound to another purpose, which does not open there."""
 
     async def scenario() -> None:
-        custodian = opened(tmp_path)
+        custodian = open_custodian(tmp_path)
         custodian.reseal_now(compromised=True)
         row = custodian._database.read_now(stored_seal)
         assert row is not None
@@ -169,7 +169,7 @@ def test_a_version_of_before_takes_no_other_key_for_the_first(tmp_path: Path) ->
                 row.box,
                 b"identity-service custodian data key v2, generation 2",
             )
-        assert row.opened((tmp_path / "custodian.key").read_bytes()).generation == 2
+        assert row.open_box((tmp_path / "custodian.key").read_bytes()).generation == 2
         await custodian.close()
 
     asyncio.run(scenario())
@@ -177,8 +177,8 @@ def test_a_version_of_before_takes_no_other_key_for_the_first(tmp_path: Path) ->
 
 def test_concurrent_resealing_keeps_boxes_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario() -> None:
-        running, command = opened(tmp_path), opened(tmp_path)
-        publics, unsealed, opening = await made(running, *NAMES), data_key.Seal.unsealed, []
+        running, command = open_custodian(tmp_path), open_custodian(tmp_path)
+        publics, unsealed, opening = await generate_keys(running, *NAMES), data_key.Seal.unsealed, []
 
         def overtaken(seal: data_key.Seal, stored: Any) -> DataKey:
             if seal is running._seal:
@@ -199,8 +199,8 @@ def test_concurrent_resealing_keeps_boxes_open(tmp_path: Path, monkeypatch: pyte
 
 def test_nothing_is_lost_that_is_stored_meanwhile(tmp_path: Path) -> None:
     async def scenario() -> None:
-        running, command = opened(tmp_path), opened(tmp_path)
-        publics, ended = await made(running, *NAMES), threading.Event()
+        running, command = open_custodian(tmp_path), open_custodian(tmp_path)
+        publics, ended = await generate_keys(running, *NAMES), threading.Event()
 
         def rotate() -> None:
             for number in range(4):
@@ -210,13 +210,13 @@ def test_nothing_is_lost_that_is_stored_meanwhile(tmp_path: Path) -> None:
         rotating = asyncio.create_task(asyncio.to_thread(rotate))
         number = 0
         while not ended.is_set():
-            publics |= await made(running, f"meanwhile-{number}")
+            publics |= await generate_keys(running, f"meanwhile-{number}")
             number += 1
             await asyncio.sleep(0)
             if rotating.done():
                 break
         await rotating
-        started = opened(tmp_path)
+        started = open_custodian(tmp_path)
         assert data_key_of(started).generation == 5
         await check(started, publics)
         await check(running, publics)
@@ -233,14 +233,14 @@ def test_a_thief_of_the_old_key_reads_nothing_in_a_later_copy(tmp_path: Path, co
     folder.mkdir()
 
     async def scenario() -> None:
-        running, command = opened(folder), opened(folder)
-        await made(running, *NAMES)
+        running, command = open_custodian(folder), open_custodian(folder)
+        await generate_keys(running, *NAMES)
         old_key, old = (folder / "custodian.key").read_bytes(), data_key_of(running).key
         seal = running._database.read_now(stored_seal)
         assert seal is not None
         old_boxes = [seal.box, *(bytes(row[-1]) for row in rows(folder))]
         assert command.reseal_now(compromised=compromised).left_to_do == ""
-        await made(running, "since")
+        await generate_keys(running, "since")
         shutil.copytree(folder, stolen)
         for path in stolen.iterdir():
             data = path.read_bytes()
@@ -252,11 +252,11 @@ def test_a_thief_of_the_old_key_reads_nothing_in_a_later_copy(tmp_path: Path, co
         assert later is not None
         for key in (old, old_key) if compromised else (old,):
             with pytest.raises(sealing.BoxInvalid):
-                later.opened(key)
+                later.open_box(key)
         if compromised:
             (stolen / "custodian.key").write_bytes(old_key)
             with pytest.raises(PluginError, match="not the master key"):
-                opened(stolen)
+                open_custodian(stolen)
         await running.close()
         await command.close()
 
@@ -281,13 +281,13 @@ def test_nothing_that_was_deleted_or_written_over_stays_in_file(
         return [path.name for path in tmp_path.iterdir() if any(box[25:] in path.read_bytes() for box in boxes)]
 
     async def scenario() -> None:
-        custodian = opened(tmp_path)
-        await made(custodian, *(f"key-{number}" for number in range(60)))
+        custodian = open_custodian(tmp_path)
+        await generate_keys(custodian, *(f"key-{number}" for number in range(60)))
         boxes = [bytes(row[-1]) for row in rows(tmp_path)]
         for number in range(0, 60, 2):
             await custodian.destroy(f"key-{number}")
         await custodian.close()
-        custodian = opened(tmp_path)
+        custodian = open_custodian(tmp_path)
         destroyed = [box for box in boxes if box not in {bytes(row[-1]) for row in rows(tmp_path)}]
         assert len(destroyed) == 30
         assert find_left(destroyed) == ["custodian.sqlite"]
@@ -300,8 +300,8 @@ def test_nothing_that_was_deleted_or_written_over_stays_in_file(
 
 def test_a_reader_in_the_way_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resealing, "_PATIENCE_SECONDS", 0.05)
-    custodian = opened(tmp_path)
-    asyncio.run(made(custodian, *NAMES))
+    custodian = open_custodian(tmp_path)
+    asyncio.run(generate_keys(custodian, *NAMES))
     with sqlite3.connect(tmp_path / "custodian.sqlite", isolation_level=None) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM custodian_keys").fetchall()
@@ -318,7 +318,7 @@ def test_rotated_seal_doesnt_pass_for_one_of_another_generation(tmp_path: Path) 
     key."""
 
     async def scenario() -> None:
-        custodian = opened(tmp_path)
+        custodian = open_custodian(tmp_path)
         custodian.reseal_now(compromised=False)
         await custodian.close()
 
@@ -328,13 +328,13 @@ def test_rotated_seal_doesnt_pass_for_one_of_another_generation(tmp_path: Path) 
             connection.execute("UPDATE custodian_seal SET generation = ?", (generation,))
         connection.close()
         with pytest.raises(PluginError, match="not the master key"):
-            opened(tmp_path)
+            open_custodian(tmp_path)
 
 
 def test_a_changed_row_stops_it_and_nothing_is_sealed_anew(tmp_path: Path) -> None:
     async def scenario() -> None:
-        custodian = opened(tmp_path)
-        publics = await made(custodian, *NAMES)
+        custodian = open_custodian(tmp_path)
+        publics = await generate_keys(custodian, *NAMES)
         with sqlite3.connect(tmp_path / "custodian.sqlite") as connection:
             connection.execute("UPDATE custodian_keys SET purpose = 'other' WHERE name = 'key-3'")
         connection.close()
@@ -345,7 +345,7 @@ def test_a_changed_row_stops_it_and_nothing_is_sealed_anew(tmp_path: Path) -> No
         assert rows(tmp_path) == before
         del publics["key-3"]
         await custodian.close()
-        again = opened(tmp_path)
+        again = open_custodian(tmp_path)
         await check(again, publics)
         await again.close()
 
@@ -353,8 +353,8 @@ def test_a_changed_row_stops_it_and_nothing_is_sealed_anew(tmp_path: Path) -> No
 
 
 def test_it_waits_for_no_backup_and_says_so(tmp_path: Path) -> None:
-    custodian = opened(tmp_path)
-    with locked_folder(tmp_path) as is_ours:
+    custodian = open_custodian(tmp_path)
+    with lock_folder(tmp_path) as is_ours:
         assert is_ours
         with pytest.raises(KeyRefused, match="at work"):
             custodian.reseal_now(compromised=True)
@@ -367,14 +367,14 @@ def test_new_master_key_that_is_used_is_found_under_either_name(tmp_path: Path) 
     old = tmp_path / "custodian.key"
 
     async def scenario() -> None:
-        custodian = opened(tmp_path)
-        publics, key = await made(custodian, *NAMES), old.read_bytes()
+        custodian = open_custodian(tmp_path)
+        publics, key = await generate_keys(custodian, *NAMES), old.read_bytes()
         custodian.reseal_now(compromised=True)
         # As a kill between the commit and the new name leaves it.
         old.rename(tmp_path / "custodian-next.key")
         old.write_bytes(key)
-        with locked_folder(tmp_path):
-            started = opened(tmp_path)
+        with lock_folder(tmp_path):
+            started = open_custodian(tmp_path)
             await check(started, publics)
             await started.close()
         assert old.read_bytes() == key
@@ -391,8 +391,8 @@ def test_rotation_that_fails_keeps_only_copy_of_new_master_key(tmp_path: Path, m
     old = tmp_path / "custodian.key"
 
     async def scenario() -> None:
-        custodian = opened(tmp_path)
-        publics, key = await made(custodian, *NAMES), old.read_bytes()
+        custodian = open_custodian(tmp_path)
+        publics, key = await generate_keys(custodian, *NAMES), old.read_bytes()
         custodian.reseal_now(compromised=True)
         old.rename(tmp_path / "custodian-next.key")
         old.write_bytes(key)
@@ -405,7 +405,7 @@ def test_rotation_that_fails_keeps_only_copy_of_new_master_key(tmp_path: Path, m
                 custodian.reseal_now(compromised=True)
         await custodian.close()
         del publics["key-3"]
-        again = opened(tmp_path)
+        again = open_custodian(tmp_path)
         await check(again, publics)
         await again.close()
 
@@ -417,14 +417,14 @@ def test_rotation_that_fails_keeps_only_copy_of_new_master_key(tmp_path: Path, m
 
 def test_under_a_passphrase_it_stays_the_same(tmp_path: Path) -> None:
     async def scenario() -> None:
-        running, command = opened(tmp_path, "first"), opened(tmp_path, "first")
-        publics = await made(running, *NAMES)
+        running, command = open_custodian(tmp_path, "first"), open_custodian(tmp_path, "first")
+        publics = await generate_keys(running, *NAMES)
         assert command.reseal_now(compromised=False).generation == 2
         await check(running, publics)
         await running.close()
         await command.close()
         # A passphrase is changed as before, with what lies in the box.
-        changed = opened(tmp_path, "second", previous_passphrase="first")
+        changed = open_custodian(tmp_path, "second", previous_passphrase="first")
         await check(changed, publics)
         assert data_key_of(changed).roots == data_key_of(running).roots
         await changed.close()
@@ -434,11 +434,11 @@ def test_under_a_passphrase_it_stays_the_same(tmp_path: Path) -> None:
 
 def test_a_compromised_passphrase_must_be_another_first(tmp_path: Path) -> None:
     async def scenario() -> None:
-        behind = opened(tmp_path, "first")
-        publics = await made(behind, *NAMES)
+        behind = open_custodian(tmp_path, "first")
+        publics = await generate_keys(behind, *NAMES)
         with pytest.raises(KeyRefused, match="set another"):
             behind.reseal_now(compromised=True)
-        running, command = [opened(tmp_path, "second", previous_passphrase="first") for _ in range(2)]
+        running, command = [open_custodian(tmp_path, "second", previous_passphrase="first") for _ in range(2)]
         before = running._database.read_now(stored_seal)
         assert command.reseal_now(compromised=True).has_new_master_key
         after = running._database.read_now(stored_seal)
@@ -448,14 +448,14 @@ def test_a_compromised_passphrase_must_be_another_first(tmp_path: Path) -> None:
         await check(running, publics)
         # One that was not started again with the new passphrase says so, and seals nothing under the old data key.
         with pytest.raises(PluginUnavailable):
-            await made(behind, "since")
+            await generate_keys(behind, "since")
         with pytest.raises(PluginUnavailable):
             await behind.sign("key-0", b"message")
         assert [row[0] for row in rows(tmp_path)] == NAMES
         for custodian in (behind, running, command):
             await custodian.close()
         with pytest.raises(PluginError, match="the passphrase is wrong"):
-            opened(tmp_path, "first")
+            open_custodian(tmp_path, "first")
 
     asyncio.run(scenario())
 
@@ -465,22 +465,22 @@ def test_who_changes_the_seal_at_the_same_time_is_not_undone(tmp_path: Path, oth
     """A command with the old passphrase has looked at the seal when another process changes it."""
 
     async def scenario() -> None:
-        command, publics = opened(tmp_path, "first"), dict[str, str]()
-        publics = await made(command, *NAMES)
+        command, publics = open_custodian(tmp_path, "first"), dict[str, str]()
+        publics = await generate_keys(command, *NAMES)
         others = list[SealedCustodian]()
 
         def random(size: int) -> bytes:
             if not others and other == "passphrase":
-                others.append(opened(tmp_path, "second", previous_passphrase="first"))
+                others.append(open_custodian(tmp_path, "second", previous_passphrase="first"))
             elif not others:
-                others.append(opened(tmp_path, "first"))
+                others.append(open_custodian(tmp_path, "first"))
                 resealing._resealed(others[0]._seal, compromised=False)
             return os.urandom(size)
 
         with pytest.raises(KeyRefused, match="Another process"):
             resealing.reseal(replace(command._seal, random=random), compromised=False)
         await check(others[0], publics)
-        started = opened(tmp_path, "second" if other == "passphrase" else "first")
+        started = open_custodian(tmp_path, "second" if other == "passphrase" else "first")
         await check(started, publics)
         for custodian in (*others, command, started):
             await custodian.close()
@@ -501,7 +501,7 @@ def in_a_child(folder: Path, passphrase: str | None, kill_at: int | None) -> int
     if not child:
         trace = KilledBeforeALine(TRACED, kill_at)
         try:
-            custodian = opened(folder, passphrase)
+            custodian = open_custodian(folder, passphrase)
             sys.settrace(trace)
             custodian.reseal_now(compromised=passphrase is None)
             sys.settrace(None)
@@ -518,14 +518,14 @@ def in_a_child(folder: Path, passphrase: str | None, kill_at: int | None) -> int
 @pytest.mark.parametrize("passphrase", [None, "correct horse"])
 def test_a_kill_at_any_line_leaves_the_old_or_the_new(tmp_path: Path, passphrase: str | None) -> None:
     async def scenario() -> None:
-        running = opened(tmp_path, passphrase)
-        publics = await made(running, *NAMES)
+        running = open_custodian(tmp_path, passphrase)
+        publics = await generate_keys(running, *NAMES)
         lines = in_a_child(tmp_path, passphrase, None)
         assert lines is not None
         generation = 2
         for kill_at in range(1, lines + 1, STEP):
             in_a_child(tmp_path, passphrase, kill_at)
-            started = opened(tmp_path, passphrase)
+            started = open_custodian(tmp_path, passphrase)
             assert data_key_of(started).generation in (generation, generation + 1)
             generation = data_key_of(started).generation
             await check(started, publics)

@@ -114,7 +114,7 @@ class DraftedEntry(Struct, frozen=True):
     state: DidState
 
     @classmethod
-    def of(
+    def from_body(
         cls, body: EntryBody, after: DidState, signer: str, proofs: Mapping[str, bytes] | None = None
     ) -> DraftedEntry:
         """Return the entry of ``body`` that leads to the state ``after``, for ``signer``, with its proofs of possession."""
@@ -147,7 +147,7 @@ class Chain:
     def check(self, did: Did) -> None:
         """Require an identifier that can be the hash of a first entry. Raises ``InvalidDid``."""
         if did.method != self.method or entries.HASH.fullmatch(did.identifier) is None:
-            raise InvalidDid(details={"did": did.shown})
+            raise InvalidDid(details={"did": did.safe_text})
 
     def draft(
         self, state: DidState | None, change: Change, at: datetime, *, signer: str, next_keys: LogKeys | None = None
@@ -158,11 +158,11 @@ class Chain:
         16 KiB.
         """
         did = Did(f"did:{self.method}:{PLACEHOLDER}", self.method, PLACEHOLDER) if state is None else state.did
-        change = evidence.kept(state, change)
+        change = evidence.strip_body(state, change)
         after = evolution.evolve(state, change, at, rules=initial_rules(self.rules, change), did=did)
         before, said_keys = state or after, log_keys.drafted(state, change, next_keys)
         after = log_keys.keyed(state, change, after, said_keys)
-        if signer not in log_keys.may_sign(state, said_keys or log_keys.standing(before)):
+        if signer not in log_keys.may_sign(state, said_keys or log_keys.read_current_keys(before)):
             raise InvalidDocument("This key may not sign entries of the DID.", details={"key": signer[:64]})
         said = change_json.write(change) | {"proofBy": _proof_by(before, signer, at)}
         said |= rule_members(after) if state is None else begun_members(change)
@@ -171,7 +171,9 @@ class Chain:
         parameters = self._parameters(change, said_keys) | {"change": said}
         document = after.document
         # Only a body that the controller signed may hold anything, and a first entry has none.
-        body = EntryBody.of(parameters, document.to_json(), times.printed_exactly(at), has_body=state is not None)
+        body = EntryBody.from_json(
+            parameters, document.to_json(), times.printed_exactly(at), has_body=state is not None
+        )
         if state is None:
             scid = multihash(body.encode(PLACEHOLDER))
             body = body.named(scid)
@@ -184,7 +186,7 @@ class Chain:
         proofs = evidence.require_possession(str(did), known, document, offered)
         proven = _proven(after, document, proofs)
         after = replace(after, did=did, document=document, entry_hash=multihash(data), proven_keys=proven)
-        return DraftedEntry.of(body, after, signer, proofs)
+        return DraftedEntry.from_body(body, after, signer, proofs)
 
     def _parameters(self, change: Change, said: LogKeys | None) -> dict[str, Any]:
         keys = {} if said is None else said.parameters()
@@ -227,9 +229,9 @@ class Chain:
     def _next(self, state: DidState, entry: Entry) -> DidState:
         if entry.number != state.version_id + 1:
             raise LogInvalid("The entry does not have the next number.")
-        said_keys = log_keys.said(state, entry.parameters)
+        said_keys = log_keys.read_stated_keys(state, entry.parameters)
         change = self._change(entry, str(state.did), None, said_keys)
-        if evidence.kept(state, change) != change:
+        if evidence.strip_body(state, change) != change:
             raise LogInvalid("The entry keeps a body that its log does not ask for.")
         # How long a grace period may be was decided when the entry was drafted; settings change, logs do not.
         rules = Rules(timedelta.max, state.strict_grace, contexts=entry.state["@context"])
@@ -267,7 +269,7 @@ class Chain:
         if len(entry.proofs) != 1 or entry.version_time != times.printed_exactly(entry.time):
             raise LogInvalid("The entry has another form of time, or not one proof.")
         proof = entry.proofs[0]
-        signers = log_keys.may_sign(state, said_keys or log_keys.standing(before))
+        signers = log_keys.may_sign(state, said_keys or log_keys.read_current_keys(before))
         signer = entries.check_proof(proof, entry.body, signers)
         begins, proofs = _POSSESSION in entry.parameters["change"], entries.read_possessions(proof)
         if begins or before.proven_keys is not None:

@@ -72,7 +72,7 @@ class EntryBody(Struct, frozen=True):
     octets = OldName("encode")
 
     @classmethod
-    def of(
+    def from_json(
         cls, parameters: Mapping[str, Any], state: Mapping[str, Any], version_time: str, *, has_body: bool = True
     ) -> EntryBody:
         """Make the body from JSON objects; ``state`` is that of a document.

@@ -158,7 +158,7 @@ def _require_bound(did: str, change: Authorized, offered: Challenge) -> None:
         raise AuthFailed from error
 
 
-def kept(state: DidState | None, change: Change) -> Change:
+def strip_body(state: DidState | None, change: Change) -> Change:
     """Return the change as its entry stores it: with the body if the log requires bodies, but never with that of a deactivation."""
     if not isinstance(change, Authorized) or change.authorization.body is None:
         return change
@@ -211,7 +211,7 @@ def require_possession(
                 details={"publicKeyMultibase": multibase, **_HOW_TO_PROVE},
             )
         offer = offered[multibase]
-        proof = _made(did, offer) if isinstance(offer, Key) else offer if _is_good(did, multibase, offer) else None
+        proof = _prove(did, offer) if isinstance(offer, Key) else offer if _is_good(did, multibase, offer) else None
         if proof is None:
             raise InvalidDocument(
                 "The proof of possession is not one of this key for this DID: sign the did, id and publicKeyMultibase as they"
@@ -247,7 +247,7 @@ def _is_good(did: str, multibase: str, proof: bytes) -> bool:
     return True
 
 
-def _made(did: str, key: Key) -> bytes | None:
+def _prove(did: str, key: Key) -> bytes | None:
     """Make the proof of a key whose secret is here. None if a fault made it wrong, because no other reader would accept such a DID."""
     from identity_bbs import interface
     from identity_bbs.bls12381 import select

@@ -118,7 +118,7 @@ def evolve(state: DidState | None, change: Change, at: datetime, *, rules: Rules
         raise DidDeactivated(details={"did": str(state.did)})
     if at <= state.updated_at:
         raise InvalidDocument("The time of a version is later than that of the version before.")
-    ends = history.due(state)
+    ends = history.find_grace_end(state)
     if isinstance(change, Expire):
         if ends is None or at != ends:
             raise InvalidDocument("No grace period ends at this time.")
@@ -202,7 +202,7 @@ def _update(state: DidState, change: Update, rules: Rules) -> DidDocument:
         raise InvalidDocument("This DID has strictEvidence already.", details={"member": "strictEvidence"})
     if not 0 < len(change.operations) <= MAX_OPERATIONS:
         raise InvalidDocument(f"One version holds 1 to {MAX_OPERATIONS} operations.")
-    revision = Revision.of(state.document, rules.contexts)
+    revision = Revision.from_document(state.document, rules.contexts)
     for operation in change.operations:
         _apply(state, revision, operation)
     return _finished(revision)
@@ -229,7 +229,7 @@ def _apply(state: DidState, revision: Revision, operation: Operation) -> None:
 
 
 def _rotate(state: DidState, change: Rotate, at: datetime, rules: Rules) -> DidDocument:
-    revision = Revision.of(state.document, rules.contexts)
+    revision = Revision.from_document(state.document, rules.contexts)
     old = revision.key(change.old_key_id)
     if old.revoked is not None:
         raise InvalidDocument("The key is in its grace period: it has been rotated already.", details={"keyId": old.id})
@@ -249,7 +249,7 @@ def _rotate(state: DidState, change: Rotate, at: datetime, rules: Rules) -> DidD
 
 
 def _recover(state: DidState, change: Recover, start: DidDocument, rules: Rules) -> DidDocument:
-    revision = Revision.of(start, rules.contexts)
+    revision = Revision.from_document(start, rules.contexts)
     require_new(state, change.new_key.public)
     if change.revoke_all:
         for method in start.methods:

@@ -14,6 +14,7 @@ from typing import Final
 import orjson
 
 from identity_codec import jwk
+from identity_codec.deprecation import OldName
 from identity_codec.strict_json import JsonValue
 from identity_core.domain.dids import keys
 from identity_core.domain.dids import state as history
@@ -44,7 +45,7 @@ _SERVICE: Final[_Forms] = {
 }
 
 
-def found(did: Did, members: Mapping[str, JsonValue], at: datetime) -> DidState:
+def build_foreign_state(did: Did, members: Mapping[str, JsonValue], at: datetime) -> DidState:
     """Return the state of a DID of which only the current ``members`` are known; ``at`` is the aware UTC time of the look-up.
 
     It is version 1, created at ``at``, with the hash of the document as its entry hash. Raises ``InvalidDocument``: when the
@@ -62,6 +63,9 @@ def found(did: Did, members: Mapping[str, JsonValue], at: datetime) -> DidState:
         previous_hash=None,
         document=DidDocument(str(did), (), (), written=data),
     )
+
+
+found: Final = OldName("foreign.found", build_foreign_state)
 
 
 def _check(did: Did, members: Mapping[str, JsonValue]) -> None:

@@ -24,7 +24,7 @@ from identity_did_ids.entry import HASH
 MAX_KEYS: Final = 10
 
 
-def standing(state: DidState) -> LogKeys:
+def read_current_keys(state: DidState) -> LogKeys:
     """Return the log keys of the newest entry, which an entry without a key change states again."""
     return LogKeys(state.update_keys, state.next_key_hashes)
 
@@ -35,14 +35,14 @@ def drafted(state: DidState | None, change: Change, next_keys: LogKeys | None) -
         return next_keys or LogKeys(change.update_keys)
     if state is None or not (state.next_key_hashes or next_keys):
         return None
-    keys = next_keys or standing(state)
+    keys = next_keys or read_current_keys(state)
     if not isinstance(change, Deactivate):
         return keys
     # A log that does not pre-rotate and ends has no use for keys; one that does still names the key that ends it.
     return LogKeys(keys.update_keys) if state.next_key_hashes else None
 
 
-def said(state: DidState | None, parameters: Mapping[str, Any]) -> LogKeys | None:
+def read_stated_keys(state: DidState | None, parameters: Mapping[str, Any]) -> LogKeys | None:
     """Return the log keys that the ``parameters`` of a later entry state; None if they state none.
 
     The last entry of a log without pre-rotation states that there are no keys. Raises ``LogInvalid``.
@@ -72,7 +72,7 @@ def keyed(state: DidState | None, change: Change, after: DidState, said: LogKeys
         return replace(after, next_key_hashes=())
     if isinstance(change, Expire) and state is not None:
         _check_alone(state, said)
-    if said == standing(after):
+    if said == read_current_keys(after):
         return after
     gone = () if state is None else tuple(digest(key) for key in state.update_keys if key not in said.update_keys)
     retired = after.retired_keys + gone if isinstance(change, RotateLogKey) else after.retired_keys
@@ -86,7 +86,7 @@ def _check_alone(state: DidState, said: LogKeys) -> None:
     """
     if not state.next_key_hashes:
         raise InvalidDocument("A log begins to pre-rotate with a change that its controller asked for.")
-    if said != standing(state) and not set(state.update_keys).isdisjoint(said.update_keys):
+    if said != read_current_keys(state) and not set(state.update_keys).isdisjoint(said.update_keys):
         raise InvalidDocument(
             "Without its controller a log keeps its keys and the next ones, or leaves every key of before."
         )
@@ -98,7 +98,7 @@ def _check_taken_over(state: DidState | None, change: OfLogKey, said: LogKeys | 
     if state is None or said is None or not state.next_key_hashes:
         raise InvalidDocument("Only a log that pre-rotates continues under another key by itself.")
     kept = set(state.update_keys) & set(said.update_keys)
-    if kept if isinstance(change, RotateLogKey) else said != standing(state):
+    if kept if isinstance(change, RotateLogKey) else said != read_current_keys(state):
         raise InvalidDocument("A rotation of the log key leaves every key of before; a retirement leaves all as it is.")
 
 

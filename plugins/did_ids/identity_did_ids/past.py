@@ -36,7 +36,7 @@ def restorable(state: DidState, version_id: int, at: datetime) -> PastVersion:
             },
         )
     gone = {method.id for method in found.document.methods if method.revoked is not None and method.revoked <= at}
-    return replace(found, document=found.document.without(gone))
+    return replace(found, document=found.document.remove_keys(gone))
 
 
 def known_before(before: DidState, after: DidState) -> DidDocument:

@@ -33,7 +33,7 @@ class Revision(Struct):
     contexts: Collection[str]
 
     @classmethod
-    def of(cls, document: DidDocument, contexts: Collection[str] = SERVICE_CONTEXTS) -> Revision:
+    def from_document(cls, document: DidDocument, contexts: Collection[str] = SERVICE_CONTEXTS) -> Revision:
         """Return a working copy, which lists the service contexts that the document listed, and ``contexts``."""
         related = {name: list(key_ids) for name, key_ids in document.relationships}
         listed = (*document.contexts, *contexts)

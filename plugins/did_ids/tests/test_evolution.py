@@ -206,7 +206,7 @@ def test_forward_security(walk: Walk) -> None:
     walk.rotate()
     in_grace = walk.key_ids[0]
     walk.rotate(grace=DAY)
-    walk.then(Expire(), history.due(walk.state) or AT)
+    walk.then(Expire(), history.find_grace_end(walk.state) or AT)
     at = walk.state.updated_at + DAY
     successor = walk.hana.key().public
     spend = walk.authorize(at, recovery, scheme=challenge.RECOVERY_KEY)
@@ -250,21 +250,21 @@ def test_rotation_at_once_puts_the_new_key_in_place_of_the_old(walk: Walk) -> No
         "capabilityDelegation",
     )
     assert state.operation == history.KEY_ROTATED
-    assert history.due(state) is None
+    assert history.find_grace_end(state) is None
 
 
 @pytest.mark.parametrize("grace", [-DAY, timedelta(0), timedelta(microseconds=300_000)])
 def test_a_grace_that_ends_now_or_before_is_none(walk: Walk, grace: timedelta) -> None:
     state = walk.rotate(grace=grace)
     assert len(state.document.methods) == 1
-    assert history.due(state) is None
+    assert history.find_grace_end(state) is None
 
 
 def test_rotation_with_grace_leaves_old_key_until_whole_second(walk: Walk) -> None:
     old = walk.key_ids[0]
     state = walk.rotate(grace=DAY)
     end = (state.updated_at + DAY).replace(microsecond=0)
-    assert history.due(state) == end
+    assert history.find_grace_end(state) == end
     assert [method.revoked for method in state.document.methods] == [None, end]
     assert walk.key_ids[1] == old
     assert history.authentication_keys(state, end - timedelta(microseconds=1)) == tuple(
@@ -348,7 +348,7 @@ def test_where_grace_is_not_strict_it_may_do_all() -> None:
 def test_after_grace_the_key_is_nobody(walk: Walk) -> None:
     old = walk.key_ids[0].partition("#")[2]
     walk.rotate(grace=DAY)
-    end = history.due(walk.state)
+    end = history.find_grace_end(walk.state)
     assert end is not None
     with pytest.raises(VersionConflict):
         walk.update(AddService(A), at=end, key=walk.key_ids[0].partition("#")[2])
@@ -395,10 +395,10 @@ def test_recovery_drops_everything_or_adds(walk: Walk) -> None:
     new, successor = walk.hana.new_key(), walk.hana.key().public
     kept = evolve(walk.state, Recover(new, False, successor, spend), at, rules=RULES)
     assert len(kept.document.methods) == 4
-    assert history.due(kept) == history.due(walk.state)
+    assert history.find_grace_end(kept) == history.find_grace_end(walk.state)
     state = walk.then(Recover(new, True, successor, spend), at)
     assert [method.multibase for method in state.document.methods] == [new.public]
-    assert history.due(state) is None
+    assert history.find_grace_end(state) is None
     assert state.document.services == walk.state.document.services
     assert (state.operation, state.recovery_key) == (history.RECOVERED, successor)
     assert state.key_id == f"{DID}#{walk.creation.recovery_key}"
@@ -450,7 +450,7 @@ def test_deactivation_empties_the_document_and_ends_everything(walk: Walk) -> No
     state = walk.then(Deactivate(walk.authorize(at)), at)
     assert state.deactivated
     assert state.document.to_json().keys() == {"@context", "id", "controller"}
-    assert history.due(state) is None
+    assert history.find_grace_end(state) is None
     assert history.expired(state, at + 100 * DAY) == ()
     key = walk.creation.keys[0].public
     later = at + DAY

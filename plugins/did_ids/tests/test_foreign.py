@@ -36,7 +36,7 @@ def state_of(**members: Any) -> dict[str, Any]:
 def test_the_document_is_kept_whole_and_trusted_in_nothing() -> None:
     key = {"id": "#k", "type": "Multikey", "controller": "x", "publicKeyMultibase": "z6Mk", "extra": [1]}
     members = state_of(verificationMethod=[key], authentication=["#k"], any={"deep": [None, 1.5]})
-    state = foreign.found(DID, members, AT)
+    state = foreign.build_foreign_state(DID, members, AT)
     assert state.document.to_json() == members
     assert json.loads(state.document.encoded) == members
     assert history.authentication_keys(state, AT) == ()
@@ -46,7 +46,7 @@ def test_the_document_is_kept_whole_and_trusted_in_nothing() -> None:
 def test_another_document_is_another_entity() -> None:
     tags = set()
     for members in (state_of(), state_of(alsoKnownAs=["urn:x"])):
-        state = foreign.found(DID, members, AT)
+        state = foreign.build_foreign_state(DID, members, AT)
         found = Resolution(IndexedVersion(state, None), False, None, 1, None, None)
         tags |= {resolution(found, media, 0, ResolveDidQuery(), AT).etag for media in RESOLUTION_MEDIA}
     assert len(tags) == 2 * len(RESOLUTION_MEDIA)
@@ -82,7 +82,7 @@ def valid(name: str, value: Any) -> bool:
 @given(st.dictionaries(st.sampled_from(NAMES), st.one_of(TEXTS, st.lists(ITEMS, max_size=2)), max_size=4))
 def test_what_is_taken_is_what_the_interface_describes(members: dict[str, Any]) -> None:
     try:
-        foreign.found(DID, state_of(**members), AT)
+        foreign.build_foreign_state(DID, state_of(**members), AT)
     except InvalidDocument:
         return
     assert valid("ResolvedDidDocument", state_of(**members))
@@ -94,7 +94,7 @@ SHAPES = {"document": "ResolvedDidDocument", "result": "W3cDidResolution"}
 @pytest.mark.parametrize("name", ALLOWED)
 def test_an_allowed_form_is_shown_in_every_media_type(name: str) -> None:
     members = document_of(str(DID), ALLOWED[name])
-    state = foreign.found(DID, members, AT)
+    state = foreign.build_foreign_state(DID, members, AT)
     result = Resolution(IndexedVersion(state, None), False, None, 1, None, None)
     for media in RESOLUTION_MEDIA:
         answer = resolution(result, media, 0, ResolveDidQuery(), AT).answer
@@ -107,9 +107,9 @@ def test_an_allowed_form_is_shown_in_every_media_type(name: str) -> None:
 @pytest.mark.parametrize("name", REFUSED)
 def test_no_other_form_is_taken(name: str) -> None:
     with pytest.raises(InvalidDocument):
-        foreign.found(DID, document_of(str(DID), REFUSED[name]), AT)
+        foreign.build_foreign_state(DID, document_of(str(DID), REFUSED[name]), AT)
 
 
 def test_the_document_of_another_did_is_refused() -> None:
     with pytest.raises(InvalidDocument):
-        foreign.found(DID, state_of(id="did:web:b.example"), AT)
+        foreign.build_foreign_state(DID, state_of(id="did:web:b.example"), AT)

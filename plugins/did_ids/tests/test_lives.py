@@ -138,7 +138,7 @@ def test_lives(steps, strict: bool, seed: int) -> None:
         seen.append((clock, as_of(life.states, clock)))
         if kind == "nothing" or life.state.deactivated:
             continue
-        while (due := history.due(life.state)) is not None and due <= clock:
+        while (due := history.find_grace_end(life.state)) is not None and due <= clock:
             (expected, *_) = history.expired(life.state, due)
             written = life.change(Expire(), due)
             assert written.document == expected.document

@@ -86,7 +86,7 @@ NOT_PROOFS = {
 
 
 @pytest.mark.parametrize("proof", NOT_PROOFS.values(), ids=NOT_PROOFS)
-def test_what_is_no_proof(proof: bytes) -> None:
+def test_malformed_proof_is_refused(proof: bytes) -> None:
     with pytest.raises(InvalidDocument, match="not one of this key for this DID"):
         evidence.require_possession(DID, None, document(KEY), {KEY: proof})
 

@@ -11,7 +11,7 @@ from identity_did_jwk import DidJwk
 
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid
-from plugins.did_jwk.tests.test_did_jwk_conformance import ED25519, P256, X25519, of
+from plugins.did_jwk.tests.test_did_jwk_conformance import ED25519, P256, X25519, build_did
 
 METHOD = DidJwk()
 SIGNING = {"authentication", "assertionMethod", "capabilityInvocation", "capabilityDelegation"}
@@ -41,7 +41,7 @@ def test_the_documents_of_the_specification(text: str) -> None:
 
 @pytest.mark.parametrize(("use", "purposes"), [("sig", SIGNING), ("enc", {"keyAgreement"})])
 def test_use_says_what_the_key_is_for(use: str, purposes: set[str]) -> None:
-    found = document(of(P256 | {"use": use, "alg": "ES256", "kid": "k"}))
+    found = document(build_did(P256 | {"use": use, "alg": "ES256", "kid": "k"}))
     assert found.keys() - {"@context", "id", "verificationMethod"} == purposes
 
 
@@ -50,7 +50,7 @@ def test_use_says_what_the_key_is_for(use: str, purposes: set[str]) -> None:
 )
 def test_members_that_are_not_understood_are_ignored(more: dict[str, Any]) -> None:
     """RFC 7517 §4. WebCrypto exports ``ext`` and ``key_ops``."""
-    assert document(of(P256 | more))["verificationMethod"][0]["publicKeyJwk"] == P256 | more
+    assert document(build_did(P256 | more))["verificationMethod"][0]["publicKeyJwk"] == P256 | more
 
 
 OTHERS: list[dict[str, Any]] = [
@@ -65,7 +65,7 @@ OTHERS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("key", OTHERS)
 def test_a_public_key_of_any_kind_is_shown(key: dict[str, Any]) -> None:
     """Every JWK has a DID (did:jwk, "Create"); ``use`` decides for ``sig`` and ``enc`` alone."""
-    found = document(of(key))
+    found = document(build_did(key))
     assert found["verificationMethod"][0]["publicKeyJwk"] == key
     purposes = {"sig": SIGNING, "enc": {"keyAgreement"}}.get(str(key.get("use")), SIGNING | {"keyAgreement"})
     assert found.keys() - {"@context", "id", "verificationMethod"} == purposes
@@ -97,8 +97,8 @@ def test_a_public_key_of_any_kind_is_shown(key: dict[str, Any]) -> None:
         b'{"kty":"\xff"}',
     ],
 )
-def test_what_is_no_public_key_is_refused_and_not_repeated(key: Any) -> None:
-    text = of(key)
+def test_invalid_public_key_is_refused_and_not_repeated(key: Any) -> None:
+    text = build_did(key)
     with pytest.raises(InvalidDid) as refused:
         METHOD.check(Did.parse(text))
     assert text.removeprefix("did:jwk:") not in str(refused.value) + repr(refused.value.details)

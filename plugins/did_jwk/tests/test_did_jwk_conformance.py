@@ -18,7 +18,7 @@ P256 = {
 X25519 = {"kty": "OKP", "crv": "X25519", "use": "enc", "x": "3p7bfXt9wbTTW2HC7OQ1Nz-DQ8hbeGdNrfx-FG-IK08"}
 
 
-def of(key: object) -> str:
+def build_did(key: object) -> str:
     data = key if isinstance(key, bytes) else json.dumps(key, separators=(",", ":")).encode()
     return "did:jwk:" + base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
@@ -30,15 +30,15 @@ class TestDidJwk(ExpandingDidMethodConformance):
 
     @pytest.fixture
     def dids(self) -> list[str]:
-        return [of(ED25519), of(P256), of(X25519)]
+        return [build_did(ED25519), build_did(P256), build_did(X25519)]
 
     @pytest.fixture
     def malformed(self) -> list[str]:
         return [
             "did:jwk:x",
             "did:jwk:e30",
-            of([]),
-            of({"kty": "oct", "k": "AAAA"}),
-            of(b"{"),
-            of(ED25519) + "A",
+            build_did([]),
+            build_did({"kty": "oct", "k": "AAAA"}),
+            build_did(b"{"),
+            build_did(ED25519) + "A",
         ]

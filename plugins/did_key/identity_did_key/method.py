@@ -90,7 +90,7 @@ class DidKey:
     def expand(self, did: Did) -> DidState | None:
         """Return the whole state, from the identifier alone. A key on P-256 is shown as others show it, and cannot be registered."""
         if did.identifier.startswith(P256_PREFIX):
-            return foreign.found(did, _p256_members(did), EVER)
+            return foreign.build_foreign_state(did, _p256_members(did), EVER)
         return _state(did, _document(did, derives=self._derives), EVER)
 
     def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> DraftedEntry:
@@ -101,10 +101,11 @@ class DidKey:
             raise InvalidDocument("This key may not sign entries of the DID.", details={"key": signer[:64]})
         did = _did(change)
         document = _document(did, derives=self._derives)
-        body = EntryBody.of({"method": VERSION, "updateKeys": [signer]}, document.to_json(), times.printed_exactly(at))
+        parameters = {"method": VERSION, "updateKeys": [signer]}
+        body = EntryBody.from_json(parameters, document.to_json(), times.printed_exactly(at))
         entry_hash = multihash(body.encode(did.identifier))
         after = replace(_state(did, document, at), entry_hash=entry_hash, update_keys=(signer,))
-        return DraftedEntry.of(body, after, signer)
+        return DraftedEntry.from_body(body, after, signer)
 
     def apply(self, state: DidState | None, entry: bytes) -> DidState:
         """Return the state that the one entry records. Raises ``LogInvalid``."""
@@ -141,7 +142,7 @@ def _p256_members(did: Did) -> dict[str, JsonValue]:
 def _unusable(did: Did, error: Exception) -> InvalidDid:
     kind = next((kind for start, kind in UNSUPPORTED.items() if did.identifier.startswith(start)), None)
     reason = error if kind is None else f"{kind} is not supported; Ed25519, X25519, P-256 and BLS12-381 G2 are"
-    return InvalidDid(f"The DID is no did:key that can be used here: {reason}", details={"did": did.shown})
+    return InvalidDid(f"The DID is no did:key that can be used here: {reason}", details={"did": did.safe_text})
 
 
 def _did(change: Create) -> Did:
@@ -164,7 +165,7 @@ def _document(did: Did, *, derives: bool) -> DidDocument:
         kind, raw = multikey.decode_public(did.identifier)
         if kind == multikey.P256:
             raise ValueError("a key on P-256 signs credentials here, and cannot sign for its DID")
-        revision = Revision.of(DidDocument(str(did), (), ()))
+        revision = Revision.from_document(DidDocument(str(did), (), ()))
         revision.add_key(keys.Key(kind, did.identifier, keys.key_type(kind).allowed))
         if derives and kind == multikey.ED25519:
             derived = multikey.encode_public(multikey.X25519, x25519.from_ed25519(raw))

@@ -98,7 +98,7 @@ class Addresses:
                 self._running[site] -= 1
                 self._running += Counter()
 
-    async def of(self, host: str, port: int) -> str:
+    async def resolve(self, host: str, port: int) -> str:
         """Return the address to connect to. Raises ``NoSuchHost``, and ``OSError`` when the name could not be looked up."""
         loop, site = asyncio.get_running_loop(), site_of(host)
         with self._lock:

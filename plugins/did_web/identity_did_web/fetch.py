@@ -146,11 +146,11 @@ class Fetch:
                 ) from error
             self._logger.info("%s could not be reached: %s %s", did, type(error).__name__, error)
             raise PluginUnavailable(
-                "The host of the DID could not be reached.", details={"did": did.shown, "retryAfter": 5}
+                "The host of the DID could not be reached.", details={"did": did.safe_text, "retryAfter": 5}
             ) from error
 
     async def _get(self, location: Location) -> bytes:
-        address = await self._addresses.of(location.host, location.port)
+        address = await self._addresses.resolve(location.host, location.port)
         url = httpcore.URL(scheme="https", host=location.host, port=location.port, target=location.target)
         with self._shares.hold("address", network_of(address), self._of_site):
             return await self._body(address, url)

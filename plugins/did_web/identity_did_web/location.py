@@ -37,11 +37,11 @@ def locate(did: Did) -> Location:
     match = _HOST.fullmatch(host)
     port = int(match["port"] or _HTTPS) if match else 0
     if did.method != "web" or match is None or port > 65535 or len(match["name"]) > 253:
-        raise InvalidDid("The host is no domain name in lower case.", details={"did": did.shown})
+        raise InvalidDid("The host is no domain name in lower case.", details={"did": did.safe_text})
     if _NUMBER.fullmatch(match["top"]) is not None:
-        raise InvalidDid("The host is an address.", details={"did": did.shown})
+        raise InvalidDid("The host is an address.", details={"did": did.safe_text})
     for segment in path:
         plain = urllib.parse.unquote(segment, errors="replace")
         if plain in ("", ".", "..") or not plain.isprintable() or set("/\\?#%\ufffd") & set(plain):
-            raise InvalidDid("The path leaves its place.", details={"did": did.shown})
+            raise InvalidDid("The path leaves its place.", details={"did": did.safe_text})
     return Location(match["name"], port, f"/{'/'.join(path or ('.well-known',))}/did.json")

@@ -104,7 +104,7 @@ class DidWeb:
         del self._asking[name]
         # Read here, so that an error which no caller waits for any more is not logged by the event loop.
         if not task.cancelled() and task.exception() is None:
-            self._kept.put(name, task.result())
+            self._kept.store(name, task.result())
 
     async def _ask(self, fetch: Fetch, did: Did, location: Location) -> _Kept:
         """Return the answer of the host. That it says nothing, or nothing good, is kept as well, or every request would
@@ -112,7 +112,7 @@ class DidWeb:
         seconds = self._cache_seconds
         try:
             members = await fetch(did, location)
-            state = None if members is None else foreign.found(did, members, self._clock.now())
+            state = None if members is None else foreign.build_foreign_state(did, members, self._clock.now())
         except (InvalidDocument, PluginUnavailable) as error:
             if isinstance(error, PluginUnavailable):
                 seconds = min(seconds, 5.0)

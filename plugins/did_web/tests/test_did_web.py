@@ -330,7 +330,7 @@ class NoIndex:
     async def head(self, did: str) -> None:
         return None
 
-    def known(self, did: str, turn: object | None = None) -> None:
+    def find_cached_head(self, did: str, turn: object | None = None) -> None:
         return None
 
 

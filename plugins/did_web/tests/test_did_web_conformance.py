@@ -17,7 +17,7 @@ class TestDidWeb(ResolvingDidMethodConformance):
     @pytest.fixture
     def outside(self, tmp_path: Path) -> Opened:
         @contextlib.asynccontextmanager
-        async def opened() -> AsyncIterator[Outside]:
+        async def open_outside() -> AsyncIterator[Outside]:
             async with hosting() as host:
                 did = host.publish("hana")
                 borrowed = host.publish("other", id="did:web:example.com")
@@ -41,4 +41,4 @@ class TestDidWeb(ResolvingDidMethodConformance):
                 finally:
                     web.close()
 
-        return opened
+        return open_outside

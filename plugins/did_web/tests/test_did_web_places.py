@@ -81,7 +81,7 @@ def test_an_operator_opens_networks() -> None:
     assert not is_public(ipaddress.ip_address("10.2.0.1"), ten)
 
 
-def asked(*answers: str, error: Exception | None = None) -> tuple[Addresses, list[str]]:
+def build_addresses(*answers: str, error: Exception | None = None) -> tuple[Addresses, list[str]]:
     calls: list[str] = []
 
     def look_up(name: str, port: int, *_: Any) -> list[Any]:
@@ -94,8 +94,8 @@ def asked(*answers: str, error: Exception | None = None) -> tuple[Addresses, lis
 
 
 def test_a_name_is_looked_up_once_and_the_first_address_taken() -> None:
-    addresses, calls = asked("1.1.1.1", "1.0.0.1")
-    assert asyncio.run(addresses.of("example.com", 443)) == "1.1.1.1"
+    addresses, calls = build_addresses("1.1.1.1", "1.0.0.1")
+    assert asyncio.run(addresses.resolve("example.com", 443)) == "1.1.1.1"
     assert calls == ["example.com"]
     addresses.close()
 
@@ -103,11 +103,11 @@ def test_a_name_is_looked_up_once_and_the_first_address_taken() -> None:
 @pytest.mark.parametrize("answers", [("10.0.0.1",), ("1.1.1.1", "10.0.0.1"), ("1.1.1.1", "::1"), ()])
 def test_one_address_that_is_not_public_refuses_the_host(answers: tuple[str, ...]) -> None:
     with pytest.raises(NoSuchHost):
-        asyncio.run(asked(*answers)[0].of("example.com", 443))
+        asyncio.run(build_addresses(*answers)[0].resolve("example.com", 443))
 
 
 def test_missing_name_differs_from_failed_lookup() -> None:
     with pytest.raises(NoSuchHost):
-        asyncio.run(asked(error=socket.gaierror(socket.EAI_NONAME, "x"))[0].of("example.com", 443))
+        asyncio.run(build_addresses(error=socket.gaierror(socket.EAI_NONAME, "x"))[0].resolve("example.com", 443))
     with pytest.raises(OSError, match="later"):
-        asyncio.run(asked(error=socket.gaierror(socket.EAI_AGAIN, "later"))[0].of("example.com", 443))
+        asyncio.run(build_addresses(error=socket.gaierror(socket.EAI_AGAIN, "later"))[0].resolve("example.com", 443))

@@ -104,7 +104,7 @@ def merge(
     approvals = _kept_approvals(version_ids, before or NOTHING)
     for found, more in zip(approvals, _good_approvals(version_ids, required, offered), strict=True):
         found.update((key, proof) for key, proof in more.items() if key not in found)
-    taken = _taken(required, approvals)
+    taken = _count_approved(required, approvals)
     newest = {key: place for place in range(taken) for key in approvals[place]}
     pending = _pending(approvals, taken)
     shown = []
@@ -129,7 +129,7 @@ def _pending(approvals: Sequence[Collection[str]], taken: int) -> dict[str, list
     return found
 
 
-def _taken(required: Sequence[Witnesses | None], approvals: Sequence[Collection[str]]) -> int:
+def _count_approved(required: Sequence[Witnesses | None], approvals: Sequence[Collection[str]]) -> int:
     """Return how many entries, from the first, are approved by approvals of them alone."""
     # Of each entry: with how many, from the first, enough have approved of it or a later one. From the end backwards, so that the next
     # approval of each witness is known.

@@ -42,7 +42,7 @@ Parameters = Mapping[str, Any]
 def parameters(before: DidState | None, change: Change, next_keys: LogKeys | None) -> dict[str, Any]:
     """Return the ``parameters`` of the entry of ``change``; ``before`` is None for a creation, ``next_keys`` as for the
     method's ``draft``."""
-    keys = _said(before, change, next_keys)
+    keys = _build_key_parameters(before, change, next_keys)
     match change:
         case Create():
             first = {"method": webvh.VERSION, "scid": PLACEHOLDER} | witnesses.parameter(change)
@@ -62,7 +62,7 @@ def recovery_key_of(change: Change, said: Parameters) -> str | None:
     return None
 
 
-def _said(before: DidState | None, change: Change, next_keys: LogKeys | None) -> dict[str, Any]:
+def _build_key_parameters(before: DidState | None, change: Change, next_keys: LogKeys | None) -> dict[str, Any]:
     """Return the keys of a log that pre-rotates or begins to; nothing for one of before."""
     pre_rotates = before is not None and bool(before.next_key_hashes)
     if before is not None and pre_rotates and next_keys is None:
@@ -146,7 +146,7 @@ def proceed(
         raise LogInvalid("The entry is not later than the one before.")
     if document.did != str(before.did):
         raise LogInvalid("The document is of another DID.")
-    ends = history.due(before)
+    ends = history.find_grace_end(before)
     if ends is not None and ends <= at:
         return _expired(before, said, document, at)
     if said.get("deactivated") is True:
@@ -228,7 +228,8 @@ def _restores(before: DidState, version_id: int, document: DidDocument, at: date
 def _expired(before: DidState, said: Parameters, document: DidDocument, at: datetime) -> DidState:
     after = history.expire(before, at)
     keys = log_keys.read(before, said) if before.next_key_hashes else None
-    if at != history.due(before) or said != ({} if keys is None else keys.parameters()) or document != after.document:
+    stated = {} if keys is None else keys.parameters()
+    if at != history.find_grace_end(before) or said != stated or document != after.document:
         raise LogInvalid("A grace period has ended, and the entry does not say so.")
     return after if keys is None else _keyed(before, after, keys)
 

@@ -68,14 +68,14 @@ def parse_did(text: str) -> Did:
     host, *path = rest.split(":")
     match = _HOST.fullmatch(host)
     if did.method != "webvh" or entries.HASH.fullmatch(scid) is None or match is None:
-        raise InvalidDid(details={"did": did.shown})
+        raise InvalidDid(details={"did": did.safe_text})
     # An address has a number for its last label (WHATWG URL, "ends in a number"), and no domain does.
     if _HEXADECIMAL.fullmatch(match["top"]) is not None:
-        raise InvalidDid("The host is an address.", details={"did": did.shown})
+        raise InvalidDid("The host is an address.", details={"did": did.safe_text})
     for segment in path:
         plain = urllib.parse.unquote(segment)
         if plain in ("", ".", "..") or not plain.isprintable() or set("/\\?#%") & set(plain):
-            raise InvalidDid("The path leaves its place.", details={"did": did.shown})
+            raise InvalidDid("The path leaves its place.", details={"did": did.safe_text})
     return did
 
 

@@ -131,7 +131,7 @@ class DidWebvh:
         parameters, document = fold.parameters(state, change, next_keys), evolved.document
         if signer not in _signers(state, parameters, evolved.update_keys):
             raise InvalidDocument("This key may not sign entries of the DID.", details={"key": signer[:64]})
-        body = EntryBody.of(parameters, document.to_json(), times.printed(at))
+        body = EntryBody.from_json(parameters, document.to_json(), times.printed(at))
         before = PLACEHOLDER if state is None else f"{state.version_id}-{state.entry_hash}"
         if state is None:
             before = multihash(body.encode(PLACEHOLDER))

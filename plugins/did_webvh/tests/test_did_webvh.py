@@ -371,7 +371,7 @@ def test_whatever_the_rules_allow_the_fold_accepts(data: st.DataObject) -> None:
     rules = make()._rules
     for _ in range(data.draw(st.integers(1, 8))):
         at = (life.later(data.draw(st.sampled_from((1, 60, 7200))))).replace(microsecond=0)
-        while (due := history.due(life.state)) is not None and due <= at:
+        while (due := history.find_grace_end(life.state)) is not None and due <= at:
             life.change(Expire(), due)
             at = max(at, life.later(1))
         try:

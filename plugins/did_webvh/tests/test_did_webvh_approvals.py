@@ -128,7 +128,7 @@ def untouched(running: Running) -> Holder:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_no_approval_of_a_witness_changes_nothing(untouched: Holder, name: str) -> None:
+def test_invalid_approval_changes_nothing(untouched: Holder, name: str) -> None:
     version = version_id(untouched, 1)
     one, outcome = spoilt(version)[name]
     assert post(untouched, version, one).outcome == outcome

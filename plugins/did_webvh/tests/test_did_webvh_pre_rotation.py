@@ -33,7 +33,7 @@ from identity_core.errors import InvalidDocument
 FIRST, SECOND, THIRD, THIEF = (WalletSigner(f"generation {name}") for name in ("1", "2", "3", "of a thief"))
 
 
-def born(*, recovery: bool = True, pre_rotates: bool = True) -> Life:
+def create_life(*, recovery: bool = True, pre_rotates: bool = True) -> Life:
     hana = Controller("hana")
     keys = committed(FIRST, SECOND) if pre_rotates else None
     return Life(make(), hana.creation(FIRST, recovery=recovery), hana, FIRST, keys)
@@ -53,7 +53,7 @@ def recovered(life: Life) -> None:
 
 def whole() -> Life:
     """Every kind of change, in the middle of it the next generation of the log key."""
-    life = born()
+    life = create_life()
     updated(life)
     life.signer = SECOND
     at = life.later()
@@ -101,7 +101,7 @@ def test_every_entry_says_both_and_recovery_key_is_committed_to() -> None:
 
 
 def test_without_a_recovery_key_there_are_two_hashes() -> None:
-    life = born(recovery=False)
+    life = create_life(recovery=False)
     updated(life)
     for line in life.entries:
         assert len(json.loads(line)["parameters"]["nextKeyHashes"]) == 2
@@ -109,7 +109,7 @@ def test_without_a_recovery_key_there_are_two_hashes() -> None:
 
 
 def test_old_log_changes_with_next_change(tmp_path: Path) -> None:
-    life = born(pre_rotates=False)
+    life = create_life(pre_rotates=False)
     updated(life)
     recovery_key = life.state.recovery_key
     assert recovery_key is not None
@@ -127,7 +127,7 @@ def test_old_log_changes_with_next_change(tmp_path: Path) -> None:
 
 
 def test_the_end_of_a_grace_period_begins_nothing() -> None:
-    life = born(pre_rotates=False)
+    life = create_life(pre_rotates=False)
     at = life.later()
     end = (at + timedelta(hours=1)).replace(microsecond=0)
     old = life.state.document.related("authentication")[0]
@@ -138,7 +138,7 @@ def test_the_end_of_a_grace_period_begins_nothing() -> None:
 
 def test_who_holds_the_recovery_key_can_go_on_alone(tmp_path: Path) -> None:
     """Every reader of the standard follows; the service does not, which signs with keys of its own."""
-    life = born()
+    life = create_life()
     assert life.state.recovery_key is not None
     body = {name: value for name, value in json.loads(life.entries[0]).items() if name != "proof"}
     recovery = Key(life)
@@ -165,25 +165,41 @@ class Key(WalletSigner):
         self._pair = ed25519.generate(secret)
 
 
-def _said(change: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], object]:
+def _change_parameters(change: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], object]:
     return lambda body: change(body["parameters"])
 
 
 WRITTEN: dict[str, tuple[Callable[[dict[str, Any]], object], WalletSigner, bool]] = {
     # Whether did-webvh refuses it too. It takes an omitted nextKeyHashes, against the standard; the last three are rules of our own.
-    "updateKeys omitted": (_said(lambda said: said.pop("updateKeys")), FIRST, True),
-    "nextKeyHashes omitted": (_said(lambda said: said.pop("nextKeyHashes")), FIRST, False),
+    "updateKeys omitted": (_change_parameters(lambda said: said.pop("updateKeys")), FIRST, True),
+    "nextKeyHashes omitted": (_change_parameters(lambda said: said.pop("nextKeyHashes")), FIRST, False),
     "both omitted": (lambda body: body.update(parameters={}), FIRST, True),
-    "a key that was not committed to": (_said(lambda said: said.update(updateKeys=[THIEF.multikey])), THIEF, True),
-    "one beside it": (_said(lambda said: said["updateKeys"].append(THIEF.multikey)), FIRST, True),
-    "one beside it, which signs": (_said(lambda said: said["updateKeys"].append(THIEF.multikey)), THIEF, True),
-    "the key of before, for the next": (_said(lambda said: said.update(updateKeys=[SECOND.multikey])), FIRST, True),
-    "no keys": (_said(lambda said: said.update(updateKeys=[])), FIRST, True),
+    "a key that was not committed to": (
+        _change_parameters(lambda said: said.update(updateKeys=[THIEF.multikey])),
+        THIEF,
+        True,
+    ),
+    "one beside it": (_change_parameters(lambda said: said["updateKeys"].append(THIEF.multikey)), FIRST, True),
+    "one beside it, which signs": (
+        _change_parameters(lambda said: said["updateKeys"].append(THIEF.multikey)),
+        THIEF,
+        True,
+    ),
+    "the key of before, for the next": (
+        _change_parameters(lambda said: said.update(updateKeys=[SECOND.multikey])),
+        FIRST,
+        True,
+    ),
+    "no keys": (_change_parameters(lambda said: said.update(updateKeys=[])), FIRST, True),
     "a stranger": (lambda body: None, THIEF, True),
     "time going back": (lambda body: body.update(versionTime="2026-01-02T03:04:04Z"), FIRST, True),
-    "stopped": (_said(lambda said: said.update(nextKeyHashes=[])), FIRST, False),
-    "without the recovery key": (_said(lambda said: said["nextKeyHashes"].pop()), FIRST, False),
-    "another recovery key": (_said(lambda said: said["nextKeyHashes"].append(key_hash(THIEF.multikey))), FIRST, False),
+    "stopped": (_change_parameters(lambda said: said.update(nextKeyHashes=[])), FIRST, False),
+    "without the recovery key": (_change_parameters(lambda said: said["nextKeyHashes"].pop()), FIRST, False),
+    "another recovery key": (
+        _change_parameters(lambda said: said["nextKeyHashes"].append(key_hash(THIEF.multikey))),
+        FIRST,
+        False,
+    ),
 }
 OUR_OWN = [spoil for spoil, _, _ in list(WRITTEN.values())[-3:]]
 
@@ -232,7 +248,7 @@ def test_the_recovery_key_is_not_the_log_key() -> None:
 
 
 def test_unrelated_change_still_repeats_keys() -> None:
-    life = born()
+    life = create_life()
     at = life.later()
     life.change(Update((AddService(NewService("A", "https://a.example/")),), life.authorize(at)), at)
     assert life.state.next_key_hashes == life.states[0].next_key_hashes

@@ -117,7 +117,7 @@ def test_the_entity_tag_changes_with_the_log_and_only_with_it(running: Running) 
         ("/dids/did:webvh:x/did.jsonl", 404),
     ],
 )
-def test_what_is_no_place_of_a_log_is_an_error_of_one_shape(running: Running, path: str, status: int) -> None:
+def test_invalid_log_place_is_an_error_of_one_shape(running: Running, path: str, status: int) -> None:
     answer = fetched(running, path)
     assert answer.status == status
     assert answer.code

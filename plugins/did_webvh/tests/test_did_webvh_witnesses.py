@@ -14,7 +14,7 @@ from identity_commands.verify_log import verify
 from identity_did_webvh import approvals as witness
 from identity_did_webvh import log as webvh
 from identity_kit.conformance.controller import Life, committed
-from test_did_webvh_pre_rotation import FIRST, SECOND, THIRD, born, recovered, updated
+from test_did_webvh_pre_rotation import FIRST, SECOND, THIRD, create_life, recovered, updated
 from test_did_webvh_readers import resolver, verifier
 from webvh_life import begin, resealed, sealed
 
@@ -41,7 +41,7 @@ def wish(pairs: list[ed25519.Ed25519KeyPair], threshold: int = 1) -> SetWitnesse
 
 def witnessed(threshold: int = 1) -> Life:
     """A DID of which ``threshold`` of the OLD witnesses must approve."""
-    life = born()
+    life = create_life()
     change = replace(life.creation, witnesses=WitnessList(threshold, names(OLD)))
     assert isinstance(change, Create)
     return Life(life.method, change, life.controller, FIRST, committed(FIRST, SECOND))
@@ -108,7 +108,7 @@ def test_who_stops_to_have_witnesses_needs_them_once_more(tmp_path: Path) -> Non
 
 
 def test_witness_change_is_update_in_history() -> None:
-    life = born()
+    life = create_life()
     life.update(wish(NEW), SetAlsoKnownAs(("https://hana.example/",)))
     assert (life.state.operation, life.state.witness_version) == (history.UPDATE, 2)
     assert logs.changes(life.states[0], life.state) == ("alsoKnownAsChanged", "witnessesChanged")
@@ -126,7 +126,7 @@ def test_witness_change_is_update_in_history() -> None:
 
 
 def test_a_log_of_before_pre_rotation_takes_other_witnesses() -> None:
-    life = born(pre_rotates=False)
+    life = create_life(pre_rotates=False)
     life.update(wish(NEW))
     assert json.loads(life.entries[1])["parameters"].keys() == {"witness"}
     assert list(fold(life.method.apply, life.entries)) == life.states
@@ -164,7 +164,7 @@ def test_a_key_in_grace_does_not_replace_the_witnesses() -> None:
 LIST = {"threshold": 1, "witnesses": [{"id": names(NEW)[0]}]}
 
 
-def said(value: Any) -> Callable[[dict[str, Any]], object]:
+def set_witness(value: Any) -> Callable[[dict[str, Any]], object]:
     return lambda body: body["parameters"].update(witness=value)
 
 
@@ -174,18 +174,18 @@ def ended(body: dict[str, Any]) -> None:
 
 
 WRITTEN: dict[str, Callable[[dict[str, Any]], object]] = {
-    "threshold 0": said(LIST | {"threshold": 0}),
-    "threshold 2 of 1": said(LIST | {"threshold": 2}),
-    "threshold as text": said(LIST | {"threshold": "1"}),
-    "threshold true": said(LIST | {"threshold": True}),
-    "no threshold": said({"witnesses": LIST["witnesses"]}),
-    "an empty list": said({"threshold": 1, "witnesses": []}),
-    "null": said(None),
-    "a list": said([]),
-    "twice": said(LIST | {"witnesses": [{"id": names(NEW)[0]}] * 2}),
-    "a weight": said({"threshold": 1, "witnesses": [{"id": names(NEW)[0], "weight": 1}]}),
-    "no did:key": said({"threshold": 1, "witnesses": [{"id": "did:web:hana.example"}]}),
-    "a key for agreement": said({"threshold": 1, "witnesses": [{"id": "did:key:z6LSbysY2xFMRpGMhb7tFTLMpeuPRaqaWM1yECx2AtzE3KCc"}]}),
+    "threshold 0": set_witness(LIST | {"threshold": 0}),
+    "threshold 2 of 1": set_witness(LIST | {"threshold": 2}),
+    "threshold as text": set_witness(LIST | {"threshold": "1"}),
+    "threshold true": set_witness(LIST | {"threshold": True}),
+    "no threshold": set_witness({"witnesses": LIST["witnesses"]}),
+    "an empty list": set_witness({"threshold": 1, "witnesses": []}),
+    "null": set_witness(None),
+    "a list": set_witness([]),
+    "twice": set_witness(LIST | {"witnesses": [{"id": names(NEW)[0]}] * 2}),
+    "a weight": set_witness({"threshold": 1, "witnesses": [{"id": names(NEW)[0], "weight": 1}]}),
+    "no did:key": set_witness({"threshold": 1, "witnesses": [{"id": "did:web:hana.example"}]}),
+    "a key for agreement": set_witness({"threshold": 1, "witnesses": [{"id": "did:key:z6LSbysY2xFMRpGMhb7tFTLMpeuPRaqaWM1yECx2AtzE3KCc"}]}),
     "at the end": ended,
 }  # fmt: skip
 
@@ -194,8 +194,8 @@ WRITTEN: dict[str, Callable[[dict[str, Any]], object]] = {
 def test_a_holder_of_the_log_key_writes_no_other_form(spoil: Callable[[dict[str, Any]], object]) -> None:
     life = witnessed()
     updated(life)
-    assert resealed(life.entries, 1, said(LIST), FIRST)[1] != life.entries[1]
-    life.method.apply(life.states[0], resealed(life.entries, 1, said(LIST), FIRST)[1])
+    assert resealed(life.entries, 1, set_witness(LIST), FIRST)[1] != life.entries[1]
+    life.method.apply(life.states[0], resealed(life.entries, 1, set_witness(LIST), FIRST)[1])
     with pytest.raises(LogInvalid):
         life.method.apply(life.states[0], resealed(life.entries, 1, spoil, FIRST)[1])
 

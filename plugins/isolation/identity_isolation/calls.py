@@ -57,7 +57,7 @@ class Read(Struct, tag=True):
 
     def ask(self, prover: Prover) -> Presented:
         """Call the prover in the worker, and return its result."""
-        return Presented.of(prover.read(self.proof))
+        return Presented.from_proof(prover.read(self.proof))
 
     @staticmethod
     def read(data: bytes) -> PresentedProof:
@@ -102,7 +102,7 @@ class Presented(Struct, forbid_unknown_fields=True):
     context: dict[str, Any]
 
     @classmethod
-    def of(cls, presented: PresentedProof) -> Presented:
+    def from_proof(cls, presented: PresentedProof) -> Presented:
         """Return the message of this object."""
         asked: list[tuple[str, str, Any]] = [(one.attribute, one.type.value, one.value) for one in presented.predicates]
         return cls(presented.verification_method, presented.schema.header, asked, presented.context.json)

@@ -28,7 +28,7 @@ import msgspec
 from msgspec import Raw
 
 from identity_core.errors import IdentityError
-from identity_core.plugin.border import Bulkhead, whence
+from identity_core.plugin.border import Bulkhead, summarize_traceback
 from identity_core.plugin.build import Built, build, calls_taken
 from identity_core.plugin.choose import offers_of
 from identity_core.plugin.isolation import leave_no_core
@@ -173,7 +173,7 @@ def _together(built: Built, call: VerifyTogether) -> list[Returned | Raised | Fa
         refusals = call.refusals(built.thing)
     except BaseException:  # noqa: BLE001  (as in _alone; which call it was shows when each is made by itself)
         return [_alone(built, one) for one in call.calls]
-    return [Returned(Raw(b"null")) if refusal is None else Raised.of(refusal) for refusal in refusals]
+    return [Returned(Raw(b"null")) if refusal is None else Raised.from_error(refusal) for refusal in refusals]
 
 
 def _alone(built: Built, call: Single) -> Returned | Raised | Failed:
@@ -181,14 +181,14 @@ def _alone(built: Built, call: Single) -> Returned | Raised | Failed:
         try:
             value: Any = call.ask(built.thing)
         except built.bulkhead.contract.errors as error:
-            return Raised.of(error)
+            return Raised.from_error(error)
         return Returned(Raw(msgspec.json.encode(value)))
     except BaseException as error:  # noqa: BLE001  (the plugin border; SystemExit in a call is a failure too)
         return _failed(error)
 
 
 def _failed(error: BaseException) -> Failed:
-    return Failed(f"raised {type(error).__name__} at {whence(error)}")
+    return Failed(f"raised {type(error).__name__} at {summarize_traceback(error)}")
 
 
 def confine(parent: int, memory_mebibytes: int) -> None:

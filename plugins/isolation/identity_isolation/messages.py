@@ -49,7 +49,7 @@ class Raised(_Upward):
     details: Raw
 
     @classmethod
-    def of(cls, error: IdentityError) -> Raised:
+    def from_error(cls, error: IdentityError) -> Raised:
         """Return the message of this object."""
         return cls(type(error).__name__, str(error), Raw(msgspec.json.encode(error.details)))
 

@@ -107,7 +107,7 @@ class Pool:
             raise Fault(f"has no worker process: {self._trouble}")
         self.begin()
         batches = self.ready is not None and self.ready.batches
-        job = Job.of(call, self._loop.create_future(), batches=batches)
+        job = Job.from_call(call, self._loop.create_future(), batches=batches)
         self._waiting.append(job)
         self._hand_out()
         try:
@@ -224,7 +224,7 @@ class Pool:
 
     def _hand_out(self) -> None:
         for worker, current in self._up.items():
-            if self._waiting and current is None and not (worker.verdict or worker.gone):
+            if self._waiting and current is None and not (worker.verdict or worker.has_ended):
                 jobs = self._waiting.share(len(self._up))
                 seconds = patience_of(jobs, self._deadline_seconds)
                 deadline = self._loop.call_later(seconds, self._late, worker, jobs, seconds)

@@ -67,12 +67,12 @@ class ProverProcesses(Processes):
     @property
     def suite(self) -> str:
         """Return the suite of the prover. Raises ``PluginUnavailable``: before a worker is ready."""
-        return self._known().suite
+        return self._require_ready().suite
 
     @property
     def predicate_types(self) -> frozenset[str]:
         """Return the predicate types. Raises ``PluginUnavailable``: before a worker is ready."""
-        return self._known().predicate_types
+        return self._require_ready().predicate_types
 
     async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
         """Return a proof that a worker makes."""
@@ -91,13 +91,13 @@ class ProverProcesses(Processes):
     @property
     def extensions(self) -> frozenset[str]:
         """Return the extensions whose calls the prover takes. Raises ``PluginUnavailable``: before a worker is ready."""
-        return self._known().extensions
+        return self._require_ready().extensions
 
     async def ask(self, call: ProverCall) -> Any:
         """Return the result of a call of an extension, run in a worker."""
         return await self._ask(Extended.from_call(call))
 
-    def _known(self) -> Ready:
+    def _require_ready(self) -> Ready:
         if self.pool.ready is None:
             raise PluginUnavailable(details={"plugin": self._bulkhead.name, "retryAfter": 1})
         return self.pool.ready

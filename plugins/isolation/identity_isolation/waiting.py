@@ -54,7 +54,7 @@ class Job(Hidden, Struct, eq=False):
     answer: asyncio.Future[Outcome]
 
     @classmethod
-    def of(cls, call: Single, answer: asyncio.Future[Outcome], *, batches: bool) -> Job:
+    def from_call(cls, call: Single, answer: asyncio.Future[Outcome], *, batches: bool) -> Job:
         """Return the job of ``call``. ``batches``: the prover is a ``BatchVerifier``."""
         kind = call.call.batch if isinstance(call, Extended) else _KINDS.get(type(call))
         together = None if kind is None or (kind == "verify" and not batches) else _TOGETHER[kind]

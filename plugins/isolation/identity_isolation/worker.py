@@ -20,7 +20,7 @@ from msgspec import Struct
 from identity_codec.values import Hidden
 from identity_core.plugin.load import PluginSource
 from identity_core.settings import PluginTables
-from identity_core.settings.sources import handed_on
+from identity_core.settings.sources import select_variables
 from identity_isolation.messages import FrameReader, Message, Unreadable, frame
 
 _PIECE: Final = 1 << 16
@@ -80,7 +80,7 @@ class WorkerProcess:
         return self._process.pid
 
     @property
-    def gone(self) -> bool:
+    def has_ended(self) -> bool:
         """Return whether the process has ended."""
         return self._ended.is_set()
 
@@ -152,7 +152,7 @@ class WorkerProcess:
     def kill(self, verdict: str) -> None:
         """Kill the process and all its forks; set the verdict if it has none. ``run`` returns afterwards."""
         self.verdict = self.verdict or verdict
-        if not self.gone:
+        if not self.has_ended:
             self._kill_group()
 
     def _kill_group(self) -> None:
@@ -183,7 +183,7 @@ def _started(order: Order, descriptor: int) -> subprocess.Popen[bytes]:
         [sys.executable, "-c", program, "identity-prover", order.provider],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        env=handed_on(order.environment),
+        env=select_variables(order.environment),
         pass_fds=(descriptor,),
         # A group and not a session: in a separate session its niceness would count among its own members only.
         process_group=0,

@@ -102,7 +102,7 @@ def test_errors_of_the_contract_arrive_whole(vice: str, error: type[IdentityErro
         "ruined-details",
     ],
 )
-def test_what_is_no_answer_costs_its_own_call_and_no_process(vice: str) -> None:
+def test_malformed_answer_fails_its_call_and_no_process(vice: str) -> None:
     async def scenario() -> None:
         async with crew() as at:
             before = await at.pid()

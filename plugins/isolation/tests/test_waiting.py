@@ -29,7 +29,7 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 def proof(loop: asyncio.AbstractEventLoop) -> Job:
     call = Prove(STATEMENT, WITNESS.signature, dict(WITNESS.attributes), context())
-    return Job.of(call, loop.create_future(), batches=False)
+    return Job.from_call(call, loop.create_future(), batches=False)
 
 
 def waiting(loop: asyncio.AbstractEventLoop, count: int) -> tuple[WaitingJobs, list[Job]]:
@@ -75,7 +75,7 @@ def test_a_prover_that_has_become_slow_is_found_out(loop: asyncio.AbstractEventL
 
 def test_reading_proof_does_not_wait_for_proofs(loop: asyncio.AbstractEventLoop) -> None:
     found, jobs = waiting(loop, 2)
-    read = Job.of(Read("text"), loop.create_future(), batches=False)
+    read = Job.from_call(Read("text"), loop.create_future(), batches=False)
     found.learn([read], 1e-6)
     found.append(read)
     assert [found.share(1) for _ in range(3)] == [jobs[:1], jobs[1:], [read]]

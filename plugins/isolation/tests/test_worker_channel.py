@@ -66,7 +66,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_what_is_no_message_is_refused(name: str) -> None:
+def test_malformed_message_is_refused(name: str) -> None:
     with pytest.raises(Unreadable) as refusal:
         received(UNREADABLE[name])
     assert len(str(refusal.value)) < 100
@@ -112,7 +112,7 @@ NO_ANSWERS: dict[str, bytes] = {
 
 @pytest.mark.parametrize("call", [Prove, Read, Verify])
 @pytest.mark.parametrize("name", NO_ANSWERS)
-def test_what_is_no_answer_is_a_fault(call: type[Prove | Read | Verify], name: str) -> None:
+def test_malformed_answer_is_a_fault(call: type[Prove | Read | Verify], name: str) -> None:
     with pytest.raises(Fault) as fault:
         call.read(NO_ANSWERS[name])
     assert "surrogate" not in str(fault.value)
@@ -146,7 +146,7 @@ def test_an_unknown_member_of_a_proof_goes_nowhere() -> None:
 
 
 def presented(**changes: object) -> bytes:
-    return json.dumps(json.loads(msgspec.json.encode(Presented.of(PRESENTED))) | changes).encode()
+    return json.dumps(json.loads(msgspec.json.encode(Presented.from_proof(PRESENTED))) | changes).encode()
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ class _Seen(Struct, frozen=True):
     inode: int = 0
 
     @classmethod
-    def of(cls, status: os.stat_result) -> _Seen:
+    def from_status(cls, status: os.stat_result) -> _Seen:
         return cls(status.st_mtime_ns, status.st_size, status.st_ino)
 
 
@@ -66,7 +66,7 @@ class FileKeys:
 
     def _now(self) -> _Seen:
         try:
-            return _Seen.of(self._path.stat())
+            return _Seen.from_status(self._path.stat())
         except OSError:
             return _Seen()
 
@@ -81,7 +81,7 @@ class FileKeys:
             return
         with file:
             status = os.fstat(file.fileno())
-            self._seen = _Seen.of(status)
+            self._seen = _Seen.from_status(status)
             require_own(self._path)
             data = file.read()
         if stat.S_IMODE(status.st_mode) & 0o077:

@@ -248,7 +248,7 @@ class Keeps(Sound):
 
     async def import_key(self, name: str, key_type: str, secret: bytes, *, did: str, purpose: str) -> str:
         self._check(name, key_type)
-        HeldKey.of(Label(name, key_type, did, purpose), secret)
+        HeldKey.from_secret(Label(name, key_type, did, purpose), secret)
         return await super().import_key(name, key_type, secret, did=did, purpose=purpose)
 
     async def sign_bbs(self, name: str, header: bytes, messages: Sequence[bytes | int]) -> bytes:
@@ -271,7 +271,7 @@ class Keeps(Sound):
 
     def _held_key(self, name: str) -> HeldKey:
         key_type, did, purpose, _, secret = self._row(name)
-        return HeldKey.of(Label(name, key_type, did, purpose), secret)
+        return HeldKey.from_secret(Label(name, key_type, did, purpose), secret)
 
 
 class SharesBlinds(Keeps):

@@ -36,7 +36,7 @@ class Toy:
 
     def expand(self, did: Did) -> DidState | None:
         self.check(did)
-        return foreign.found(did, {"@context": ["https://www.w3.org/ns/did/v1"], "id": str(did)}, EVER)
+        return foreign.build_foreign_state(did, {"@context": ["https://www.w3.org/ns/did/v1"], "id": str(did)}, EVER)
 
     def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> NoReturn:
         raise InvalidDocument("A did:toy never changes.")

@@ -51,7 +51,7 @@ class Obliging(BbsProver):
     """Presents the honest case whatever is asked of it."""
 
     def present(self, statement: Any, witness: Any, *, bound: Any) -> str:
-        case = BoundCase.of(("balance", "gte", 5))
+        case = BoundCase.build(("balance", "gte", 5))
         return super().present(case.statement, case.witness, bound=case.bound)
 
 
@@ -71,7 +71,7 @@ EXPIRED = particulars_of(last=NOW - presenting.DAY)
 
 def broken(prover: BbsProver, name: str, caplog: Any) -> bool:
     """Return whether the test of the kit refuses the prover."""
-    case = BoundCase.of(("balance", "gte", 5), ("country", "set_member", ["DE", "JP"]))
+    case = BoundCase.build(("balance", "gte", 5), ("country", "set_member", ["DE", "JP"]))
     text = BbsProver.present(prover, case.statement, case.witness, bound=case.bound)
     more: dict[str, tuple[Any, ...]] = {
         "test_what_is_not_in_force_is_refused": (EXPIRED,),

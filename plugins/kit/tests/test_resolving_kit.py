@@ -58,7 +58,7 @@ class Shelf:
         if did == AWAY:
             raise PluginUnavailable
         members = SHELF.get(did.identifier)
-        return None if members is None else foreign.found(did, members, NOW)
+        return None if members is None else foreign.build_foreign_state(did, members, NOW)
 
 
 class NotKnown(Shelf):
@@ -74,7 +74,7 @@ class Trims(Shelf):
     async def resolve(self, did: Did) -> DidState | None:
         if did != DID:
             return await super().resolve(did)
-        return foreign.found(did, {name: DOCUMENT[name] for name in ("@context", "id")}, NOW)
+        return foreign.build_foreign_state(did, {name: DOCUMENT[name] for name in ("@context", "id")}, NOW)
 
 
 class Credulous(Shelf):
@@ -101,7 +101,7 @@ class Eager(Shelf):
     """Looks where it must not."""
 
     def expand(self, did: Did) -> DidState | None:
-        return foreign.found(did, DOCUMENT, NOW) if did == DID else None
+        return foreign.build_foreign_state(did, DOCUMENT, NOW) if did == DID else None
 
 
 class Trusting(Shelf):
@@ -153,7 +153,7 @@ class Scribe(Shelf):
     """Reads an entry though it has no log."""
 
     def apply(self, state: Any, entry: bytes) -> DidState:
-        return foreign.found(DID, DOCUMENT, NOW)
+        return foreign.build_foreign_state(DID, DOCUMENT, NOW)
 
 
 def shelf(make: Callable[[], Shelf]) -> Opened:

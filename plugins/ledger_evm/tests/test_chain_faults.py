@@ -219,10 +219,10 @@ def test_reorganisation_above_confirmations_is_repaired_and_told(
 
 
 def _false_then(look: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
-    async def asked() -> Any:
+    async def call_look() -> Any:
         return look()
 
-    return asked
+    return call_look
 
 
 def test_a_nonce_that_nobody_has_any_more_is_filled(own_chain: Any, caplog: pytest.LogCaptureFixture) -> None:

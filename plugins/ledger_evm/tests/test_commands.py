@@ -19,7 +19,7 @@ def run(environment: dict[str, str], *words: str) -> Result:
     return CliRunner().invoke(main, ["ledger", "evm", *words], env=environment, prog_name="identity")
 
 
-def said(result: Result) -> list[str]:
+def read_error_lines(result: Result) -> list[str]:
     lines = result.stderr.splitlines()
     assert [line[:6] for line in lines] == ["error:", "  at: ", "  do: "], result.stderr
     return lines
@@ -63,7 +63,7 @@ def test_a_hash_from_an_error_is_found(still_chain: Any) -> None:
     found = run(environment, "status", "0x" + sent, "--json")
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["state"] == "submitted"
-    assert "no such transaction" in said(run(environment, "status", "ab" * 32))[0]
+    assert "no such transaction" in read_error_lines(run(environment, "status", "ab" * 32))[0]
     assert run(environment, "status", "abc").exit_code == 2
 
 
@@ -79,4 +79,4 @@ def test_a_hash_from_an_error_is_found(still_chain: Any) -> None:
 def test_what_is_wrong_is_said_in_three_lines(environment: dict[str, str], words: list[str], what: str) -> None:
     result = run(environment, *words)
     assert result.exit_code in (1, 2)
-    assert what in " ".join(said(result))
+    assert what in " ".join(read_error_lines(result))

@@ -147,12 +147,12 @@ class SqlLedger:
             return None
         with contextlib.suppress(TimeoutError, DatabaseClosed):
             async with asyncio.timeout(_LOOK_UP_SECONDS):
-                found = await self._found(wanted)
+                found = await self._find_with_retries(wanted)
                 error.details["outcome"] = "not recorded"
                 return found
         return None
 
-    async def _found(self, wanted: dict[str, Any]) -> Receipt | None:
+    async def _find_with_retries(self, wanted: dict[str, Any]) -> Receipt | None:
         while True:
             try:
                 return await self._database.write(lambda transaction: self._find(transaction, wanted))

@@ -86,7 +86,7 @@ class AgentServer:
         try:
             found = neutral(await TOOLS[called.name](self._service_of(context), _arguments(called)))
         except (Refused, IdentityError) as refused:
-            told: list[ContentBlock] = [TextContent(text=_told(refused))]
+            told: list[ContentBlock] = [TextContent(text=_format_refusal(refused))]
             return CallToolResult(content=told, structured_content={"error": _error(refused)}, is_error=True)
         if found.get("status") == "consent_required" and _shows_pages(context):
             return _elicited(found)
@@ -112,7 +112,7 @@ class AgentServer:
             value = await self._resource(self._service_of(context), uri)
         except (Refused, IdentityError) as refused:
             data = {"uri": neutral(uri), "error": _error(refused)}
-            raise MCPError(code=INVALID_PARAMS, message=_told(refused), data=data) from None
+            raise MCPError(code=INVALID_PARAMS, message=_format_refusal(refused), data=data) from None
         text = orjson.dumps(value).decode()
         return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=JSON, text=text)])
 
@@ -156,7 +156,7 @@ def _error(refused: Refused | IdentityError) -> dict[str, Any]:
     return error
 
 
-def _told(refused: Refused | IdentityError) -> str:
+def _format_refusal(refused: Refused | IdentityError) -> str:
     """Code, message and details, for a model that reads text alone."""
     error = _error(refused)
     details = [f"{name}: {_detail_text(value)}" for name, value in error["details"].items()]

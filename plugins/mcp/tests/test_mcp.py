@@ -42,7 +42,7 @@ def scene(people: People) -> Scene:
     return Scene.of(people)
 
 
-async def said(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
+async def call_tool(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
     result = await client.call_tool(name, arguments)
     assert not result.is_error, result.content
     assert json.loads(result.content[0].text) == result.structured_content
@@ -56,7 +56,7 @@ async def refused(client: Client, name: str, **arguments: Any) -> str:
     return str(result.content[0].text)
 
 
-def asked(scene: Scene, **change: Any) -> dict[str, Any]:
+def build_request(scene: Scene, **change: Any) -> dict[str, Any]:
     body = scene.body(**change)
     del body["agentDid"]
     return body
@@ -72,12 +72,12 @@ def test_an_agent_gets_a_proof_that_a_verifier_accepts(scene: Scene, tmp_path: P
         assert [one.name for one in listed] == [*TOOLS]
         assert all(one.output_schema and one.annotations and one.description for one in listed)
         (delegation,) = [
-            one for one in (await said(client, "list_delegations"))["items"] if one["id"] == scene.delegation_id
+            one for one in (await call_tool(client, "list_delegations"))["items"] if one["id"] == scene.delegation_id
         ]
         assert delegation["agentDid"] == scene.agent.did
         challenge = scene.act(vera, "POST", "/challenges", "read", {"domain": VERIFIER}).json["challenge"]
-        request = asked(scene, challenge=challenge, domain=VERIFIER)
-        checked = await said(client, "check_delegation", **request)
+        request = build_request(scene, challenge=challenge, domain=VERIFIER)
+        checked = await call_tool(client, "check_delegation", **request)
         assert (checked["usable"], checked["delegation"]["id"]) == (True, scene.delegation_id)
         made = await client.call_tool("request_proof", request)
         assert not made.is_error, made.content
@@ -93,11 +93,11 @@ def test_an_agent_gets_a_proof_that_a_verifier_accepts(scene: Scene, tmp_path: P
         verdict = scene.target.wire.call("POST", f"{PREFIX}/zkp/proofs/verify", proof | expected, headers)
         assert (verdict.status, verdict.json["verified"]) == (200, True), verdict.body
         # The identical request is the identical answer, and the agent can look at it.
-        again = await said(client, "request_proof", **request, includeProof=True)
+        again = await call_tool(client, "request_proof", **request, includeProof=True)
         assert again["proof"] == proof
-        kept = await said(client, "get_proof", proofId=again["proofId"])
+        kept = await call_tool(client, "get_proof", proofId=again["proofId"])
         assert kept["proof"] == proof
-        verified = await said(client, "verify_proof", proofId=again["proofId"], expect={"predicate": predicate})
+        verified = await call_tool(client, "verify_proof", proofId=again["proofId"], expect={"predicate": predicate})
         assert (verified["verified"], verified["verdict"]) == (True, "unbound")
         assert verified["missing"] == ["challenge", "domain", "issuerDid"]
 
@@ -110,7 +110,7 @@ def test_agent_gets_presentation_of_two_predicates(scene: Scene, tmp_path: Path)
         {"attributeName": "age", "type": "lt", "value": 100},
     ]
     action = "zkp.prove.age.gte.18 zkp.prove.age.lt.100"
-    request = asked(scene, ibct=scene.token(action=action), predicates=several)
+    request = build_request(scene, ibct=scene.token(action=action), predicates=several)
     del request["predicate"]
 
     async def talk(client: Client) -> None:
@@ -120,14 +120,14 @@ def test_agent_gets_presentation_of_two_predicates(scene: Scene, tmp_path: Path)
             "challenge": "c" * 16,
             "domain": VERIFIER,
         }
-        made = await said(client, "request_proof", **asked(scene) | exact)
+        made = await call_tool(client, "request_proof", **build_request(scene) | exact)
         expected = exact | {"issuerDid": scene.people.ivo.did}
-        verified = await said(client, "verify_proof", proofId=made["proofId"], expect=expected)
+        verified = await call_tool(client, "verify_proof", proofId=made["proofId"], expect=expected)
         assert (verified["verdict"], verified["missing"]) == ("valid", [])
-        resolved = await said(client, "resolve_did", did=scene.holder.did, versionId=1.0)
+        resolved = await call_tool(client, "resolve_did", did=scene.holder.did, versionId=1.0)
         assert resolved["didDocumentMetadata"]["versionId"] == 1
-        assert (await said(client, "check_delegation", **request))["usable"] is True
-        made = await said(client, "request_presentation", **request, includeProof=True)
+        assert (await call_tool(client, "check_delegation", **request))["usable"] is True
+        made = await call_tool(client, "request_presentation", **request, includeProof=True)
         assert made["proof"]["predicateType"] == "gte,lt"
         told = await refused(client, "request_presentation", holderDid=scene.holder.did)
         assert told.startswith("INVALID_REQUEST")
@@ -139,17 +139,17 @@ def test_agent_gets_presentation_of_two_predicates(scene: Scene, tmp_path: Path)
 
 def test_what_is_refused_and_what_there_is_not(scene: Scene, tmp_path: Path) -> None:
     async def talk(client: Client) -> None:
-        document = await said(client, "resolve_did", did=scene.holder.did)
+        document = await call_tool(client, "resolve_did", did=scene.holder.did)
         assert document["didDocument"]["id"] == scene.holder.did
-        assert (await said(client, "create_challenge", domain=VERIFIER))["challenge"]
-        alone = asked(scene)
+        assert (await call_tool(client, "create_challenge", domain=VERIFIER))["challenge"]
+        alone = build_request(scene)
         del alone["ibct"]
         told = await refused(client, "request_proof", **alone)
         assert told == "INVALID_REQUEST: ibct is missing, and this service asks no holder for one."
-        told = await refused(client, "request_proof", **asked(scene, value=90))
+        told = await refused(client, "request_proof", **build_request(scene, value=90))
         assert told.startswith("PREDICATE_NOT_SATISFIED")
         assert "37" not in told
-        told = await refused(client, "request_proof", **asked(scene), agentDid=scene.holder.did)
+        told = await refused(client, "request_proof", **build_request(scene), agentDid=scene.holder.did)
         assert told.startswith("INVALID_REQUEST")
         for bad in ("..", "../../admin/api-keys", "a/b"):
             assert (await refused(client, "get_proof", proofId=bad)).startswith(("INVALID_REQUEST", "PROOF_NOT_FOUND"))
@@ -169,7 +169,7 @@ def test_what_is_refused_and_what_there_is_not(scene: Scene, tmp_path: Path) -> 
 
 def test_refusal_beside_the_agent_names_its_reason(people: People, tmp_path: Path) -> None:
     scene = Scene.of(people, verifiers=[VERIFIER])
-    request = asked(scene)
+    request = build_request(scene)
 
     async def talk(client: Client) -> None:
         told = await refused(client, "request_proof", **request)
@@ -177,7 +177,7 @@ def test_refusal_beside_the_agent_names_its_reason(people: People, tmp_path: Pat
         assert "requestId" not in told
         result = await client.call_tool("request_proof", request)
         assert result.structured_content["error"]["details"]["reason"] == "the delegation does not allow this verifier"
-        assert (await said(client, "request_proof", **request, domain=VERIFIER))["status"] == "proved"
+        assert (await call_tool(client, "request_proof", **request, domain=VERIFIER))["status"] == "proved"
 
     with_command(scene.agent, tmp_path, talk)
 

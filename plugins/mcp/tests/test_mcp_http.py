@@ -33,7 +33,7 @@ def scene(people: People) -> Scene:
     return Scene.of(people)
 
 
-async def said(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
+async def call_tool(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
     result = await client.call_tool(name, arguments)
     assert not result.is_error, result.content
     assert json.loads(result.content[0].text) == result.structured_content
@@ -41,7 +41,7 @@ async def said(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
     return found
 
 
-def asked(scene: Scene, **change: Any) -> dict[str, Any]:
+def build_request(scene: Scene, **change: Any) -> dict[str, Any]:
     body = scene.body(**change)
     del body["agentDid"]
     return body
@@ -51,14 +51,14 @@ def asked(scene: Scene, **change: Any) -> dict[str, Any]:
 def test_stock_client_gets_valid_proof(scene: Scene, mode: str) -> None:
     vera = scene.people.mallory
     challenge = scene.act(vera, "POST", "/challenges", "read", {"domain": VERIFIER}).json["challenge"]
-    request = asked(scene, challenge=challenge, domain=VERIFIER)
+    request = build_request(scene, challenge=challenge, domain=VERIFIER)
     proofs: list[Any] = []
 
     async def talk(client: Client) -> None:
         assert [one.name for one in (await client.list_tools()).tools] == [*TOOLS]
-        checked = await said(client, "check_delegation", **request)
+        checked = await call_tool(client, "check_delegation", **request)
         assert (checked["usable"], checked["delegation"]["id"]) == (True, scene.delegation_id)
-        listed = (await said(client, "list_delegations", status="active"))["items"]
+        listed = (await call_tool(client, "list_delegations", status="active"))["items"]
         assert scene.delegation_id in [one["id"] for one in listed]
         made = await client.call_tool("request_proof", request)
         assert not made.is_error, made.content
@@ -66,12 +66,12 @@ def test_stock_client_gets_valid_proof(scene: Scene, mode: str) -> None:
         link = made.content[1]
         assert (link.type, str(link.uri)) == ("resource_link", made.structured_content["proofUri"])
         proofs.append(json.loads((await client.read_resource(str(link.uri))).contents[0].text))
-        checked = await said(client, "verify_proof", proofId=made.structured_content["proofId"], expect={})
+        checked = await call_tool(client, "verify_proof", proofId=made.structured_content["proofId"], expect={})
         assert checked["verified"] is True
-        assert (await said(client, "get_proof", proofId=made.structured_content["proofId"]))["proof"] == proofs[0]
-        document = await said(client, "resolve_did", did=scene.holder.did)
+        assert (await call_tool(client, "get_proof", proofId=made.structured_content["proofId"]))["proof"] == proofs[0]
+        document = await call_tool(client, "resolve_did", did=scene.holder.did)
         assert document["didDocument"]["id"] == scene.holder.did
-        assert (await said(client, "create_challenge", domain=VERIFIER))["challenge"]
+        assert (await call_tool(client, "create_challenge", domain=VERIFIER))["challenge"]
 
     token = with_client(scene.agent, talk, mode=mode)
     claims = jwt.decode(token.access_token, options={"verify_signature": False})
@@ -90,7 +90,7 @@ def test_a_stock_client_lets_a_holder_sign_in(people: People) -> None:
 
     async def talk(client: Client) -> None:
         assert [one.name for one in (await client.list_tools()).tools] == [*TOOLS]
-        assert (await said(client, "list_delegations"))["items"] == []
+        assert (await call_tool(client, "list_delegations"))["items"] == []
 
     approves, redirect = functools.partial(approved, hana), "http://127.0.0.1:49152/callback"
     token = with_holder(app.did, hana.wire.url, redirect, approves, talk).access_token
@@ -107,10 +107,10 @@ def test_refusal_is_result_without_value(scene: Scene) -> None:
         return str(result.content[0].text)
 
     async def talk(client: Client) -> None:
-        told = await refused(client, "request_proof", **asked(scene, value=90))
+        told = await refused(client, "request_proof", **build_request(scene, value=90))
         assert told.startswith("PREDICATE_NOT_SATISFIED")
         assert "37" not in told
-        told = await refused(client, "request_proof", **asked(scene), agentDid=scene.holder.did)
+        told = await refused(client, "request_proof", **build_request(scene), agentDid=scene.holder.did)
         assert told.startswith("INVALID_REQUEST")
         for bad in ("..", "../../admin/api-keys", "a/b", "a?b=c"):
             assert (await refused(client, "get_proof", proofId=bad)).startswith("PROOF_NOT_FOUND")
@@ -123,7 +123,7 @@ def test_refusal_is_result_without_value(scene: Scene) -> None:
 def test_refusal_names_its_reason_and_leaves_the_token(people: People) -> None:
     """The delegation lists verifiers and the request names none: the model reads why, and asks again with the same IBCT."""
     scene = Scene.of(people, verifiers=[VERIFIER])
-    request = asked(scene)
+    request = build_request(scene)
 
     async def talk(client: Client) -> None:
         refused = await client.call_tool("request_proof", request)
@@ -136,7 +136,7 @@ def test_refusal_names_its_reason_and_leaves_the_token(people: People) -> None:
         told = refused.content[0].text
         assert told.startswith("SCOPE_MISMATCH: ")
         assert "reason: the delegation does not allow this verifier" in told
-        made = await said(client, "request_proof", **request, domain=VERIFIER)
+        made = await call_tool(client, "request_proof", **request, domain=VERIFIER)
         assert made["status"] == "proved"
 
     with_client(scene.agent, talk)
@@ -317,7 +317,7 @@ def test_sizes_and_methods(scene: Scene) -> None:
 
 def test_another_agent_sees_none_of_it(scene: Scene) -> None:
     mallory = scene.people.mallory
-    request = asked(scene)
+    request = build_request(scene)
     for tool, given in (("check_delegation", request), ("request_proof", request)):
         told = message("tools/call", name=tool, arguments=given)
         answer = call(scene.target.wire, told, bearer(token_of(mallory)), name=tool).json["result"]

@@ -177,7 +177,7 @@ class AuthorizationCodeGrant(Struct, frozen=True):
         for name in ("code", "redirect_uri", "code_verifier"):
             if name not in form:
                 raise InvalidRequest(f"{name} is missing.")
-        code = self.redeem.opened(form["code"])
+        code = self.redeem.open_code(form["code"])
         is_stranger = code.is_native and "client_assertion" not in form
         if is_stranger:
             client, request.caller = form.get("client_id", ""), NATIVE

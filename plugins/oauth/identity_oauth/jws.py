@@ -52,7 +52,7 @@ class VerificationKey(Struct, frozen=True):
     _key: OKPKey
 
     @classmethod
-    def of(cls, public: bytes) -> VerificationKey:
+    def from_bytes(cls, public: bytes) -> VerificationKey:
         """Return the key of 32 raw bytes."""
         members = {"kty": "OKP", "crv": "Ed25519", "x": base64.urlsafe_b64encode(public).rstrip(b"=").decode("ascii")}
         key = OKPKey.import_key(dict(members))

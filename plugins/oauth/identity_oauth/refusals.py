@@ -24,10 +24,8 @@ def oauth_error(error: IdentityError, details: dict[str, JsonValue], headers: He
     A client whose assertion failed used no header, so it gets 400.
     """
     status = 400 if isinstance(error, AuthFailed) else error.status
-    other = (
-        "temporarily_unavailable" if status in (429, 503) else "server_error" if status >= 500 else "invalid_request"
-    )
-    body = _body(error, _KINDS.get(error.code, other), details)
+    code = "temporarily_unavailable" if status in (429, 503) else "server_error" if status >= 500 else "invalid_request"
+    body = _body(error, _KINDS.get(error.code, code), details)
     shown = [header for header in headers if status == 401 or header[0] != "www-authenticate"]
     return Answer(status, body, headers=[*shown, ("pragma", "no-cache")])
 

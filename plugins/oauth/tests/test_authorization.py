@@ -44,7 +44,7 @@ class Shop:
         )
 
     async def token(self, code: AuthorizationCode) -> str:
-        opened = self.redeem.opened(self.redeem.codes.seal(code))
+        opened = self.redeem.open_code(self.redeem.codes.seal(code))
         assert opened == code
         return (await self.redeem(opened, str(self.client), REDIRECT, VERIFIER, AS_CLIENT)).text
 
@@ -112,6 +112,6 @@ async def test_a_code_of_another_secret_is_none(desk: Desk) -> None:
     other = AuthorizationCodes(bytes(31) + b"\x01", os.urandom)
     for text in (other.seal(shop.code()), "", "x", "é"):
         with pytest.raises(GrantRefused):
-            shop.redeem.opened(text)
+            shop.redeem.open_code(text)
     code = shop.code()
     assert code.id not in repr(code)

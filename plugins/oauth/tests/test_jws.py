@@ -24,7 +24,7 @@ def signed(header: Any, payload: bytes = b"{}", key: SigningKey = KEY) -> str:
 
 
 def test_a_good_signature_under_either_name_of_the_algorithm() -> None:
-    key = VerificationKey.of(PUBLIC)
+    key = VerificationKey.from_bytes(PUBLIC)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         key.verify(signed({"alg": "EdDSA"}))
@@ -32,7 +32,7 @@ def test_a_good_signature_under_either_name_of_the_algorithm() -> None:
 
 
 def test_the_key_id_is_the_thumbprint_of_rfc_7638() -> None:
-    key = VerificationKey.of(PUBLIC)
+    key = VerificationKey.from_bytes(PUBLIC)
     members = {"crv": "Ed25519", "kty": "OKP", "x": encoded(PUBLIC)}
     digest = hashlib.sha256(json.dumps(members, sort_keys=True, separators=(",", ":")).encode()).digest()
     assert key.kid == encoded(digest)
@@ -41,7 +41,7 @@ def test_the_key_id_is_the_thumbprint_of_rfc_7638() -> None:
 
 def test_the_example_of_rfc_8037() -> None:
     x = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
-    key = VerificationKey.of(base64.urlsafe_b64decode(x + "="))
+    key = VerificationKey.from_bytes(base64.urlsafe_b64decode(x + "="))
     assert key.kid == "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
     key.verify(
         "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc."
@@ -83,7 +83,7 @@ GOOD = signed({"alg": "EdDSA"})
 )
 def test_everything_else_is_refused_in_one_way(text: str) -> None:
     with pytest.raises(JwsSignatureInvalid):
-        VerificationKey.of(PUBLIC).verify(text)
+        VerificationKey.from_bytes(PUBLIC).verify(text)
 
 
 def test_the_detached_and_the_unencoded_form_are_no_tokens() -> None:
@@ -91,4 +91,4 @@ def test_the_detached_and_the_unencoded_form_are_no_tokens() -> None:
     signature = encoded(KEY.sign(f"{header}.{{}}".encode()).signature)
     for text in (f"{header}.{{}}.{signature}", f"{header}..{signature}"):
         with pytest.raises(JwsSignatureInvalid):
-            VerificationKey.of(PUBLIC).verify(text)
+            VerificationKey.from_bytes(PUBLIC).verify(text)

@@ -97,7 +97,7 @@ def test_an_operator_is_the_actor_and_the_did_the_subject() -> None:
         "a" * 100_000,
     ],
 )
-def test_what_is_no_token_is_not_opened(broken: str) -> None:
+def test_malformed_token_is_not_opened(broken: str) -> None:
     with pytest.raises(ValueError):
         Envelope.open(broken)
 

@@ -385,10 +385,10 @@ async def test_rotation_by_one_keeps_everybody_and_by_two_nobody(desk: Desk) -> 
         else:
             with pytest.raises(AuthFailed):
                 await later(issued.text, "")
-    assert len(desk.keys.known) == 2
+    assert len(desk.keys.verification_keys) == 2
     second = await TokenKeys.open(desk.custodian, 2, desk.rooms.clock, 600)
-    assert next(iter(second.known)) == second.signing.kid
-    assert second.signing.kid in desk.keys.known
+    assert next(iter(second.verification_keys)) == second.signing.kid
+    assert second.signing.kid in desk.keys.verification_keys
     # What the next key signs is good before it is the one in use, as in the middle of a rolling restart.
     ahead = await replace(desk.issue, keys=second)(
         MINE, RequestContext("issueToken", Caller(api_key=desk.operator()), "r-1")
@@ -494,7 +494,7 @@ async def test_only_so_many_genuine_tokens_are_remembered(desk: Desk) -> None:
     created = await desk.rooms.new_did()
     text = (await desk.of_did(created.version.state.did, secret_of(created))).text
     for number in range(1_024):
-        desk.own.genuine.put(number.to_bytes(32), token.Envelope({}, {}))
+        desk.own.genuine.store(number.to_bytes(32), token.Envelope({}, {}))
     await desk.bearer(text)
     assert len(desk.own.genuine.values()) == 1_024
     assert hashlib.sha256(text.encode()).digest() in desk.own.genuine

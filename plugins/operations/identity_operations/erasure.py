@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from identity_codec.structs import given
+from identity_codec.structs import value_or
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.errors import InvalidRequest
 from identity_core.ports.clock import Clock
@@ -89,7 +89,7 @@ class EraseRecords(Struct, frozen=True):
 
     async def __call__(self, wish: EraseRecordsRequest, context: RequestContext) -> tuple[str, Erasure]:
         """Erase the records. Return the holder and the numbers."""
-        named, caller = given(wish.holder_did, None), context.caller
+        named, caller = value_or(wish.holder_did, None), context.caller
         holder = caller.acting if named is None else self.reader.parse(named)
         if holder is None:
             raise InvalidRequest("An API key says whose records it means.", details={"member": "holderDid"})

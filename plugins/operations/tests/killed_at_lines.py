@@ -55,7 +55,7 @@ def forked(words: list[str], kill_at: int | None = None) -> dict[str, Any]:
     return dict(json.loads(said)) if said else {}
 
 
-def kept(folder: Path) -> dict[str, list[str]]:
+def list_files(folder: Path) -> dict[str, list[str]]:
     """Return what lies in ``folder`` and its directories."""
     return {
         str(path.relative_to(folder.parent)): sorted(one.name for one in path.iterdir())
@@ -70,7 +70,7 @@ def everything(how_many: int, folder: Path, words: list[str]) -> None:
     installed_plugins(load(environment={}))
     folder.mkdir()
     whole = forked(words)
-    print(json.dumps({"whole": whole, "left": kept(folder)}), flush=True)
+    print(json.dumps({"whole": whole, "left": list_files(folder)}), flush=True)
     lines = whole["lines"]
     # Spread over the whole run, and each of the last, where names are given.
     points = {1 + lines * place // how_many for place in range(how_many)} | set(range(lines - how_many, lines + 1))
@@ -78,10 +78,10 @@ def everything(how_many: int, folder: Path, words: list[str]) -> None:
         shutil.rmtree(folder)
         folder.mkdir()
         killed = forked(words, kill_at)
-        left = kept(folder)
+        left = list_files(folder)
         again = forked(words)
         print(
-            json.dumps({"at": kill_at, "killed": killed, "left": left, "again": again, "then": kept(folder)}),
+            json.dumps({"at": kill_at, "killed": killed, "left": left, "again": again, "then": list_files(folder)}),
             flush=True,
         )
 

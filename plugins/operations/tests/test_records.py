@@ -62,7 +62,7 @@ def test_nothing_goes_without_a_yes(identity: Commands, folder: Path) -> None:
     assert len(identity.ok("records", "export", HANA, "--data-dir", folder).splitlines()) == 501
 
 
-def test_what_is_no_did_or_no_installation_is_told(identity: Commands, folder: Path, tmp_path: Path) -> None:
+def test_malformed_did_and_missing_folder_are_reported(identity: Commands, folder: Path, tmp_path: Path) -> None:
     assert "name a DID" in identity.refused("records", "export", "hana", "--data-dir", folder, status=2)[2]
     refused = identity.refused("records", "erase", HANA, "--yes", "--data-dir", tmp_path / "no", status=2)
     assert "no such data directory" in refused[0]

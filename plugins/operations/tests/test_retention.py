@@ -81,7 +81,7 @@ def test_what_is_old_goes_and_nothing_else(store: Store) -> None:
         proofs = [some_proof(NOW - age * DAY, anchor=None) for age in (3, 2, 1)]
         await add_proofs(store, proofs)
         assert await stored(store).forget("proofs", NOW - DAY, limit=10) == 2
-        assert [await StoredProofs.of(store).get(one.id) is None for one in proofs] == [True, True, False]
+        assert [await StoredProofs.from_store(store).get(one.id) is None for one in proofs] == [True, True, False]
 
     run(scenario())
 
@@ -107,7 +107,10 @@ def test_a_holder_takes_what_is_hers_and_nothing_of_anothers(store: Store) -> No
         assert await rows_left(store, HANA) == (0, 0)
         assert await rows_left(store, IRIS) == (1, 1)
         assert await rows_left(store, None) == (1, 3), "what a verifier did stays the verifier's"
-        assert (await StoredProofs.of(store).get(own.id), await StoredProofs.of(store).get(other.id)) == (None, other)
+        assert (
+            await StoredProofs.from_store(store).get(own.id),
+            await StoredProofs.from_store(store).get(other.id),
+        ) == (None, other)
         assert await store.credentials.sealed(another.id) == b"sealed"
         found = await store.credentials.get(hers.id)
         assert found is not None

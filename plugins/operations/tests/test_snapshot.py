@@ -81,7 +81,7 @@ def test_a_writer_that_hangs_is_not_waited_for_without_end(tmp_path: Path, monke
     lock.close()
 
 
-def test_what_is_no_database_is_told(tmp_path: Path) -> None:
+def test_file_that_is_no_database_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.sqlite").write_bytes(b"no database at all" * 1000)
     target = tmp_path / "copies"
     target.mkdir()

@@ -13,7 +13,7 @@ import pytest
 from identity_operations.checks.tables import compare
 
 from identity_core.database import look_at, migrations
-from identity_core.database.look import Look
+from identity_core.database.read_only import Look
 from identity_core.store import Store
 from identity_core.store import migrations as steps_of_store
 from tests import servers

@@ -77,7 +77,7 @@ class TokenBucketPostgresqlStorage(TokenBucketStorage):
         return psycopg.Error
 
     async def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
-        spending = BucketDebit.of(rate, burst, cost, _MICROSECONDS)
+        spending = BucketDebit.from_rate(rate, burst, cost, _MICROSECONDS)
         parameters = {"key": key, "cost": spending.cost, "capacity": spending.capacity}
         row = await self._ask(_SPEND if cost else _LOOK, parameters)
         self._until_sweep -= 1

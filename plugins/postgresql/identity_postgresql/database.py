@@ -33,7 +33,7 @@ from identity_core.database.interface import (
     NotReplicated,
     T,
 )
-from identity_core.database.look import Look
+from identity_core.database.read_only import Look
 from identity_postgresql.look_ups import LookUps
 from identity_postgresql.session import READ_ONLY, PostgresqlSession, run_jobs, translated
 

@@ -38,7 +38,7 @@ def database(postgres_url: str) -> Iterator[Database]:
     asyncio.run(opened.close())
 
 
-def put(name: str):
+def insert(name: str):
     def job(transaction: Transaction) -> int:
         transaction.execute("INSERT INTO things VALUES (:name, :grp)", {"name": name, "grp": transaction.group})
         return transaction.group
@@ -69,23 +69,23 @@ def test_one_group_is_one_transaction_and_failures_stay_alone(database: Database
         pass
 
     def half(transaction: Transaction) -> None:
-        put("half")(transaction)
+        insert("half")(transaction)
         raise Refused
 
     async def scenario() -> list[object]:
         jobs = [
-            database.write(put("a")),
+            database.write(insert("a")),
             database.write(half),
-            database.write(put("a")),
+            database.write(insert("a")),
             database.write(lambda tx: tx.execute("SELECT nonsense")),
-            database.write(put("b")),
+            database.write(insert("b")),
             database.write(half),
         ]
         outcomes = await asyncio.gather(*jobs, return_exceptions=True)
         with pytest.raises(Refused):
             await database.write(half)
         with pytest.raises(ConstraintViolated):
-            await database.write(put("a"))
+            await database.write(insert("a"))
         return outcomes
 
     first, refused, double, nonsense, last, refused_too = asyncio.run(scenario())
@@ -112,7 +112,7 @@ def test_only_groups_with_a_durable_job_wait_for_the_disk(database: Database) ->
 
 def test_many_reads_run_side_by_side(database: Database) -> None:
     async def scenario() -> None:
-        await database.write(put("a"))
+        await database.write(insert("a"))
         counts = await asyncio.gather(
             *(database.read(lambda tx: tx.execute("SELECT count(*) FROM things").fetchone()[0]) for _ in range(40))
         )
@@ -123,10 +123,10 @@ def test_many_reads_run_side_by_side(database: Database) -> None:
 
 def test_connections_that_died_while_idle_are_replaced_unnoticed(database: Database, postgres_url: str) -> None:
     async def scenario() -> None:
-        await database.write(put("a"))
+        await database.write(insert("a"))
         await database.read(lambda tx: tx.execute("SELECT 1").fetchone())
         await asyncio.to_thread(cut_connections, postgres_url)
-        await database.write(put("b"))
+        await database.write(insert("b"))
         for _ in range(8):
             assert await database.read(lambda tx: tx.execute("SELECT count(*) FROM things").fetchone()) == (2,)
 
@@ -137,15 +137,15 @@ def test_a_connection_that_dies_in_a_group_takes_the_whole_group(database: Datab
     def hide(transaction: Transaction) -> None:
         cut_connections(postgres_url)
         try:
-            put("x")(transaction)
+            insert("x")(transaction)
         except psycopg.OperationalError:
             raise KeyError("a job that hides what happened") from None
 
     async def scenario() -> None:
-        jobs = [database.write(put("a")), database.write(hide), database.write(put("b"))]
+        jobs = [database.write(insert("a")), database.write(hide), database.write(insert("b"))]
         outcomes = await asyncio.gather(*jobs, return_exceptions=True)
         assert {type(outcome) for outcome in outcomes} == {DatabaseUnavailable}
-        await database.write(put("c"))
+        await database.write(insert("c"))
 
     asyncio.run(scenario())
     assert names(database) == ["c"]
@@ -155,18 +155,18 @@ def test_a_server_that_is_away_is_said_so_and_found_again(
     database: Database, postgres_server: PostgresServer, postgres_url: str
 ) -> None:
     async def scenario() -> None:
-        await database.write(put("a"))
+        await database.write(insert("a"))
         await asyncio.to_thread(postgres_server.stop, signal.SIGQUIT)
         try:
             with pytest.raises(DatabaseUnavailable):
-                await database.write(put("b"))
+                await database.write(insert("b"))
             with pytest.raises(DatabaseUnavailable):
                 await database.read(lambda tx: tx.execute("SELECT 1").fetchone())
             with pytest.raises(DatabaseUnavailable):
                 PostgresqlDatabase(postgres_url)
         finally:
             await asyncio.to_thread(postgres_server.start)
-        await database.write(put("c"))
+        await database.write(insert("c"))
 
     asyncio.run(scenario())
     assert names(database) == ["a", "c"]
@@ -180,10 +180,10 @@ def test_a_lock_that_somebody_keeps_is_not_waited_for_for_ever(database: Databas
 
         async def scenario() -> None:
             with pytest.raises(DatabaseUnavailable) as caught:
-                await database.write(put("a"))
+                await database.write(insert("a"))
             assert "lock timeout" in caught.value.reason
             blocker.rollback()
-            await database.write(put("b"))
+            await database.write(insert("b"))
 
         asyncio.run(scenario())
     assert names(database) == ["b"]
@@ -208,7 +208,7 @@ def test_a_group_that_the_server_has_undone_is_run_again(database: Database, cod
     undone = Undone(2, code)
 
     async def scenario() -> list[int]:
-        return await asyncio.gather(database.write(put("a")), database.write(undone), database.write(put("b")))
+        return await asyncio.gather(database.write(insert("a")), database.write(undone), database.write(insert("b")))
 
     groups = asyncio.run(scenario())
     assert len(set(groups)) == 1, "all of it is of one transaction"
@@ -221,9 +221,9 @@ def test_a_group_that_the_server_undoes_again_and_again_fails(database: Database
     undone = Undone(9)
 
     async def scenario() -> None:
-        outcomes = await asyncio.gather(database.write(put("a")), database.write(undone), return_exceptions=True)
+        outcomes = await asyncio.gather(database.write(insert("a")), database.write(undone), return_exceptions=True)
         assert [type(outcome) for outcome in outcomes] == [DatabaseUnavailable] * 2
-        await database.write(put("b"))
+        await database.write(insert("b"))
 
     asyncio.run(scenario())
     assert names(database) == ["b"]
@@ -238,7 +238,7 @@ def test_error_before_group_rollback_is_forgotten(database: Database) -> None:
         if database.load().repeated == 0:
             undone.left = 1
             raise KeyError("taken")
-        put("a")(transaction)
+        insert("a")(transaction)
 
     async def scenario() -> None:
         await asyncio.gather(database.write(taken_until_then), database.write(undone))
@@ -250,13 +250,13 @@ def test_error_before_group_rollback_is_forgotten(database: Database) -> None:
 def test_a_job_nobody_waits_for_any_more_is_not_run_again(database: Database) -> None:
     async def scenario() -> None:
         loop = asyncio.get_running_loop()
-        gone = database.write(put("gone"))
+        gone = database.write(insert("gone"))
 
         def leave(transaction: Transaction) -> int:
             loop.call_soon_threadsafe(gone.cancel)
             while not gone.done():
                 time.sleep(0.001)
-            return put("kept")(transaction)
+            return insert("kept")(transaction)
 
         await asyncio.gather(database.write(leave), database.write(Undone(1)))
 
@@ -266,7 +266,7 @@ def test_a_job_nobody_waits_for_any_more_is_not_run_again(database: Database) ->
 
 def test_two_processes_wait_for_each_other_both_write_in_end(database: Database, postgres_url: str) -> None:
     async def scenario(other: Database) -> None:
-        await asyncio.gather(database.write(put("a")), database.write(put("b")))
+        await asyncio.gather(database.write(insert("a")), database.write(insert("b")))
         met = threading.Barrier(2)
 
         def crossing(first: str, last: str) -> Callable[[Transaction], None]:
@@ -307,7 +307,7 @@ def test_each_group_holds_the_writer_lock_to_its_end(database: Database, postgre
             held.append(other.execute("SELECT name FROM things FOR UPDATE SKIP LOCKED").fetchone() is None)
 
     async def scenario() -> None:
-        await locking.write(put("a"))
+        await locking.write(insert("a"))
         await locking.write(look)
         await asyncio.gather(locking.write(refused), locking.write(look), return_exceptions=True)
         await locking.close()
@@ -318,8 +318,8 @@ def test_each_group_holds_the_writer_lock_to_its_end(database: Database, postgre
 
 def test_a_job_nobody_waits_for_any_more_is_not_run(database: Database) -> None:
     async def scenario() -> None:
-        gone = database.write(put("gone"))
-        kept = database.write(put("kept"))
+        gone = database.write(insert("gone"))
+        kept = database.write(insert("kept"))
         gone.cancel()
         await kept
 
@@ -372,7 +372,7 @@ def test_reads_that_wait_for_a_connection_are_counted(database: Database) -> Non
 
 
 def test_vanished_server_times_out(database: Database, postgres_url: str) -> None:
-    def kept(opened: Database) -> list[int]:
+    def read_keepalive(opened: Database) -> list[int]:
         options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_USER_TIMEOUT)
 
         def job(session: Any) -> list[int]:
@@ -381,10 +381,10 @@ def test_vanished_server_times_out(database: Database, postgres_url: str) -> Non
 
         return opened.read_now(job)
 
-    assert kept(database) == [5, 2, 10_000]
+    assert read_keepalive(database) == [5, 2, 10_000]
     # The operator has the last word.
     other = PostgresqlDatabase(f"{postgres_url}?keepalives_idle=60")
-    assert kept(other) == [60, 2, 10_000]
+    assert read_keepalive(other) == [60, 2, 10_000]
     asyncio.run(other.close())
 
 

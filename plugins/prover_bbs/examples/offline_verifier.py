@@ -81,12 +81,12 @@ def main() -> int:
     try:
         verified = check(said.answer, said.log, expectation)
     except ProofInvalid as error:
-        return told(f"not valid: {error.details.get('reason', error)}", 1)
+        return report(f"not valid: {error.details.get('reason', error)}", 1)
     except (LogInvalid, ValueError) as error:
-        return told(f"not valid: {error}", 1)
+        return report(f"not valid: {error}", 1)
     issuer = verified.presented.verification_method.partition("#")[0]
-    told(f"valid: {said.attribute} {said.type} {said.value}, says {issuer}", 0)
-    return told(f"unchecked: {', '.join(verified.unchecked)}", 0)
+    report(f"valid: {said.attribute} {said.type} {said.value}, says {issuer}", 0)
+    return report(f"unchecked: {', '.join(verified.unchecked)}", 0)
 
 
 def age(text: str) -> timedelta:
@@ -100,7 +100,7 @@ def age(text: str) -> timedelta:
     return found
 
 
-def told(line: str, status: int) -> int:
+def report(line: str, status: int) -> int:
     """The status, after the line."""
     (sys.stderr if status else sys.stdout).write(line + "\n")
     return status

@@ -77,7 +77,7 @@ class Proving:
         self._checked: BoundedCache[bytes, None] = BoundedCache(_REMEMBERED)
 
     def prove(self, statement: Statement, witness: Witness, context: Context) -> ZkProof:
-        relation = Relation.of(statement)
+        relation = Relation.from_statement(statement)
         credential = self._credential(relation, witness)
         dice = Dice(self._random, sha256(frame(labels.CREDENTIAL, self._about(relation, credential, context))).digest())
         bbs_proof, arguments = self._argue(relation, credential, context, dice)
@@ -150,7 +150,7 @@ class Proving:
         """Check each credential once; remembered is a digest that only its holder can compute."""
         if credential.digest not in self._checked:
             core.core_verify(self._suite, credential.key, credential.signature, header, credential.messages)
-            self._checked.put(credential.digest, None)
+            self._checked.store(credential.digest, None)
 
     @staticmethod
     def _about(relation: Relation, credential: _Credential, context: Context) -> list[bytes]:

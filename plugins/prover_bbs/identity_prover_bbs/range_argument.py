@@ -32,7 +32,7 @@ class RangeLayout(Struct, frozen=True):
     plans: tuple[tuple[Digit, ...], ...]
 
     @classmethod
-    def of(cls, goals: Sequence[InRange]) -> RangeLayout:
+    def from_goals(cls, goals: Sequence[InRange]) -> RangeLayout:
         """Return the layout that prover and verifier both compute."""
         return cls(tuple(goals), tuple(plan(goal.high - goal.low) for goal in goals))
 

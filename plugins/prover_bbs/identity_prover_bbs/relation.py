@@ -46,13 +46,13 @@ class Relation(Struct, frozen=True):
 
     @staticmethod
     @lru_cache(maxsize=16)
-    def of(statement: Statement) -> Relation:
+    def from_statement(statement: Statement) -> Relation:
         """Raise ``PredicateUnsupported``. A statement is public and often proved again, so the last ones are remembered."""
         goals = normalise(statement.schema, statement.predicates)
         equalities = [goal for goal in goals if isinstance(goal, Equals)]
         shown = {goal.slot: goal.message for goal in equalities if isinstance(goal.message, bytes)}
         equal = {goal.slot: goal.message for goal in equalities if isinstance(goal.message, int)}
-        ranges = RangeLayout.of([goal for goal in goals if isinstance(goal, InRange)])
+        ranges = RangeLayout.from_goals([goal for goal in goals if isinstance(goal, InRange)])
         sets = tuple(SetLayout(goal.slot, set_scalars(goal.messages)) for goal in goals if isinstance(goal, MemberOf))
         if ranges.bounds[-1] > MAX_DIGITS:
             raise PredicateUnsupported(details={"reason": f"the intervals need more than {MAX_DIGITS} digits in all"})
@@ -107,9 +107,7 @@ def _statement_octets(statement: Statement, goals: tuple[Goal, ...]) -> bytes:
     for predicate in statement.predicates:
         operand = predicate.operands[0].encoded
         if predicate.type.takes_array:
-            operand = _set(
-                tuple(value.encoded if value.number is None else value.scalar for value in predicate.operands)
-            )
+            operand = _set(tuple(one.encoded if one.number is None else one.scalar for one in predicate.operands))
         asked.append(predicate_octets(predicate, operand))
     issuer = statement.issuer
     return frame(

@@ -52,7 +52,7 @@ class Verifying:
     def _but_pairing(self, statement: Statement, proof: ZkProof, context: Context, now: datetime) -> list[Claim]:
         """Check everything but the pairing of the key and proof, and return them."""
         try:
-            relation = Relation.of(statement)
+            relation = Relation.from_statement(statement)
         except PredicateUnsupported as unsupported:
             raise ProofInvalid(details=unsupported.details) from None
         asked = PresentedProof(statement.issuer.verification_method, statement.schema, statement.predicates, context)

@@ -89,7 +89,7 @@ def presentation(name: str, backend: str = "pyblst") -> dict[str, str]:
     ):
         text = asked.prove()
     assert asked.verdict(text) is True
-    relation = PresentationRelation.of(asked.statement)
+    relation = PresentationRelation.from_statement(asked.statement)
     envelope = PresentationEnvelope.decode(text)
     assert (int(seen["c"]), bytes(seen["ph"])[:8]) == (
         int.from_bytes(envelope.credential_proofs[0][-32:], "big"),

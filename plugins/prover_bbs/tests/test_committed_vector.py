@@ -44,7 +44,7 @@ def test_a_proof_has_48_octets_a_point_and_32_a_scalar():
         (encode_vector(1, 2, 3, points=(bytes([POINT[0] ^ 0x80]) + POINT[1:], POINT)), "not valid"),
     ],
 )
-def test_what_is_no_proof(received, reason):
+def test_malformed_proof_is_refused(received, reason):
     with pytest.raises(ProofInvalid) as refused:
         decoded(received)
     assert reason in refused.value.details["reason"]
@@ -78,11 +78,11 @@ def test_short_table_is_used_for_coefficients(monkeypatch):
     without_tables = []
     plain = curve.g1_msm
 
-    def seen(points, scalars):
+    def count_points(points, scalars):
         without_tables.append(len(points))
         return plain(points, scalars)
 
-    monkeypatch.setattr(curve, "g1_msm", seen)
+    monkeypatch.setattr(curve, "g1_msm", count_points)
     made.commit_coefficient(3, 4)
     assert without_tables == []
     made.commit_masks([5] * 10, 7)

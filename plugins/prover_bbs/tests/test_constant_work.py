@@ -78,7 +78,7 @@ def test_derived_mask_is_uniform_scalar():
     """The weighted masks of a wide interval add up to far more than the group order."""
     goals = [InRange(0, 0, (1 << 64) - 2), InRange(1, 5, 200)]
     for message_mask in (0, 1, ORDER - 1):
-        vector = RangeProver(None, RangeLayout.of(goals), [7, 9], [message_mask] * 2, Repeating())._vector
+        vector = RangeProver(None, RangeLayout.from_goals(goals), [7, 9], [message_mask] * 2, Repeating())._vector
         assert len(vector.masks) == len(vector.digits)
         assert all(0 <= mask < ORDER for mask in vector.masks)
 
@@ -104,7 +104,7 @@ def test_numbers_of_a_set_argument_keep_their_size():
 
 def test_numbers_of_a_range_argument_keep_their_size():
     c, y = ORDER - 5, Counted(ORDER - 3)
-    layout = RangeLayout.of([InRange(0, 7, 4_000), InRange(1, 5, 200)])
+    layout = RangeLayout.from_goals([InRange(0, 7, 4_000), InRange(1, 5, 200)])
     count = len(layout.digits)
     assert 0 <= range_argument.check_value(layout.digits, full_size(count), y, c) < ORDER
     assert max(sizes()) <= 256

@@ -104,7 +104,7 @@ def test_long_digit_vectors_use_the_same_generators(backend):
 
 def transcript_digest():
     asked = statement(ISSUER.key, *STATEMENTS["all"])
-    relation = Relation.of(asked)
+    relation = Relation.from_statement(asked)
     drawn = relation.first_challenge(context(), bytes(range(240)), 7, [b"A" * 48, b"B" * 48])
     header = drawn.presentation_header([b"T" * 48] * 3)
     return sha256(header + drawn.y.to_bytes(32, "big")).hexdigest()
@@ -140,21 +140,21 @@ def test_a_build_that_forgets_a_field_is_noticed(tag, index, monkeypatch):
     for module in ("relation", "transcript"):
         monkeypatch.setattr(f"identity_prover_bbs.{module}.frame", forgetful)
     transcript.set_digest.cache_clear()
-    Relation.of.cache_clear()
+    Relation.from_statement.cache_clear()
     try:
         assert transcript_digest() != TRANSCRIPT
         assert proof_digest("pyblst", STATEMENTS["all"]) != FROZEN["all"]
     finally:
         monkeypatch.undo()
         transcript.set_digest.cache_clear()
-        Relation.of.cache_clear()
+        Relation.from_statement.cache_clear()
 
 
 def test_what_is_public_and_dear_is_made_once():
     """The generators, a statement, a set's scalars and its digest: asked again, they are the object that is there."""
     assert generators(select()) is generators(select())
     first, again = (statement(ISSUER.key, *STATEMENTS["set"]) for _ in range(2))
-    assert Relation.of(first) is Relation.of(again)
+    assert Relation.from_statement(first) is Relation.from_statement(again)
     assert set_scalars((b"DE", b"JP")) is set_scalars((b"DE", b"JP"))
     assert transcript.set_digest(b"octets", (1, 2)) is transcript.set_digest(b"octets", (1, 2))
 

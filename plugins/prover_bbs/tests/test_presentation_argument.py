@@ -110,7 +110,7 @@ def test_four_full_credentials_fit():
     header = IVO.header(SCHEMA)
     held = tuple(HANA.obtain(IVO, header=header, values=VALUES, handle=3_000_000_000 + n) for n in range(4))
     asked = Scene(ask(*[(header, ("n", "gte", 5), ("n", "lt", "9223372036854775807"))] * 4, status=True), held)
-    layout = PresentationRelation.of(asked.statement).layout
+    layout = PresentationRelation.from_statement(asked.statement).layout
     assert layout.elements > 300
     assert holds(asked)
 
@@ -123,10 +123,10 @@ def test_an_inverse_is_taken_of_a_masked_number():
 
 
 def test_numbers_of_a_form_keep_their_size():
-    layout = VectorLayout.of([Interval(((1, Slot(0, 3)), (-1, Slot(1, 0))), 1, 1 << 32)], [])
+    layout = VectorLayout.from_intervals([Interval(((1, Slot(0, 3)), (-1, Slot(1, 0))), 1, 1 << 32)], [])
     values = {Slot(0, 3): ORDER - 1, Slot(1, 0): ORDER - 7} | dict.fromkeys(range(16), ORDER - 3)
     assert 0 <= layout.gaps[0].evaluate(ORDER - 1, values) < ORDER
-    points = VectorLayout.of([Interval(((1, Slot(0, 6)),), 5, 5, Side(0, place)) for place in (0, 1)], [])
+    points = VectorLayout.from_intervals([Interval(((1, Slot(0, 6)),), 5, 5, Side(0, place)) for place in (0, 1)], [])
     assert (points.elements, len(points.rows), points.sent) == (1, 2, (0,))
 
 
@@ -141,9 +141,9 @@ def test_the_extractor_recovers_messages_secret_handle_and_gap(monkeypatch):
         monkeypatch.setattr(prover, "calculate_challenge", lambda *given, c=c: c)
         monkeypatch.setattr(prover, "first_challenge", lambda first: 77)
         found.append(PresentationEnvelope.decode(asked.prove()))
-    made = PresentationRelation.of(asked.statement)
+    made = PresentationRelation.from_statement(asked.statement)
     witness = asked.witness
-    known = PresentationProver(CURVE, seeded(1))._known(made, witness, asked.bound)
+    known = PresentationProver(CURVE, seeded(1))._read_messages(made, witness, asked.bound)
     over = pow(12345 - 999_999, -1, ORDER)
     for part, messages in enumerate(known):
         proofs = [(*each.credential_proofs, *each.gap_proofs)[part] for each in found]
@@ -181,7 +181,7 @@ def test_the_simulator_needs_no_witness(name, monkeypatch):
     """A transcript of a false statement satisfies every equation once both challenges are programmed, and none without."""
     predicates, options = SHAPES[name]
     asked = scene(*predicates, **options)
-    made = PresentationRelation.of(asked.statement)
+    made = PresentationRelation.from_statement(asked.statement)
     source = random.Random(5)
     c, y = source.randrange(1, ORDER), source.randrange(1, ORDER)
     key = secret_scalar(IVO.secret)
@@ -259,7 +259,7 @@ def test_two_proofs_of_one_holder_have_nothing_in_common():
 
 def test_a_verifiers_argument_takes_only_its_length():
     asked = scene(("n", "gte", 5))
-    made = PresentationRelation.of(asked.statement)
+    made = PresentationRelation.from_statement(asked.statement)
     generators = prover.presentation_generators(CURVE)
     with pytest.raises(Exception, match="proof"):
         VectorArgumentVerifier(generators, made.layout, bytes(made.layout.byte_count - 1), 5, {})

@@ -108,7 +108,7 @@ def test_a_build_that_forgets_a_field_is_noticed(tag, index, monkeypatch):
         return honest(of, items[:index] + items[index + 1 :] if of == tag else items)
 
     monkeypatch.setattr(relation, "frame", forgetful)
-    caches = (relation.PresentationRelation.of, relation.set_digest)
+    caches = (relation.PresentationRelation.from_statement, relation.set_digest)
     for cache in caches:
         cache.cache_clear()
     try:

@@ -60,7 +60,7 @@ def solved(points):
 
 def forked(seed, values=HANA):
     """A prover at its first message. The same seed makes the same masks: that is what forking a prover means."""
-    relation = Relation.of(ASKED)
+    relation = Relation.from_statement(ASKED)
     credential = ISSUER.credential(SCHEMA, values)
     messages = mixed_messages_to_scalars(SCHEMA.messages(values))
     dice = Dice(random.Random(seed).randbytes, b"")
@@ -212,7 +212,7 @@ def test_the_simulator_satisfies_every_equation():
     asked = statement(
         ISSUER.key, ("score", "gte", 100), ("balance", "eq", 9), ("country", "set_member", ["DE", "JP", "ES"])
     )
-    relation = Relation.of(asked)
+    relation = Relation.from_statement(asked)
     source = random.Random(4)
     y, c = source.randrange(ORDER), source.randrange(1, ORDER)
     secret = keys.secret_scalar(ISSUER._secret)
@@ -314,7 +314,7 @@ def test_the_number_of_additions_does_not_depend_on_the_digits(monkeypatch):
 def test_the_polynomial_of_the_set_is_the_folded_one(size):
     """(5.3) against (5.2) on every member and at many challenges."""
     source = random.Random(8)
-    relation = Relation.of(statement(ISSUER.key, ("balance", "set_member", list(range(size)))))
+    relation = Relation.from_statement(statement(ISSUER.key, ("balance", "set_member", list(range(size)))))
     (members,) = relation.sets
     for value in members.scalars:
         y = source.randrange(ORDER)
@@ -330,7 +330,7 @@ def test_the_polynomial_of_the_set_is_the_folded_one(size):
 
 def test_coefficients_of_range_are_those_of_polynomial():
     """(4.13) against (4.12)."""
-    relation = Relation.of(statement(ISSUER.key, ("balance", "gte", 5), ("score", "lt", 230)))
+    relation = Relation.from_statement(statement(ISSUER.key, ("balance", "gte", 5), ("score", "lt", 230)))
     layout = relation.ranges
     source = random.Random(9)
     values = [goal.low + source.randrange(goal.high - goal.low + 1) for goal in layout.goals]
@@ -354,7 +354,7 @@ def test_a_set_that_is_not_padded_is_refused_and_not_cut_off():
 
 
 def test_lists_of_another_length_are_refused_and_not_cut_off():
-    layout = Relation.of(statement(ISSUER.key, ("score", "gte", 5), ("balance", "gte", 5))).ranges
+    layout = Relation.from_statement(statement(ISSUER.key, ("score", "gte", 5), ("balance", "gte", 5))).ranges
     digits, ones = layout.digits, [1] * len(layout.digits)
     for wrong in (ones[1:], [*ones, 1]):
         with pytest.raises(ValueError, match="zip"):

@@ -121,7 +121,7 @@ class AuditLines(Repository):
 
     def _look(self, transaction: Transaction) -> None:
         before = self._last
-        self._last, self._is_ours = self._found(transaction)
+        self._last, self._is_ours = self._find_head(transaction)
         self._last_mac = self._mac.tag(self._last.encode())
         self._is_shared = self._last != before
 
@@ -151,10 +151,10 @@ class AuditLines(Repository):
         head, tag = kept.head, self._mac.tag(kept.encode())
         return {"sequence": head.sequence, "link": head.link, "keyed_from": kept.keyed_from, "mac": tag}
 
-    def _found(self, transaction: Transaction) -> tuple[KeyedHead, bool]:
+    def _find_head(self, transaction: Transaction) -> tuple[KeyedHead, bool]:
         """Return the head that the next line is chained to, and whether this service made it, so that it is moved."""
         row = transaction.execute(_HEAD).fetchone()
-        kept = self._kept(row)
+        kept = self._parse_head(row)
         if kept is not None and (row[4] or 0) <= kept.head.sequence:
             return kept, True
         return KeyedHead(_last_of(transaction), 0), False
@@ -181,7 +181,7 @@ class AuditLines(Repository):
         return await self._database.write(lambda transaction: self._cut_through(transaction, through, event))
 
     def _cut_through(self, transaction: Transaction, through: ChainHead, event: EventRecord) -> bool:
-        kept = self._kept(transaction.execute(_HEAD).fetchone())
+        kept = self._parse_head(transaction.execute(_HEAD).fetchone())
         found = transaction.execute(_HAS, {"sequence": through.sequence}).fetchone()
         if kept is None or found is None or _octets(found[0]) != through.link:
             return False
@@ -215,7 +215,7 @@ class AuditLines(Repository):
         self._group = 0
         return head.sequence + 1
 
-    def _kept(self, row: Any) -> KeyedHead | None:
+    def _parse_head(self, row: Any) -> KeyedHead | None:
         if row is None or not isinstance(row[0], int) or not isinstance(row[2], int) or row[1] is None:
             return None
         kept = KeyedHead(ChainHead(row[0], _octets(row[1])), row[2])
@@ -224,14 +224,14 @@ class AuditLines(Repository):
     async def head(self) -> KeyedHead | None:
         """Return the stored head; None if there is none, or if another program wrote it."""
         row = await self._database.read(lambda transaction: transaction.execute(_HEAD).fetchone())
-        return self._kept(row)
+        return self._parse_head(row)
 
     async def is_whole(self) -> bool:
         """Return whether the last line is the one that the head names. Neither the lines before it nor their links are checked."""
         row, last = await self._database.read(
             lambda transaction: (transaction.execute(_HEAD).fetchone(), transaction.execute(_LAST).fetchone())
         )
-        kept = self._kept(row)
+        kept = self._parse_head(row)
         return kept is not None and kept.head == (ChainHead() if last is None else ChainHead(last[0], _octets(last[1])))
 
     async def chain(self, *, after: int, limit: int) -> Sequence[ChainedLine]:

@@ -63,7 +63,7 @@ async def open_records(kernel: Kernel) -> AsyncIterator[Contribution]:
     """Open the extension, whose jobs follow the chain of the audit log and cut off expired lines."""
     store, clock, days = kernel.need(Store), kernel.clock, kernel.settings.retention.audit_days
     audit = audit_of(store)
-    proofs = StoredProofs.of(store)
+    proofs = StoredProofs.from_store(store)
     access = ProofAccess(proofs, StoredVerifierChallenges(store.database))
     verifications = StoredVerifications(store.database)
     labels, record = StoredLabels(store.database, kernel.secret("labels"), kernel.random), kernel.need(Record)

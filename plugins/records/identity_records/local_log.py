@@ -7,7 +7,7 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
-from identity_core.bootstrap.ports import SystemClock, load_plugins, log, rows_secret, told_at_start
+from identity_core.bootstrap.ports import SystemClock, convert_storage_faults, load_plugins, log, rows_secret
 from identity_core.database import refuse_upgrades
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.custodian import KeyNotHeld
@@ -23,7 +23,7 @@ async def audit_log(settings: Settings) -> AsyncIterator[tuple[AuditLines, bool]
     refuse_upgrades()
     async with AsyncExitStack() as stack:
         secret = await _secret_of(settings, stack)
-        with told_at_start(settings):
+        with convert_storage_faults(settings):
             store = Store.open(
                 settings.data_dir,
                 settings.database_url,

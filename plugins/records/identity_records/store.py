@@ -189,11 +189,9 @@ def _timeline_parts(transaction: Transaction, wish: TimelineQuery, parameters: d
         shown = [kind for kind in credential if kind.startswith(f"{_OF_CREDENTIALS}.")]
         of_role = {"holder": kinds, "agent": kinds, "issuer": shown}
         roles = {f" AND {role} IN ({wanted})": of for role, of in of_role.items() if names}
-    number_of = {
-        kind: number for number, kind in enumerate(dict.fromkeys(kind for of in roles.values() for kind in of))
-    }
-    parameters |= {f"kind{number}": kind for kind, number in number_of.items()}
-    return [f"{role} AND kind = :kind{number_of[kind]}" if kind else role for role, of in roles.items() for kind in of]
+    numbers = {kind: number for number, kind in enumerate(dict.fromkeys(kind for of in roles.values() for kind in of))}
+    parameters |= {f"kind{number}": kind for kind, number in numbers.items()}
+    return [f"{role} AND kind = :kind{numbers[kind]}" if kind else role for role, of in roles.items() for kind in of]
 
 
 def _kinds_of(transaction: Transaction, wanted: str) -> list[str]:

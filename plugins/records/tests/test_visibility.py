@@ -62,11 +62,11 @@ def store(tmp_path: Path) -> Store:
 
 
 def list_seen(store: Store, caller: Caller, wish: ListVerificationHistoryQuery = ANY) -> Sequence[Verification]:
-    access = ProofAccess(StoredProofs.of(store), StoredVerifierChallenges(store.database))
+    access = ProofAccess(StoredProofs.from_store(store), StoredVerifierChallenges(store.database))
     rows = asyncio.run(
-        ListVerificationHistory(StoredVerifications(store.database), StoredProofs.of(store), access, MovableClock())(
-            wish, caller
-        )
+        ListVerificationHistory(
+            StoredVerifications(store.database), StoredProofs.from_store(store), access, MovableClock()
+        )(wish, caller)
     )
     counts = asyncio.run(
         GetVerificationStats(StoredVerifications(store.database))(

@@ -88,7 +88,7 @@ class TokenBucketRedisStorage(TokenBucketStorage):
 
     async def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
         """See ``TokenBucketStorage``. A caller who stops waiting has spent the token all the same."""
-        spending = BucketDebit.of(rate, burst, cost, _MICROSECONDS)
+        spending = BucketDebit.from_rate(rate, burst, cost, _MICROSECONDS)
         answer: asyncio.Future[tuple[int, int]] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(_PREFIX + key, spending.capacity, spending.cost, answer))
         if self._sender is None:

@@ -78,19 +78,19 @@ class Bbs2023:
 
     def read(self, secured: Secured) -> SecuredHead:
         """Return the unverified content of a credential with a base or a derived proof."""
-        return _told(lambda: self._read(secured))
+        return _map_errors(lambda: self._read(secured))
 
     def verify(self, secured: Secured, public_key: str, *, binding: KeyBinding | None = None) -> Disclosed:
         """Accept a derived proof. A base proof is the holder's alone, because it shows how blank nodes are labelled."""
-        return _told(lambda: self._verify(secured, public_key, binding))
+        return _map_errors(lambda: self._verify(secured, public_key, binding))
 
     def derive(self, secured: Secured, public_key: str, *, pointers: Sequence[str]) -> Secured:
         """Return a credential with a derived proof, from one with a base proof."""
-        return _told(lambda: self._derive(secured, public_key, pointers))
+        return _map_errors(lambda: self._derive(secured, public_key, pointers))
 
     def draft(self, unsecured: UnsecuredCredential) -> CredentialDraft:
         """Return the header and the messages of the base proof."""
-        return _told(lambda: self._draft(unsecured))
+        return _map_errors(lambda: self._draft(unsecured))
 
     def secure(self, draft: CredentialDraft, signature: bytes) -> Secured:
         """Return the credential with its base proof."""
@@ -168,7 +168,7 @@ def _bls_key(text: str) -> bytes:
     return raw
 
 
-def _told(work: Callable[[], T]) -> T:
+def _map_errors(work: Callable[[], T]) -> T:
     """Return the result of ``work``, with its refusals as errors of the port."""
     try:
         return work()

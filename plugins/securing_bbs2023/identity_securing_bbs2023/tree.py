@@ -47,9 +47,7 @@ def tree(quads: Sequence[Quad], root: str | None) -> dict[str, Any]:
         if len(free) != 1:
             malformed("the statements have no single root")
         root = free[0]
-    credentials = [
-        name for name, found in nodes.items() if any(one["value"] == VC_TYPE for one in found.get(_TYPE, ()))
-    ]
+    credentials = [name for name, node in nodes.items() if any(one["value"] == VC_TYPE for one in node.get(_TYPE, ()))]
     if root in targets and credentials != [root]:
         # The JSON could begin with either of them.
         malformed("several credentials refer to each other")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from identity_securing_bbs2023 import Bbs2023, data_model
 from identity_securing_bbs2023 import __name__ as package
-from test_bbs2023_holder_json import CLAIMS, STATUS, without
+from test_bbs2023_holder_json import CLAIMS, STATUS, remove_members
 from test_bbs2023_hostile import KEY, VC, issue
 
 from identity_codec import multibase
@@ -115,4 +115,4 @@ def test_every_reserved_member_is_in_the_table() -> None:
     }
     reserved |= {"credentialSchema", "refreshService", "termsOfUse", "evidence", "relatedResource"}
     assert data_model._MEMBERS.keys() == reserved
-    assert without(CLAIMS, *reserved).keys() == {"@context", "type"}
+    assert remove_members(CLAIMS, *reserved).keys() == {"@context", "type"}

@@ -43,30 +43,30 @@ def bbs() -> Bbs2023:
 
 
 @pytest.fixture(scope="module")
-def shown(bbs: Bbs2023) -> dict[str, Any]:
+def disclosed(bbs: Bbs2023) -> dict[str, Any]:
     pointers = ["/credentialSubject", "/credentialStatus", "/validUntil"]
     found = bbs.derive(issue(bbs, CLAIMS), KEY.public_key, pointers=pointers)
     assert isinstance(found, dict)
     return found
 
 
-def renamed_by_context(shown: dict[str, Any]) -> dict[str, Any]:
-    context = [*shown["@context"], {"stamp": f"{MODEL}credentialStatus"}]
-    return {**without(shown, "credentialStatus"), "@context": context, "stamp": STATUS}
+def renamed_by_context(disclosed: dict[str, Any]) -> dict[str, Any]:
+    context = [*disclosed["@context"], {"stamp": f"{MODEL}credentialStatus"}]
+    return {**remove_members(disclosed, "credentialStatus"), "@context": context, "stamp": STATUS}
 
 
-def renamed_to_iri(shown: dict[str, Any]) -> dict[str, Any]:
-    return {**without(shown, "credentialStatus"), f"{MODEL}credentialStatus": STATUS}
+def renamed_to_iri(disclosed: dict[str, Any]) -> dict[str, Any]:
+    return {**remove_members(disclosed, "credentialStatus"), f"{MODEL}credentialStatus": STATUS}
 
 
-def moved_into_subject(shown: dict[str, Any]) -> dict[str, Any]:
+def moved_into_subject(disclosed: dict[str, Any]) -> dict[str, Any]:
     """RDF has one node for each id, wherever JSON writes it."""
     inner = {"id": ID, "type": "VerifiableCredential", "credentialStatus": STATUS, "validUntil": CLAIMS["validUntil"]}
     subject = {**CLAIMS["credentialSubject"], "about": inner}
-    return {**without(shown, "credentialStatus", "validUntil"), "credentialSubject": subject}
+    return {**remove_members(disclosed, "credentialStatus", "validUntil"), "credentialSubject": subject}
 
 
-def without(document: dict[str, Any], *names: str) -> dict[str, Any]:
+def remove_members(document: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: part for name, part in document.items() if name not in names}
 
 
@@ -76,21 +76,21 @@ REWRITTEN: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", REWRITTEN)
-def test_status_and_validity_survive_renaming(bbs: Bbs2023, shown: dict[str, Any], name: str) -> None:
+def test_status_and_validity_survive_renaming(bbs: Bbs2023, disclosed: dict[str, Any], name: str) -> None:
     """Correct: the credential still has its status and its end (VC 2.0 §4.9, §4.10)."""
-    plain = bbs.verify(shown, KEY.public_key)
-    found = bbs.verify(REWRITTEN[name](shown), KEY.public_key)
+    plain = bbs.verify(disclosed, KEY.public_key)
+    found = bbs.verify(REWRITTEN[name](disclosed), KEY.public_key)
     assert found.claims["credentialStatus"] == STATUS
     assert found.claims["validUntil"] == "2026-06-01T00:00:00Z"
     assert found.head == plain.head
     assert found.head.valid_until is not None
 
 
-def test_claim_renamed_by_inline_context_keeps_its_meaning(bbs: Bbs2023, shown: dict[str, Any]) -> None:
+def test_claim_renamed_by_inline_context_keeps_its_meaning(bbs: Bbs2023, disclosed: dict[str, Any]) -> None:
     """Signed is ``nickname``; ``role`` is a term that the holder defined (VC Data Integrity 1.0, "Context Injection")."""
-    context = [*shown["@context"], {"role": NICKNAME}]
-    subject = {**without(shown["credentialSubject"], "nickname"), "role": "administrator"}
-    found = bbs.verify({**shown, "@context": context, "credentialSubject": subject}, KEY.public_key)
+    context = [*disclosed["@context"], {"role": NICKNAME}]
+    subject = {**remove_members(disclosed["credentialSubject"], "nickname"), "role": "administrator"}
+    found = bbs.verify({**disclosed, "@context": context, "credentialSubject": subject}, KEY.public_key)
     assert found.claims["credentialSubject"] == CLAIMS["credentialSubject"]
     assert found.claims["@context"] == [VC, TERMS]
     assert found.warnings
@@ -106,8 +106,8 @@ def test_term_of_issuers_inline_context_is_returned_as_iri(bbs: Bbs2023) -> None
     assert len(found.warnings) == 1
 
 
-def test_claims_are_returned_as_sent_without_inline_context(bbs: Bbs2023, shown: dict[str, Any]) -> None:
-    found = bbs.verify(shown, KEY.public_key)
+def test_claims_are_returned_as_sent_without_inline_context(bbs: Bbs2023, disclosed: dict[str, Any]) -> None:
+    found = bbs.verify(disclosed, KEY.public_key)
     assert found.claims == CLAIMS
     assert found.warnings == ()
 
@@ -132,7 +132,7 @@ def test_holder_cannot_hide_what_limits_the_credential(bbs: Bbs2023, name: str, 
 
 def test_status_that_is_text_is_refused(bbs: Bbs2023) -> None:
     """VC 2.0 §4.10: an object. A text would keep the IRI as its name, which no check of a status looks for."""
-    claims = {**without(CLAIMS, "credentialStatus"), f"{MODEL}credentialStatus": "revoked"}
+    claims = {**remove_members(CLAIMS, "credentialStatus"), f"{MODEL}credentialStatus": "revoked"}
     derived = bbs.derive(issue(bbs, claims), KEY.public_key, pointers=[""])
     with pytest.raises(InvalidCredential):
         bbs.verify(derived, KEY.public_key)
@@ -141,7 +141,7 @@ def test_status_that_is_text_is_refused(bbs: Bbs2023) -> None:
 def test_two_credentials_that_name_each_other_are_refused(bbs: Bbs2023) -> None:
     """The holder could begin the JSON with either of them, and have the other's status overlooked."""
     other = {"id": "urn:other", "type": "VerifiableCredential", "about": {"id": ID}}
-    claims = {**without(CLAIMS, "credentialStatus"), "credentialSubject": {"holds": other}}
+    claims = {**remove_members(CLAIMS, "credentialStatus"), "credentialSubject": {"holds": other}}
     derived = bbs.derive(issue(bbs, claims), KEY.public_key, pointers=[""])
     with pytest.raises(InvalidCredential):
         bbs.verify(derived, KEY.public_key)

@@ -45,11 +45,11 @@ class SdJwtVc(Hidden, Struct, frozen=True):
 
     async def read(self, secured: Secured) -> SecuredHead:
         """See ``SecuringFormat``."""
-        return _opened(secured).head
+        return _parse(secured).head
 
     async def verify(self, secured: Secured, public_key: str, *, binding: KeyBinding | None = None) -> Disclosed:
         """See ``SecuringFormat``. The holder's signature is looked at where ``binding`` asks for one."""
-        presented = _opened(secured)
+        presented = _parse(secured)
         try:
             audience = () if binding is None else (binding.audience,)
             claims = presented.claims(
@@ -89,7 +89,7 @@ class SdJwtVc(Hidden, Struct, frozen=True):
 
     async def derive(self, secured: Secured, public_key: str, *, pointers: Sequence[str]) -> Secured:
         """See ``DerivingFormat``. What a disclosure within another one needs comes with it."""
-        presented = _opened(secured)
+        presented = _parse(secured)
         try:
             whole = presented.claims(JoseKey.of_multikey(public_key), None)
         except ValueError as error:
@@ -102,7 +102,7 @@ class SdJwtVc(Hidden, Struct, frozen=True):
         return "~".join((presented.bound.partition("~")[0], *disclosures, ""))
 
 
-def _opened(secured: Secured) -> PresentedSdJwt:
+def _parse(secured: Secured) -> PresentedSdJwt:
     """Raise ``InvalidCredential``."""
     if not isinstance(secured, str):
         raise _refused("an SD-JWT is a text")

@@ -20,7 +20,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from multiprocessing import forkserver, util
 
-from identity_core.settings.sources import handed_on
+from identity_core.settings.sources import select_variables
 
 NEEDED = ("PYTHONPATH", "PYTHONHASHSEED", "PYTHONWARNINGS")
 MODULES = ["identity_server_processes.workers", "identity_core.bootstrap.app"]
@@ -33,7 +33,7 @@ def ensure() -> None:
     # Its forks, and the resource tracker, inherit this limit.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     multiprocessing.set_forkserver_preload(MODULES)
-    with _environment(handed_on(NEEDED)):
+    with _environment(select_variables(NEEDED)):
         forkserver.ensure_running()
 
 

@@ -86,7 +86,7 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
         self._connection.execute(f"PRAGMA busy_timeout = {int(busy_seconds * 1000)}")
 
     @classmethod
-    def at(cls, path: Path, *, monotonic: Callable[[], float]) -> TokenBucketSqliteStorage:
+    def open(cls, path: Path, *, monotonic: Callable[[], float]) -> TokenBucketSqliteStorage:
         """Return the storage in the file ``path``, which is created if it is missing."""
         return cls(f"async+tokenbucket+sql://{path.absolute().as_uri().removeprefix('file://')}", monotonic=monotonic)
 
@@ -100,7 +100,7 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
         return self.spend_at_once(key, rate, burst, cost)
 
     def spend_at_once(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
-        spending = BucketDebit.of(rate, burst, cost, _NANOSECONDS)
+        spending = BucketDebit.from_rate(rate, burst, cost, _NANOSECONDS)
         # Other processes can only have taken more tokens since: an early request cannot have become payable.
         debt = (self._refused.get(key) or 0) - self._now()
         if cost and spending.capacity - spending.cost < debt <= spending.capacity:
@@ -120,7 +120,7 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
                 execute(_EMPTY, parameters)
                 debt = spending.capacity
             elif cost and row is not None:
-                self._refused.put(key, row[0])
+                self._refused.store(key, row[0])
         return spending.refused(debt) if cost else spending.allowed(debt)
 
     def _now(self) -> int:

@@ -36,7 +36,7 @@ async def open_buckets(settings: Settings, monotonic: Callable[[], float]) -> To
         shared = driver_of(BUCKETS, url)(f"async+tokenbucket+{url}")
     else:
         # It answers at once and limits its own waiting.
-        shared, deadline = TokenBucketSqliteStorage.at(settings.data_dir / "limits.sqlite", monotonic=monotonic), None
+        shared, deadline = TokenBucketSqliteStorage.open(settings.data_dir / "limits.sqlite", monotonic=monotonic), None
     opened = FallbackStorage(shared, processes=processes, monotonic=monotonic, logger=log, deadline_seconds=deadline)
     if not await opened.begin():
         key = "throttle.store" if throttle.redis_url is None else "throttle.redis_url"

@@ -15,7 +15,7 @@ from tests.unit.throttle.promises import BucketPromises, Ticking, run
 class TestPromises(BucketPromises):
     @pytest.fixture
     def make(self, tmp_path):
-        return lambda: TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=Ticking())
+        return lambda: TokenBucketSqliteStorage.open(tmp_path / "limits.sqlite", monotonic=Ticking())
 
 
 def acquire(storage, *arguments):
@@ -36,7 +36,7 @@ def test_limits_finds_it_by_its_scheme(tmp_path):
 
 def test_two_connections_share_a_bucket(tmp_path):
     clock = Ticking()
-    one, two = (TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=clock) for _ in range(2))
+    one, two = (TokenBucketSqliteStorage.open(tmp_path / "limits.sqlite", monotonic=clock) for _ in range(2))
     assert sum(acquire(each, "a", 0.001, 5).allowed for _ in range(5) for each in (one, two)) == 5
     run(one.close())
     run(two.close())
@@ -44,7 +44,7 @@ def test_two_connections_share_a_bucket(tmp_path):
 
 def test_empty_bucket_is_refused_without_file(tmp_path):
     clock = Ticking()
-    one, two = (TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=clock) for _ in range(2))
+    one, two = (TokenBucketSqliteStorage.open(tmp_path / "limits.sqlite", monotonic=clock) for _ in range(2))
     assert [one.spend_at_once("a", 1.0, 4, cost).allowed for cost in (4, 1)] == [True, False]
     holder = sqlite3.connect(tmp_path / "limits.sqlite", isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
@@ -74,7 +74,7 @@ def test_empty_bucket_is_refused_without_file(tmp_path):
 def test_never_more_than_burst_and_rate(tmp_path_factory, rate, burst, steps):
     clock = Ticking()
     path = tmp_path_factory.mktemp("limits") / "limits.sqlite"
-    storage = TokenBucketSqliteStorage.at(path, monotonic=clock)
+    storage = TokenBucketSqliteStorage.open(path, monotonic=clock)
     start, allowed = clock.now, 0
     for pause, hits in steps:
         clock.now += pause
@@ -85,7 +85,7 @@ def test_never_more_than_burst_and_rate(tmp_path_factory, rate, burst, steps):
 
 def test_a_restart_of_the_machine_empties_buckets_and_no_more(tmp_path):
     clock = Ticking(1_000_000.0)
-    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=clock)
+    storage = TokenBucketSqliteStorage.open(tmp_path / "limits.sqlite", monotonic=clock)
     assert acquire(storage, "a", 10.0, 5).allowed
     clock.now = 1.0
     refused = acquire(storage, "a", 10.0, 5)
@@ -98,7 +98,7 @@ def test_a_restart_of_the_machine_empties_buckets_and_no_more(tmp_path):
 
 def test_a_bucket_that_is_full_again_owes_nothing(tmp_path):
     clock = Ticking()
-    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=clock)
+    storage = TokenBucketSqliteStorage.open(tmp_path / "limits.sqlite", monotonic=clock)
     acquire(storage, "a", 10.0, 5)
     for pause in (0.1, 1.0):
         clock.now += pause
@@ -117,13 +117,13 @@ def test_clock_jump_between_debit_and_answer(tmp_path, step, answer):
         clock.now += step
         return clock.now
 
-    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=stepping)
+    storage = TokenBucketSqliteStorage.open(tmp_path / "limits.sqlite", monotonic=stepping)
     assert acquire(storage, "a", 1e6, 5) == answer
     run(storage.close())
 
 
 def test_after_closing_the_file_is_out_of_reach(tmp_path):
-    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=Ticking())
+    storage = TokenBucketSqliteStorage.open(tmp_path / "limits.sqlite", monotonic=Ticking())
     assert acquire(storage, "a", 1.0, 1).allowed
     run(storage.close())
     assert not (tmp_path / "limits.sqlite-wal").exists()
@@ -133,7 +133,7 @@ def test_after_closing_the_file_is_out_of_reach(tmp_path):
 
 def test_the_file_forgets_buckets_that_are_full_again(tmp_path):
     clock = Ticking()
-    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=clock)
+    storage = TokenBucketSqliteStorage.open(tmp_path / "limits.sqlite", monotonic=clock)
     for number in range(2_000):
         acquire(storage, f"old {number:04}", 10.0, 1)
     clock.now += 1
@@ -147,7 +147,7 @@ def test_the_file_forgets_buckets_that_are_full_again(tmp_path):
 
 def test_every_32_decisions_64_keys_are_looked_at(tmp_path):
     clock = Ticking()
-    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=clock)
+    storage = TokenBucketSqliteStorage.open(tmp_path / "limits.sqlite", monotonic=clock)
     counted = sqlite3.connect(tmp_path / "limits.sqlite")
 
     def rows() -> int:
@@ -169,13 +169,13 @@ def test_every_32_decisions_64_keys_are_looked_at(tmp_path):
 
 
 def test_it_waits_40_milliseconds_for_a_lock(tmp_path):
-    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=Ticking())
+    storage = TokenBucketSqliteStorage.open(tmp_path / "limits.sqlite", monotonic=Ticking())
     assert storage._connection.execute("PRAGMA busy_timeout").fetchone() == (40,)
     run(storage.close())
 
 
 def test_a_file_that_somebody_holds_is_an_error_after_a_moment(tmp_path):
-    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=Ticking())
+    storage = TokenBucketSqliteStorage.open(tmp_path / "limits.sqlite", monotonic=Ticking())
     holder = sqlite3.connect(tmp_path / "limits.sqlite", isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     with pytest.raises(storage.base_exceptions):
@@ -187,13 +187,13 @@ def test_a_file_that_somebody_holds_is_an_error_after_a_moment(tmp_path):
 
 
 def test_the_machines_monotonic_clock_does(tmp_path):
-    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=time.monotonic)
+    storage = TokenBucketSqliteStorage.open(tmp_path / "limits.sqlite", monotonic=time.monotonic)
     assert [acquire(storage, "a", 0.001, 2).allowed for _ in range(3)] == [True, True, False]
     run(storage.close())
 
 
 def test_nobody_else_may_read_the_file(tmp_path):
-    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=Ticking())
+    storage = TokenBucketSqliteStorage.open(tmp_path / "limits.sqlite", monotonic=Ticking())
     acquire(storage, "address:192.0.2.1", 1.0, 1)
     assert all(file.stat().st_mode & 0o077 == 0 for file in tmp_path.iterdir())
     run(storage.close())

@@ -79,7 +79,7 @@ def custodian(world: World) -> None:
 
 
 @given("Vera has kept a checkpoint")
-def kept(world: World) -> None:
+def keep_checkpoint(world: World) -> None:
     world.new_person("Olu")
     world.notes["kept"] = checkpoint_of(world)
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from identity_commands.beside import store_beside
 
-from identity_core.bootstrap.probes import degraded_by
+from identity_core.bootstrap.probes import probe_fault
 from identity_core.cache import BoundedCache
 from identity_core.database import Database
 from identity_core.extension.declaration import Contribution, Extension, Gauge, InstallationCheck, Kernel
@@ -81,7 +81,7 @@ async def open_transparency(kernel: Kernel) -> AsyncIterator[Contribution]:
                 EventHandlers: events,
             },
             gauges=(size, *(() if feeder is None else witness_gauges(feeder))),
-            probes={} if feeder is None else {"witnesses": degraded_by(lambda: feeder.fault or feeder.is_late)},
+            probes={} if feeder is None else {"witnesses": probe_fault(lambda: feeder.fault or feeder.is_late)},
         )
 
 

@@ -11,7 +11,7 @@ from identity_records.audit import audit_of
 from identity_records.chain import require_line
 from msgspec import Struct
 
-from identity_core.bootstrap.ports import SystemClock, told_at_start
+from identity_core.bootstrap.ports import SystemClock, convert_storage_faults
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
@@ -95,7 +95,7 @@ async def accept_rollback(
     """
     if new_origin is not None:
         check_new_origin(settings, new_origin)
-    with told_at_start(settings):
+    with convert_storage_faults(settings):
         async with AsyncExitStack() as stack:
             logged, store = await open_beside(settings, stack)
             audit, memory = audit_of(store), CheckpointFile(checkpoint_file_of(settings))

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from identity_codec.values import replace
-from identity_core.bootstrap.ports import SystemClock, rows_secret, told_at_start
+from identity_core.bootstrap.ports import SystemClock, convert_storage_faults, rows_secret
 from identity_core.database import DatabaseAbsent, MigrationPending
 from identity_core.plugin import BuildContext, PluginError
 from identity_core.plugin.border import Bulkhead
@@ -73,7 +73,7 @@ async def pending_steps(settings: Settings) -> tuple[str, ...]:
 
     Raises ``StartError``: also for a database that a newer version has written.
     """
-    with told_at_start(settings), tempfile.TemporaryDirectory() as scratch:
+    with convert_storage_faults(settings), tempfile.TemporaryDirectory() as scratch:
         look = LookOnly(Path(scratch))
         plugins = looking_plugins(settings, look)
         try:

@@ -84,7 +84,7 @@ class Site:
     async def head(self, did: str) -> Any:
         return SimpleNamespace(state=SimpleNamespace(witness_version=self.witness_version))
 
-    async def shown(self) -> bytes:
+    async def read_published(self) -> bytes:
         found = await self.published.published(self.log, self.of)
         data = await joined(found.pages)
         assert found.byte_count == len(data)
@@ -109,19 +109,19 @@ def with_site(folder: Path, story: Any, *entries: Any) -> None:
 def test_a_log_is_shown_as_far_as_enough_witnesses_approved(tmp_path: Path) -> None:
     async def story(site: Site) -> None:
         with pytest.raises(DidNotFound):
-            await site.shown()
+            await site.read_published()
         with pytest.raises(DidNotFound):
             await site.published.witness_file(site.log, DID)
         # Each on its own is too few; an approval covers what was before it.
         assert (await site.publish(DID, approvals((0, TWO)))).versions == 0
         with pytest.raises(DidNotFound):
-            await site.shown()
+            await site.read_published()
         # A reader of the first entry alone passes over what approves of the second.
         assert (await site.publish(DID, approvals((1, ONE)))).versions == 0
         for entry, number, versions, kept in ((ONE, 0, 1, 3), (TWO, 1, 2, 2), (THREE, 1, 2, 3), (THREE, 0, 3, 2)):
             done = await site.publish(DID, approvals((number, entry)))
             assert done.versions == versions
-            shown, file = await site.shown(), await site.published.witness_file(site.log, DID)
+            shown, file = await site.read_published(), await site.published.witness_file(site.log, DID)
             assert shown == b"".join(line + b"\n" for line in site.ledger.kept[:versions])
             assert verify(shown, witness_file=file).versions == versions
             # Of each witness the newest that this log needs, and those of what comes later.
@@ -158,7 +158,7 @@ def test_repeated_approval_is_refused(tmp_path: Path, offered: bytes) -> None:
 
 
 @pytest.mark.parametrize("offered", [b"", b"junk", b"{}", b'[{"versionId": 1, "proof": []}]', b'[{"proof": []}]'])
-def test_what_is_no_witness_file_is_refused(tmp_path: Path, offered: bytes) -> None:
+def test_malformed_witness_file_is_refused(tmp_path: Path, offered: bytes) -> None:
     async def story(site: Site) -> None:
         with pytest.raises(LogInvalid):
             await site.publish(DID, offered)
@@ -171,7 +171,7 @@ def test_logs_without_witnesses_are_shown_whole(tmp_path: Path) -> None:
 
     async def story(site: Site) -> None:
         site.ledger.kept = lines(plain)
-        assert await site.shown() == lines(plain)[0] + b"\n"
+        assert await site.read_published() == lines(plain)[0] + b"\n"
         with pytest.raises(InvalidDocument, match="has no witnesses"):
             await site.publish(DID, approvals((0, ONE)))
         with pytest.raises(DidNotFound):
@@ -199,7 +199,7 @@ def test_log_is_shown_up_to_last_approved_version(tmp_path: Path) -> None:
         site.witness_version, site.ledger.did, site.of = 7, str(did), did
 
         async def versions() -> int:
-            shown = await site.shown()
+            shown = await site.read_published()
             kept = await site.files.find(str(did))
             assert verify(shown, witness_file=None if kept is None else kept.encoded).versions == shown.count(b"\n")
             return shown.count(b"\n")
@@ -232,9 +232,9 @@ def test_unwatched_entries_are_shown_without_approval(tmp_path: Path) -> None:
         await site.publish(DID, approvals((0, stopped), (1, stopped)))
         free = following(stopped)
         site.ledger.kept = lines(ONE, stopped, free, following(free))
-        assert await site.shown() == b"".join(line + b"\n" for line in site.ledger.kept)
+        assert await site.read_published() == b"".join(line + b"\n" for line in site.ledger.kept)
         site.ledger.kept = lines(ONE, stopped, free, following(free, witness=witness_list(2)))
-        assert (await site.shown()).count(b"\n") == 3
+        assert (await site.read_published()).count(b"\n") == 3
 
     with_site(tmp_path, story, ONE, stopped)
 
@@ -332,7 +332,7 @@ def test_list_of_sixteen_witnesses_fits(tmp_path: Path) -> None:
         assert len(kept.encoded) / (15 * 20) * 16 * (witness.MOST_PENDING + 1) < MAX_FILE
         last = witness.approve(None, log[-1]["versionId"], pairs[0], AT)
         assert (await site.publish(did, last)).versions == len(log)
-        shown, published = await site.shown(), await site.published.witness_file(site.log, did)
+        shown, published = await site.read_published(), await site.published.witness_file(site.log, did)
         assert verify(shown, witness_file=published).versions == len(log)
 
     with_site(tmp_path, story, *log)
@@ -362,7 +362,7 @@ def test_a_log_is_read_once_and_then_what_is_new_of_it(tmp_path: Path) -> None:
         assert sum(read) == 150
         read.clear()
         await site.publish(DID, approvals((0, log[100])))
-        assert (await site.shown()).count(b"\n") == 101
+        assert (await site.read_published()).count(b"\n") == 101
         site.ledger.kept = lines(*log)
         found = await site.recorded(DID)
         assert found.version_ids == tuple(one["versionId"] for one in log)
@@ -393,6 +393,6 @@ def test_how_far_a_log_is_approved_is_what_the_rule_says() -> None:
         approved = [{key for key in IDS if chance.random() < 0.4} for _ in range(length)]
         keys = [{each.removeprefix("did:key:") for each in some} for some in approved]
         expected = max(n for n in range(length + 1) if witness._unapproved(guards[:n], keys[:n]) is None)
-        assert witness._taken(guards, keys) == expected
+        assert witness._count_approved(guards, keys) == expected
         seen.add((length, expected))
     assert len(seen) > 30

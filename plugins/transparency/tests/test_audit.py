@@ -94,7 +94,7 @@ def test_blocks_do_not_go_back() -> None:
     assert audited([replace(first, block_number=1), second]) == []
 
 
-def test_what_is_no_leaf_is_told() -> None:
+def test_malformed_leaf_is_reported() -> None:
     data = [honest(1)[0].encode(), b"nonsense"]
     audit = Audit(signed(data), ())
     audit.feed(data, b"".join(hashlib.sha256(b"\x00" + leaf).digest() for leaf in data))

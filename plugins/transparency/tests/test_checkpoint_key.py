@@ -61,7 +61,7 @@ def unsigned_by(note: str, key: str) -> str:
     """The note without the signature of a key, as if that did not sign any more, or had signed nothing."""
     text, signatures = note.split("\n\n")
     parsed = VerifierKey.parse(key)
-    line = Note.parse(note.encode()).by(parsed)
+    line = Note.parse(note.encode()).find_signature(parsed)
     assert line is not None
     return f"{text}\n\n{signatures.replace(parsed.line(line.signature), '')}"
 

@@ -35,7 +35,7 @@ class Process:
         self.follower = LedgerFollower(service.rooms.ledger, TransparencyTree(service.rooms.store.database))
 
     @classmethod
-    async def of(cls, service: Service) -> Process:
+    async def start(cls, service: Service) -> Process:
         custodian: Any = service.custodian
         read = ReadCheckpointKeys(custodian, service.rooms.ledger, TransparencyTree(service.rooms.store.database), LOG)
         return cls(service, CheckpointSigner(custodian, await read.with_first_key(), service.rooms.clock, read))
@@ -48,7 +48,7 @@ class Process:
         await self.service.rooms.ledger.append(f"did:x:{os.urandom(4).hex()}", b"{}", expected_version=0)
         note = Note.parse(await self.note())
         keys = self.signer.keys
-        return [key for key in (keys.present, *(one.key for one in keys.earlier)) if note.by(key)]
+        return [key for key in (keys.present, *(one.key for one in keys.earlier)) if note.find_signature(key)]
 
 
 async def replaced(service: Service, **how: Any) -> ReplacedKey:
@@ -60,17 +60,17 @@ async def replaced(service: Service, **how: Any) -> ReplacedKey:
 
 def test_both_keys_sign_for_thirty_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(service: Service) -> None:
-        one, other = await Process.of(service), await Process.of(service)
+        one, other = await Process.start(service), await Process.start(service)
         first = one.signer.key
         assert await one.signers() == [first]
         before = (await one.follower.now()).size
         done = await replaced(service)
         assert (done.number, done.destroyed, done.tree_size) == (2, (), before + 1)
         # Neither was told: a tree with the entry in it is never signed by the old key alone.
-        for process in (one, other, await Process.of(service)):
+        for process in (one, other, await Process.start(service)):
             note = await process.note()
             assert (process.signer.keys.number, process.signer.keys.earlier[0].tree_size) == (2, before + 1)
-            assert [bool(Note.parse(note).by(key)) for key in (process.signer.key, first)] == [True, True]
+            assert [bool(Note.parse(note).find_signature(key)) for key in (process.signer.key, first)] == [True, True]
         service.rooms.clock.move(days=29)
         assert len(await one.signers()) == 2
         service.rooms.clock.move(days=2)
@@ -81,7 +81,7 @@ def test_both_keys_sign_for_thirty_days(tmp_path: Path, monkeypatch: pytest.Monk
         assert "checkpoint" not in service.custodian.secrets
         # No start makes the first key anew, on a store that does not know the service log either.
         monkeypatch.setattr(TransparencyTree, "service_did", nothing)
-        assert (await Process.of(service)).signer.keys == one.signer.keys
+        assert (await Process.start(service)).signer.keys == one.signer.keys
         assert "checkpoint" not in service.custodian.secrets
 
     run(tmp_path, story)
@@ -93,7 +93,7 @@ async def nothing(_: object) -> None:
 
 def test_compromised_key_counts_up_to_its_size(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
-        one = await Process.of(service)
+        one = await Process.start(service)
         first, old_note = (await one.signers())[0], await one.note()
         stolen = service.custodian.secrets["checkpoint"]
         done = await replaced(service, compromised=True)
@@ -117,7 +117,7 @@ def test_key_beside_stolen_key_signs_nothing(tmp_path: Path) -> None:
     he had its successor has both."""
 
     async def story(service: Service) -> None:
-        one = await Process.of(service)
+        one = await Process.start(service)
         first = one.signer.key
         await replaced(service)
         assert set(await one.signers()) == {first, one.signer.key}
@@ -137,7 +137,7 @@ def test_key_beside_stolen_key_signs_nothing(tmp_path: Path) -> None:
 
 def test_checkpoint_is_signed_during_removal_of_stolen_key(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
-        one = await Process.of(service)
+        one = await Process.start(service)
         await one.signers()
         held, sign = service.custodian, service.custodian.sign
         began = (await one.follower.now()).size
@@ -160,7 +160,7 @@ def test_checkpoint_is_signed_during_removal_of_stolen_key(tmp_path: Path) -> No
 
 def test_the_answer_lists_the_keys_and_their_successions(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
-        one = await Process.of(service)
+        one = await Process.start(service)
         first = one.signer.key
         await replaced(service)
         await replaced(service)
@@ -186,7 +186,7 @@ def test_crash_before_entry_keeps_old_key(
 ) -> None:
     async def story(service: Service) -> None:
         await replaced(service)
-        one = await Process.of(service)
+        one = await Process.start(service)
         append = service.rooms.ledger.append
 
         async def crash(*_: Any, **__: Any) -> Any:
@@ -206,7 +206,7 @@ def test_crash_before_entry_keeps_old_key(
 
 def test_a_custodian_with_another_key_signs_nothing(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
-        one = await Process.of(service)
+        one = await Process.start(service)
         await replaced(service)
         genuine = dict(service.custodian.secrets)
         for name in ("checkpoint", "checkpoint/2"):

@@ -104,7 +104,7 @@ class Fed:
         return 0 if last is None else last.checkpoint.size
 
     @property
-    def by(self) -> set[str]:
+    def cosigners(self) -> set[str]:
         last = self.feeder.cosigned.last
         return set() if last is None else set(last.cosigned)
 
@@ -155,7 +155,7 @@ def test_what_grows_is_cosigned_and_a_stranger_can_check_it(tmp_path: Path) -> N
         for count, size in ((3, 3), (300, 303)):
             await it.logged.append(count, f"did:{count}:")
             await it.turn()
-            assert (it.size, it.by) == (size, {"W1", "W2", "W3", "W4"})
+            assert (it.size, it.cosigners) == (size, {"W1", "W2", "W3", "W4"})
             last = it.feeder.cosigned.last
             assert last is not None
             opened = it.policy.open(last.encoded, logs=[it.logged.key.verifier])
@@ -193,14 +193,14 @@ def test_witness_that_lies_counts_for_nothing_and_spoils_nothing(tmp_path: Path,
         liar.answers = LIES[lie](liar)
         await it.logged.append(5)
         await it.turn()
-        assert (it.size, it.by) == (5, {"W2", "W3", "W4"})
+        assert (it.size, it.cosigners) == (5, {"W2", "W3", "W4"})
         assert it.feeder.fed[0].reason
         await it.turn(3)
         assert it.feeder.lags()["W1"] == 3.0
         # It is asked again, and once it is honest it counts.
         liar.answers = liar.answers_honestly
         await it.turn(10)
-        assert it.by == {"W1", "W2", "W3", "W4"}
+        assert it.cosigners == {"W1", "W2", "W3", "W4"}
         assert (it.feeder.fed[0].reason, it.feeder.lags()["W1"]) == ("", 0.0)
 
     play(scenario, tmp_path)
@@ -222,7 +222,7 @@ def test_a_size_that_nobody_has_seen_is_asked_for_once(tmp_path: Path) -> None:
         # Of more entries than there are nothing can be proven.
         assert len(it.told[0].asked) == 3
         assert "it has seen 1000000000000000000 entries" in it.feeder.fed[0].reason
-        assert it.by == {"W2", "W3", "W4"}
+        assert it.cosigners == {"W2", "W3", "W4"}
 
     play(scenario, tmp_path)
 
@@ -250,7 +250,7 @@ def test_slow_witness_blocks_no_other(tmp_path: Path) -> None:
         for turn in range(4):
             await it.logged.append(1, f"did:{turn}:")
             await it.turn()
-            assert (it.size, it.by) == (turn + 1, {"W1", "W2", "W3"})
+            assert (it.size, it.cosigners) == (turn + 1, {"W1", "W2", "W3"})
         assert len(slow.asked) == 1
         assert it.feeder.lags() == {"W1": 0.0, "W2": 0.0, "W3": 0.0, "W4": 3.0}
         slow.open.set()
@@ -258,7 +258,7 @@ def test_slow_witness_blocks_no_other(tmp_path: Path) -> None:
         # It cosigned the first, which is late by now; it lags since the second was made.
         assert it.feeder.lags()["W4"] == 2.0
         await it.turn()
-        assert (it.size, it.by, it.feeder.lags()["W4"]) == (4, {"W1", "W2", "W3", "W4"}, 0.0)
+        assert (it.size, it.cosigners, it.feeder.lags()["W4"]) == (4, {"W1", "W2", "W3", "W4"}, 0.0)
 
     play(scenario, tmp_path)
 
@@ -268,10 +268,10 @@ def test_slow_witnesses_meet_at_one_checkpoint(tmp_path: Path) -> None:
     checkpoint, no two of them would ever sign the same."""
 
     async def scenario(it: Fed) -> None:
-        def gone(body: bytes) -> bytes:
+        def fail(body: bytes) -> bytes:
             raise WitnessFailed("gone")
 
-        it.told[3].answers = gone
+        it.told[3].answers = fail
         slow = it.told[1:3]
         slow[0].open.clear()
         slow[1].open.clear()
@@ -284,7 +284,7 @@ def test_slow_witnesses_meet_at_one_checkpoint(tmp_path: Path) -> None:
         assert it.size == 0
         slow[1].open.set()
         await it.settled()
-        assert (it.size, it.by) == (1, {"W1", "W2", "W3"})
+        assert (it.size, it.cosigners) == (1, {"W1", "W2", "W3"})
         await it.turn()
         assert it.size == 4
 

@@ -142,7 +142,7 @@ def test_it_is_read_as_it_was_written() -> None:
         lambda body: None,
     ],
 )
-def test_what_is_no_history(spoil: Callable[[Any], Any]) -> None:
+def test_malformed_history_is_refused(spoil: Callable[[Any], Any]) -> None:
     with pytest.raises(Malformed, match="histor"):
         LoggedHistory.parse(json.dumps(spoil(json.loads(logged_history().encode()))).encode())
     with pytest.raises(Malformed, match="not the history of a DID"):

@@ -118,7 +118,7 @@ def test_last_cosignature_is_stored_under_origin_hash() -> None:
         (whole("204 Empty", b""), "it answers 204"),
     ],
 )
-def test_what_is_no_checkpoint_is_a_failure(answer: bytes, says: str) -> None:
+def test_malformed_checkpoint_is_a_failure(answer: bytes, says: str) -> None:
     with lying_witness(lambda it, _: it.sendall(answer)) as prefix, pytest.raises(WitnessFailed, match=says):
         latest(prefix)
 

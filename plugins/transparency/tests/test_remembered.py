@@ -51,7 +51,7 @@ def test_later_is_later_in_both() -> None:
         {"checkpoint": None},
     ],
 )
-def test_what_is_none_is_refused(change: dict[str, object]) -> None:
+def test_changed_member_is_refused(change: dict[str, object]) -> None:
     read = json.loads(remembered().encode()) | change
     with pytest.raises(Malformed):
         Remembered.parse(json.dumps(read).encode())

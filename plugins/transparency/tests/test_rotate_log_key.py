@@ -365,7 +365,7 @@ def test_an_entry_of_a_retired_key_is_refused_by_the_service(tmp_path: Path) -> 
         created, stolen = await service.rooms.new_did(), service.custodian.secrets["log"]
         await service.rotate(compromised=True)
         rooms, did = service.rooms, created.version.state.did
-        state = (await rooms.reader.standing(did)).recorded.state
+        state = (await rooms.reader.read_current(did)).recorded.state
         authorization = await rooms.signed(did, secret_of(created), "update")
         change = Update((AddService(NewService("T", "https://thief.example/", "t")),), authorization)
         draft = rooms.methods["ids"].draft(state, change, rooms.clock.now(), signer=public_of(stolen))

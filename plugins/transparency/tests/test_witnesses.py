@@ -74,7 +74,7 @@ def cosigned(number: int, note: bytes = NOTE) -> bytes:
 NOTHING = whole("404 Not Found", b"nothing")
 
 
-def asked(answers: Sequence[bytes | None], quorum: str = "2") -> SeenByWitnesses:
+def query_witnesses(answers: Sequence[bytes | None], quorum: str = "2") -> SeenByWitnesses:
     """Return what the witnesses say whose answers these are; None has no URL."""
     with ExitStack() as stack:
         lines = []
@@ -87,7 +87,7 @@ def asked(answers: Sequence[bytes | None], quorum: str = "2") -> SeenByWitnesses
 
 def test_each_says_what_it_has_cosigned_last() -> None:
     other = LOG.note(some_leaves(3))
-    seen = asked([cosigned(0), cosigned(1, other), NOTHING])
+    seen = query_witnesses([cosigned(0), cosigned(1, other), NOTHING])
     assert [note and note.split(b"\n")[1] for note in seen.cosigned.values()] == [b"5", b"3", None]
     assert seen.silent == {}
 
@@ -106,22 +106,22 @@ def test_each_says_what_it_has_cosigned_last() -> None:
 )
 def test_who_says_something_else_has_said_nothing(answer: bytes | None, says: str) -> None:
     """One of three may be silent where two are a quorum; two may not."""
-    seen = asked([cosigned(0), NOTHING, answer])
+    seen = query_witnesses([cosigned(0), NOTHING, answer])
     assert list(seen.cosigned) == ["W0", "W1"]
     assert says in seen.silent["W2"]
     with pytest.raises(StartError, match="too few witnesses") as found:
-        asked([cosigned(0), None, answer])
+        query_witnesses([cosigned(0), None, answer])
     assert says in str(found.value)
     assert "W1: the policy has no URL of it; W2: " in str(found.value)
 
 
 def test_where_one_is_enough_for_a_quorum_all_must_say() -> None:
     with pytest.raises(StartError, match="W2: it answers 500"):
-        asked([cosigned(0), cosigned(1), whole("500 No", b"")], "any")
-    assert len(asked([cosigned(0), cosigned(1), NOTHING], "any").cosigned) == 3
-    assert len(asked([cosigned(0), None, None], "all").cosigned) == 1
+        query_witnesses([cosigned(0), cosigned(1), whole("500 No", b"")], "any")
+    assert len(query_witnesses([cosigned(0), cosigned(1), NOTHING], "any").cosigned) == 3
+    assert len(query_witnesses([cosigned(0), None, None], "all").cosigned) == 1
 
 
 def test_a_policy_without_a_quorum_tells_nothing() -> None:
     with pytest.raises(StartError, match="no quorum is asked for"):
-        asked([cosigned(0), cosigned(1), cosigned(2)], "none")
+        query_witnesses([cosigned(0), cosigned(1), cosigned(2)], "none")

@@ -33,7 +33,7 @@ from identity_ui.history import difference, key_lives, path_to_root
 from identity_ui.names import Names
 from identity_ui.operations import ask
 from identity_ui.operator_session import OperatorSessions
-from identity_ui.render import page, to
+from identity_ui.render import page, redirect
 from identity_ui.session import Sessions
 
 JSON_FIRST: Final = ("application/json", "text/html")
@@ -75,14 +75,14 @@ class PublicPages(Struct, frozen=True):
         """Send on to the page of what ``q`` looks like."""
         text = request.query.get("q", "").strip()
         if text.startswith("did:"):
-            return to(f"/ui/did/{quote(re.split('[/?#]', text)[0], safe=':')}")
+            return redirect(f"/ui/did/{quote(re.split('[/?#]', text)[0], safe=':')}")
         transaction = text.lower().removeprefix("0x")
         if _TRANSACTION.fullmatch(transaction):
-            return to(f"/ui/transaction/{transaction}")
+            return redirect(f"/ui/transaction/{transaction}")
         if text.startswith(("{", "c2sp.org/")):
-            return to("/ui/verify" if text[0] == "{" else "/ui/check-log")
+            return redirect("/ui/verify" if text[0] == "{" else "/ui/check-log")
         if _PROOF.fullmatch(text):
-            return to(f"/ui/proof/{quote(text, safe=':')}")
+            return redirect(f"/ui/proof/{quote(text, safe=':')}")
         if not text:
             return await self.front(request)
         return page("error.html", request, status=404, **await self._who(request), error=NotFound(), explanation=None)
@@ -139,7 +139,7 @@ class PublicPages(Struct, frozen=True):
         return page("transaction.html", request, **shown)
 
     async def verify(self, request: Request) -> Answer:
-        return page("verify.html", request, **await self._who(request), given=_shown({}), found=None, refusal=None)
+        return page("verify.html", request, **await self._who(request), given=_echo({}), found=None, refusal=None)
 
     async def check_log(self, request: Request) -> Answer:
         return page("check_log.html", request, **await self._who(request))
@@ -147,7 +147,7 @@ class PublicPages(Struct, frozen=True):
     async def verified(self, request: Request) -> Answer:
         """Return the verdict below the form, as for a stranger: for a signed-in user as well, nothing of the pasted text is recorded."""
         self.sessions.require_own_page(request)
-        given = _shown(request.body)
+        given = _echo(request.body)
         found, refusal = None, None
         try:
             value = _pasted(given)
@@ -185,7 +185,7 @@ def _second(text: str | None) -> str | None:
     return f"{text}Z" if text.count(":") > 1 else f"{text}:00Z"
 
 
-def _shown(fields: Mapping[str, str]) -> dict[str, str]:
+def _echo(fields: Mapping[str, str]) -> dict[str, str]:
     """Return the fields of the form as it shows them again."""
     return {name: fields.get(name, "") for name in ("proof", *_QUESTION, "predicates", *_EXPECTED, *_REQUIRED)}
 

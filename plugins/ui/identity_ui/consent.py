@@ -41,7 +41,7 @@ class ConsentPages(Struct, frozen=True):
         """Return the requests that wait, or the one of her list that the query names."""
         if id := request.query.get("id"):
             found, _ = await self.requests.get(id, session.caller)
-            return await self._shown(request, session, found.text)
+            return await self._show_request(request, session, found.text)
         listed, labels = await self.waiting(session), await self.names.labels(request, session)
         return page(
             "consent.html", request, signed_in=session.target, **NOTHING | {"waiting": listed, "labels": labels}
@@ -54,9 +54,9 @@ class ConsentPages(Struct, frozen=True):
     async def read(self, request: Request, session: Session) -> Answer:
         """Return the request in words, with the credentials of hers that could answer it."""
         self.sessions.require_own_page(request)
-        return await self._shown(request, session, request.body.get("request", ""))
+        return await self._show_request(request, session, request.body.get("request", ""))
 
-    async def _shown(self, request: Request, session: Session, text: str) -> Answer:
+    async def _show_request(self, request: Request, session: Session, text: str) -> Answer:
         try:
             found = read_request(text)
             if found.reply:

@@ -119,12 +119,12 @@ class CookieSessions(ABC):
         for pair in (request.header("cookie") or "").split(";"):
             name, _, value = pair.strip().partition("=")
             if name == self.cookie_name and len(value) <= _MAX_COOKIE:
-                found = self._opened(value)
+                found = self._open_cookie(value)
                 if found is not None:
                     return found
         return None
 
-    def _opened(self, value: str) -> dict[str, Any] | None:
+    def _open_cookie(self, value: str) -> dict[str, Any] | None:
         text, _, tag = value.partition(".")
         if not hmac.compare_digest(tag, self._tag(text)):
             return None

@@ -54,7 +54,7 @@ class Rate(Struct):
         return self.seconds / self.count if self.count else 0.0
 
     @property
-    def within(self) -> float:
+    def p99(self) -> float:
         wanted = PERCENTILE * self.count
         return min((limit for limit, count in self.buckets.items() if count >= wanted), default=math.inf)
 

@@ -22,7 +22,7 @@ from identity_ui.consent import ConsentPages
 from identity_ui.names import Names, title_of, titles_of
 from identity_ui.operations import ask
 from identity_ui.presentation import sentence
-from identity_ui.render import page, to
+from identity_ui.render import page, redirect
 from identity_ui.session import Session, Sessions
 
 ROWS: Final = 25
@@ -74,7 +74,7 @@ class HolderPages(Struct, frozen=True):
             if session is None:
                 # The last word of the path, so that there is no redirect to a foreign place.
                 place = request.raw_path.rpartition(b"/")[2].decode("ascii", "replace")
-                return to(f"/ui/sign-in?to={place}" if place in PLACES else "/ui/sign-in")
+                return redirect(f"/ui/sign-in?to={place}" if place in PLACES else "/ui/sign-in")
             return await show(request, session)
 
         return handler
@@ -91,7 +91,7 @@ class HolderPages(Struct, frozen=True):
 
     async def sign_out(self, request: Request) -> Answer:
         await self.sessions.end(request)
-        return to("/ui")
+        return redirect("/ui")
 
     async def home(self, request: Request, session: Session) -> Answer:
         """Return the agents that may act, and the newest rows of the timeline."""
@@ -161,7 +161,7 @@ class HolderPages(Struct, frozen=True):
             await self.sessions.record_stop(session, request, stopped)
         if refusals:
             raise refusals[0]
-        return to("/ui/agents")
+        return redirect("/ui/agents")
 
     async def credential_list(self, request: Request, session: Session) -> Answer:
         found = await self.credentials_of(request, session, holder_did=session.target)

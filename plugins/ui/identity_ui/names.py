@@ -46,7 +46,7 @@ class Names(Struct, frozen=True):
             return known
         handler, path = self.credentials.get_credential_schema, {"schemaId": schema_id}
         try:
-            return self.known.put(schema_id, await ask(handler, "getCredentialSchema", request, path=path))
+            return self.known.store(schema_id, await ask(handler, "getCredentialSchema", request, path=path))
         except SchemaNotFound:
             return None
 

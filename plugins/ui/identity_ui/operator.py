@@ -36,7 +36,7 @@ from identity_ui.operations import answer_bytes, ask
 from identity_ui.operator_session import OperatorSession, OperatorSessions
 from identity_ui.panels import shown_panels
 from identity_ui.plots import KeepFigures
-from identity_ui.render import page, to
+from identity_ui.render import page, redirect
 
 ROWS: Final = 25
 HOME: Final = "/ui/operator"
@@ -72,7 +72,7 @@ class OperatorPages(Struct, frozen=True):
 
         async def handler(request: Request) -> Answer:
             session = await self.sessions.find(request)
-            return to(SIGN_IN) if session is None else await show(request, session)
+            return redirect(SIGN_IN) if session is None else await show(request, session)
 
         return handler
 
@@ -100,17 +100,17 @@ class OperatorPages(Struct, frozen=True):
             await self.sessions.begin(request, request.body.get("key", "").strip())
         except (AuthFailed, Forbidden) as error:
             return page("operator_sign_in.html", request, status=error.status, refusal=error)
-        return to(HOME)
+        return redirect(HOME)
 
     async def end(self, request: Request) -> Answer:
         await self.sessions.end(request)
-        return to("/ui/operator/sign-in")
+        return redirect("/ui/operator/sign-in")
 
     async def overview(self, request: Request, session: OperatorSession) -> Answer:
         session.caller.require_key("service:read")
         ready, text = await self._ready(request, session), self.figures.render()
         found = figures(text, datetime.now(UTC).timestamp()) if text else None
-        hour = self.figures.shown(text)
+        hour = self.figures.list_intervals(text)
         return self._page("operator.html", request, session, ready=ready, found=found, hour=hour, clock=_clock)
 
     async def dids(self, request: Request, session: OperatorSession) -> Answer:

@@ -12,7 +12,7 @@ from identity_ui.anybody import PublicPages
 from identity_ui.holder import HolderPages
 from identity_ui.issuer import IssuerPages
 from identity_ui.operator import OperatorPages
-from identity_ui.render import ASK, CONSENT, page, static_pages, to
+from identity_ui.render import ASK, CONSENT, page, redirect, static_pages
 from identity_ui.verifier import VerifierPages
 
 REQUEST: Final = "/ui/request/{requestId}"
@@ -25,7 +25,7 @@ MOVED: Final = {"/ui/delegations": "/ui/agents", "/ui/proofs": "/ui/activity?kin
 
 
 async def _moved(place: str, request: Request) -> Answer:
-    return to(place)
+    return redirect(place)
 
 
 def ui_pages(
@@ -56,7 +56,7 @@ def ui_pages(
     } | operator.pages()
     if holder.consent is not None:
         shown[CONSENT] = holder.signed_in(holder.consent.form)
-        shown |= {ASK: holder.signed_in(verifier.form), REQUEST: verifier.shown}
+        shown |= {ASK: holder.signed_in(verifier.form), REQUEST: verifier.show_request}
     moved = {path: partial(_moved, place) for path, place in MOVED.items()}
     return moved | {"/": public.root} | {path: explained(handler) for path, handler in shown.items()} | static_pages()
 

@@ -24,10 +24,10 @@ class ShownPanel(Struct, frozen=True):
 
 async def shown_panels(panels: Mapping[str, OperatorPanel]) -> list[ShownPanel]:
     """Return all of them, asked at the same time, by their names."""
-    return list(await asyncio.gather(*(_shown(name, panel) for name, panel in sorted(panels.items()))))
+    return list(await asyncio.gather(*(_read_panel(name, panel) for name, panel in sorted(panels.items()))))
 
 
-async def _shown(name: str, panel: OperatorPanel) -> ShownPanel:
+async def _read_panel(name: str, panel: OperatorPanel) -> ShownPanel:
     try:
         title, table = panel.title, await panel.table()
     except IdentityError as error:

@@ -61,7 +61,7 @@ def intervals(samples: Sequence[FigureSample]) -> list[FigureInterval]:
 
 def _between(one: FigureSample, other: FigureSample) -> FigureInterval:
     rate, seconds = other.total.combined(one.total, -1), other.at - one.at
-    times = (max(rate.mean, 0.0), rate.within) if rate.count else (math.inf, math.inf)
+    times = (max(rate.mean, 0.0), rate.p99) if rate.count else (math.inf, math.inf)
     mean, within = (None if math.isinf(each) else each * 1000 for each in times)
     requests, refused, faults = (max(each, 0.0) / seconds for each in (rate.count, rate.refused, rate.faults))
     return FigureInterval(other.at, requests, refused, faults, mean, within, other.waiting)
@@ -83,6 +83,6 @@ class KeepFigures(Repeating):
         # Who has just started the service looks at once.
         return min(self.interval_seconds, 2.0 ** len(self.samples))
 
-    def shown(self, exposition: bytes) -> list[FigureInterval]:
+    def list_intervals(self, exposition: bytes) -> list[FigureInterval]:
         """Return the hour until now, of which ``exposition`` is; the oldest first."""
         return intervals([*self.samples, sample_of(exposition, self.now())])

@@ -87,7 +87,7 @@ def page(
     return Answer(status, text.encode(), "text/html; charset=utf-8", headers)
 
 
-def to(place: str) -> Answer:
+def redirect(place: str) -> Answer:
     """Send the browser on to ``place``, a path of ours."""
     return Answer(303, b"", "text/html; charset=utf-8", [("location", place), NO_STORE])
 

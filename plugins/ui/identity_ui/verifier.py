@@ -44,7 +44,7 @@ class VerifierPages(Struct, frozen=True):
             asked = (await ask(handler, "listVerifierRequests", request, query=wanted, caller=session.caller))["items"]
         return await self.holder.page("results.html", request, session, found=found, asked=asked)
 
-    async def shown(self, request: Request) -> Answer:
+    async def show_request(self, request: Request) -> Answer:
         """Return the question of a request, and for its verifier the link and the result."""
         return await self._request(request)
 

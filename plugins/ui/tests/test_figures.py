@@ -19,8 +19,8 @@ def test_operations_are_counted_by_outcome() -> None:
     assert (rate.count, rate.refused, rate.faults) == (100, 1, 1)
     assert math.isclose(rate.mean, (98 * 0.002 + 0.22) / 100)
     # 99 of the 100 took at most 25 ms.
-    assert rate.within == 0.025
-    assert found.rates["none"].within == math.inf
+    assert rate.p99 == 0.025
+    assert found.rates["none"].p99 == math.inf
     assert found.count == 101
 
 

@@ -211,5 +211,5 @@ def test_root_is_page_for_browsers_and_nothing_for_programs(target: Target) -> N
     ],
     ids=["not UTF-8", "not ASCII", "many fields", "JSON", "large"],
 )
-def test_what_is_no_form_is_refused(target: Target, body: bytes, media: str, outcome: tuple[int, str]) -> None:
+def test_malformed_form_is_refused(target: Target, body: bytes, media: str, outcome: tuple[int, str]) -> None:
     assert target.wire.call("POST", "/ui/verify", body, OWN | {"Content-Type": media}).outcome == outcome

@@ -57,6 +57,6 @@ def test_an_hour_is_kept_and_the_moment_of_the_look_is_its_end() -> None:
     for seconds in [2.0, 4.0, 8.0, 16.0] + [30.0] * SAMPLES:
         assert asyncio.run(kept.step()) == seconds
         now[0] += seconds
-    shown = kept.shown(measured.render({}))
+    shown = kept.list_intervals(measured.render({}))
     assert len(shown) == SAMPLES
     assert (shown[-1].at, shown[0].at) == (now[0], now[0] - (SAMPLES - 1) * 30.0)

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
-from identity_codec.structs import given, raw
+from identity_codec.structs import raw, value_or
 from identity_core.api import caching
 from identity_core.api.caching import BARE, DID, JSON, LD, LD_JSON, PROFILED, W3C, AnswerCache, CachedAnswer, Shape
 from identity_core.api.request import Answer, Request
@@ -100,7 +100,7 @@ class IdentifierHandlers(Struct, frozen=True):
 
     async def resolve_identifier_with_options(self, request: Request) -> Answer:
         options: DidResolutionOptions = request.body
-        form = form_of(given(options.accept, request.header("accept")) or "")
+        form = form_of(value_or(options.accept, request.header("accept")) or "")
         started = time.perf_counter_ns()
         found = await self.with_options(identifier_of(request), options)
         answer = self._special(request, found, form)
@@ -131,7 +131,7 @@ class IdentifierHandlers(Struct, frozen=True):
         resolution = found.resolution
         if resolution.deactivated:
             selected = found.url.version_id is not None or found.url.version_time is not None
-            return caching.gone(request, resolution, W3C, selected=selected, form=W3C)
+            return caching.answer_gone(request, resolution, W3C, selected=selected, form=W3C)
         is_document = found.endpoint is not None or form.alone is not None
         asked, now = _resolve_query(found), self.clock.now()
         kept = ("Cache-Control", caching.cache_control(resolution, asked, now, is_document=is_document))

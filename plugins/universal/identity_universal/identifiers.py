@@ -14,7 +14,7 @@ import orjson
 from msgspec import Struct
 
 from identity_codec.strict_json import JsonValue
-from identity_codec.structs import given
+from identity_codec.structs import value_or
 from identity_codec.values import replace
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
@@ -55,7 +55,7 @@ class ResolveIdentifier(Struct, frozen=True):
         except DidNotFound:
             if did.method not in reader.methods:
                 supported: list[JsonValue] = [*sorted(reader.methods)]
-                raise DidMethodNotSupported(details={"did": did.shown, "supported": supported}) from None
+                raise DidMethodNotSupported(details={"did": did.safe_text, "supported": supported}) from None
             raise
         if (
             query.no_cache
@@ -74,14 +74,14 @@ class ResolveIdentifierWithOptions(Struct, frozen=True):
     resolve: ResolveIdentifier
 
     async def __call__(self, text: str, options: DidResolutionOptions) -> Dereferenced:
-        version_id = given(options.version_id, None)
+        version_id = value_or(options.version_id, None)
         query = ResolveIdentifierQuery(
             version_id=None if version_id is None else int(version_id),
-            version_time=given(options.version_time, None),
-            service=given(options.service, None),
-            relative_ref=given(options.relative_ref, None),
-            no_cache=given(options.no_cache, False),
-            public_key_format=given(options.public_key_format, None),
+            version_time=value_or(options.version_time, None),
+            service=value_or(options.service, None),
+            relative_ref=value_or(options.relative_ref, None),
+            no_cache=value_or(options.no_cache, False),
+            public_key_format=value_or(options.public_key_format, None),
         )
         return await self.resolve(text, query)
 

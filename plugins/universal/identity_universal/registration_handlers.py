@@ -186,10 +186,8 @@ class _Recorded(Protocol):
 def _finished(
     state: wire.RegistrationDidState, receipt: _Recorded, document: wire.RegisteredDocumentMetadata
 ) -> Answer:
-    recorded = wire.DidRegistrationMetadata(
-        transaction_hash=receipt.transaction_hash, block_number=receipt.block_number
-    )
-    return _answer(200, state, recorded, document)
+    written = wire.DidRegistrationMetadata(transaction_hash=receipt.transaction_hash, block_number=receipt.block_number)
+    return _answer(200, state, written, document)
 
 
 def _answer(

@@ -21,7 +21,7 @@ AT = datetime(2026, 1, 5, tzinfo=UTC)
 def test_each_part_of_a_foreign_document_is_found(name: str) -> None:
     """Also a method that stands in a relationship, and one with a relative id (DID Resolution §5.2)."""
     members = document_of(str(DID), ALLOWED[name])
-    content = foreign.found(DID, members, AT).document.encoded
+    content = foreign.build_foreign_state(DID, members, AT).document.encoded
     for fragment, part in named(members).items():
         assert did_url.secondary_resource(DID, content, fragment) == part
     with pytest.raises(DidUrlNotFound):

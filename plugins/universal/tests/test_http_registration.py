@@ -225,7 +225,7 @@ def test_the_end_of_a_challenge_cannot_be_moved(target: Target, hana: Holder) ->
         base64url(b"[" * 5_000),
     ],
 )
-def test_what_is_no_job(target: Target, hana: Holder, job: str) -> None:
+def test_malformed_job_is_refused(target: Target, hana: Holder, job: str) -> None:
     for path in ("update", "deactivate"):
         assert refusal(post(target, path, second(hana, job, bytes(64)))) == (400, "INVALID_REQUEST")
     key = {"type": ED25519, "publicKeyMultibase": public(SigningKey.generate())}
@@ -251,7 +251,7 @@ def test_the_document_may_be_left_out_and_not_changed(target: Target, hana: Hold
 @pytest.mark.parametrize(
     "signature", ["", "AA", "A" * 86 + "=", "A" * 85 + "B==", "A" * 87, "A" * 88, "A" * 84 + " A==", "\u0391" * 86]
 )
-def test_what_is_no_signature(target: Target, hana: Holder, signature: str) -> None:
+def test_malformed_signature_is_refused(target: Target, hana: Holder, signature: str) -> None:
     job = begin(target, hana, "unsigned")["jobId"]
     assert refusal(post(target, "update", second(hana, job, signature))) == (400, "INVALID_REQUEST")
 

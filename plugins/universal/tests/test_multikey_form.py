@@ -47,7 +47,7 @@ def test_a_key_that_stands_where_it_is_used() -> None:
         [method("Multikey")], [{"id": f"{DID}#0", "type": "Ed25519VerificationKey2020", "publicKeyJwk": {}}],
     ],
 )  # fmt: skip
-def test_what_is_no_such_key_stays_as_it_is(methods: Any) -> None:
+def test_other_verification_method_is_unchanged(methods: Any) -> None:
     document = {"@context": [V1, SUITES[0]], "id": DID, "verificationMethod": methods, "assertionMethod": {"x": 1}}
     assert with_multikeys(document) == document
 

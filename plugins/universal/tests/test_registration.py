@@ -34,7 +34,7 @@ SECRET = "z3u2en7t5LR2WtQH5PfFqMqwVHgeXouLzo6haApm8XHqvjxq"
 
 
 def _document() -> DidDocument:
-    revision = Revision.of(DidDocument(DID, (), ()))
+    revision = Revision.from_document(DidDocument(DID, (), ()))
     for key in (ED, X):
         revision.add_key(key)
     revision.add_service(NewService("LinkedDomains", "https://a.example/", "web"))
@@ -52,7 +52,7 @@ SERVICE = {"id": f"{DID}#files", "type": "LinkedDomains", "serviceEndpoint": "ht
 def applied(body: dict[str, Any]) -> dict[str, Any]:
     """The document after the body, which the schema of updateDid lets through."""
     assert plain(convert(body, UpdateDidRequest)) == body
-    revision = Revision.of(NOW)
+    revision = Revision.from_document(NOW)
     for operation in requests.operations(body, DID):
         match operation:
             case AddService(service):

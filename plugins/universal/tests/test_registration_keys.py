@@ -63,7 +63,7 @@ def test_a_jwk_is_the_multikey_of_the_same_key(jwk: Any, kind: str, text: str | 
         {"id": "#k", "type": "JsonWebKey2020"},
     ],
 )
-def test_what_is_no_public_key_of_ours_is_refused(key: dict[str, Any]) -> None:
+def test_unsupported_public_key_is_refused(key: dict[str, Any]) -> None:
     with pytest.raises(InvalidDocument) as error:
         own_keys([], {"verificationMethod": [key]})
     assert "AAAA" not in str(error.value) + str(error.value.details)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from identity_codec.structs import UNSET, UnsetType, given
+from identity_codec.structs import UNSET, UnsetType, value_or
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_vcalm import wire
 from identity_vcalm.verify import CreateVcalmChallenge, VerifyVcalmCredential, VerifyVcalmPresentation
@@ -27,12 +27,12 @@ class VcalmHandlers(Struct, frozen=True):
             credential_status=tuple(map(_result, found.statuses)) or UNSET,
         )
         problems = (*found.problems, *found.warnings)
-        shown = found.verified and given(options.return_credential, False)
+        shown = found.verified and value_or(options.return_credential, False)
         body = wire.VcalmCredentialOutcome(
             verified=found.verified,
             credential=dict(found.claims) if shown and found.claims is not None else UNSET,
-            problem_details=problems if given(options.return_problem_details, True) else UNSET,
-            results=results if given(options.return_results, False) else UNSET,
+            problem_details=problems if value_or(options.return_problem_details, True) else UNSET,
+            results=results if value_or(options.return_results, False) else UNSET,
         )
         return Answer(200, body, headers=[NO_STORE])
 
@@ -43,14 +43,14 @@ class VcalmHandlers(Struct, frozen=True):
             proof=(_result(found.proof),), credentials=tuple(map(_result, found.credentials))
         )
         problems = (*found.problems, *found.warnings)
-        shown = found.verified and given(options.return_presentation, False)
+        shown = found.verified and value_or(options.return_presentation, False)
         # An empty presentation keeps the form it came in.
         credentials = {"verifiableCredential": found.shown} if found.shown else {}
         body = wire.VcalmPresentationOutcome(
             verified=found.verified,
             verifiable_presentation=wish.verifiable_presentation | credentials if shown else UNSET,
-            problem_details=problems if given(options.return_problem_details, True) else UNSET,
-            results=results if given(options.return_results, False) else UNSET,
+            problem_details=problems if value_or(options.return_problem_details, True) else UNSET,
+            results=results if value_or(options.return_results, False) else UNSET,
         )
         return Answer(200, body, headers=[NO_STORE])
 

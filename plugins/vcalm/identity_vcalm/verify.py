@@ -17,7 +17,7 @@ from identity_verification.use_cases.check import IssuerKeys
 from identity_verification.wire import CredentialVerdict, VerifyCredentialRequest
 from msgspec import Struct, field
 
-from identity_codec.structs import given
+from identity_codec.structs import value_or
 from identity_core.domain.credentials import verifiable_credential
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.errors import (
@@ -118,7 +118,7 @@ class VerifyVcalmCredential(Struct, frozen=True):
     clock: Clock
 
     async def __call__(self, wish: VerifyVcalmCredentialRequest) -> tuple[CredentialFindings, VcalmCredentialOptions]:
-        options = given(wish.options, VcalmCredentialOptions())
+        options = value_or(wish.options, VcalmCredentialOptions())
         return await self.findings(wish.verifiable_credential, needs_status=_needs_status(options)), options
 
     async def findings(
@@ -204,8 +204,8 @@ class VerifyVcalmPresentation(Struct, frozen=True):
     async def __call__(
         self, wish: VerifyVcalmPresentationRequest
     ) -> tuple[PresentationFindings, VcalmPresentationOptions]:
-        options = given(wish.options, VcalmPresentationOptions())
-        challenge, domain, now = given(options.challenge, None), given(options.domain, None), self.clock.now()
+        options = value_or(wish.options, VcalmPresentationOptions())
+        challenge, domain, now = value_or(options.challenge, None), value_or(options.domain, None), self.clock.now()
         found = PresentationFindings()
         try:
             use = None if challenge is None else self._use(challenge, now)
@@ -259,7 +259,7 @@ class CreateVcalmChallenge(Struct, frozen=True):
 
 def _needs_status(options: VcalmCredentialOptions | VcalmPresentationOptions) -> bool:
     """Return whether a status must be known. An unknown status is an error, with any other members."""
-    return {*given(options.checks, ())} != {"proof"}
+    return {*value_or(options.checks, ())} != {"proof"}
 
 
 def _judged(disclosed: Disclosed, now: datetime) -> CredentialFindings:

@@ -50,7 +50,7 @@ def verify_credential(kernel: Kernel, issuers: IssuerKeys) -> VerifyCredential:
 async def open_verification(kernel: Kernel) -> AsyncIterator[Contribution]:
     """Open the extension, whose job deletes used challenges."""
     store, clock, record = kernel.need(Store), kernel.clock, kernel.need(Record)
-    proofs, challenges = StoredProofs.of(store), StoredVerifierChallenges(store.database)
+    proofs, challenges = StoredProofs.from_store(store), StoredVerifierChallenges(store.database)
     issuers, bound = IssuerKeys(kernel.dids), kernel.find(SuiteChecks)
     suites = (SuiteOneChecks(), *(() if bound is None else (bound,)))
     known, anonymous = (

@@ -93,7 +93,7 @@ def verification(verdict: ProofVerification, anchor: Anchor | None) -> wire.Veri
     """Return the result of a verification, check by check, and the content of the proof."""
     presented = verdict.presented
     predicates = () if presented is None else presented.predicates
-    shown = _shown(predicates)
+    shown = _format_predicates(predicates)
     return wire.VerificationResult(
         verified=verdict.verified,
         verdict=verdict.verdict,
@@ -151,7 +151,7 @@ def _question(question: KeptQuestion, *, pseudonym_value: str | UnsetType | None
     )
 
 
-def _shown(predicates: Iterable[Asked]) -> tuple[wire.ShownPredicate, ...]:
+def _format_predicates(predicates: Iterable[Asked]) -> tuple[wire.ShownPredicate, ...]:
     return tuple(_predicate(one.json) for one in predicates)
 
 

@@ -57,7 +57,7 @@ class StoredProofs(Repository):
         self._activity = activity
 
     @classmethod
-    def of(cls, store: Store) -> Self:
+    def from_store(cls, store: Store) -> Self:
         """Return the proofs of a store."""
         return cls(store.database, store.activity)
 

@@ -64,7 +64,7 @@ def proof(store: Store) -> StoredProof:
 
 
 def records(store: Store, proof: StoredProof) -> ProofRecords:
-    return asyncio.run(StoredProofs.of(store).records(proof))
+    return asyncio.run(StoredProofs.from_store(store).records(proof))
 
 
 def test_all_that_it_stands_on_is_in_force(store: Store, proof: StoredProof) -> None:

@@ -8,7 +8,7 @@ import click
 from identity_commands.json_input import read_json
 from identity_commands.remote import RemoteCaller, add_command, did_option, named
 
-from identity_core.cli.output import misused, shown
+from identity_core.cli.output import format_value, misused
 from identity_core.cli.plugin_commands import OpenGroup
 
 ASKED = "credential"
@@ -56,7 +56,7 @@ def _presented(body: dict[str, Any]) -> str:
     lines = [f"{body['id']}  {body['state']}" + (f" at {body['answeredAt']}" if body["answeredAt"] else "")]
     for one in body["credentials"]:
         lines += [one["id"], f"  issuer  {one['issuerDid']}", f"  schema  {one['schemaId']}"]
-        lines += [f"  {name} = {shown(value)}" for name, value in one["claims"].items()]
+        lines += [f"  {name} = {format_value(value)}" for name, value in one["claims"].items()]
     return "\n".join(lines)
 
 

@@ -72,7 +72,7 @@ def vcalm(story: Story, credential: str, **options: Any) -> tuple[bool, list[str
 def presented(story: Story, wallet: Wallet, credential: str, schema_id: str) -> tuple[int, str]:
     one = {"id": "age", "schemaId": schema_id, "claims": [{"path": ADULT}]}
     asked = story.ask_for(credentials=[one])
-    answer = story.present(asked, story.shown(asked, by=wallet, of=credential))
+    answer = story.present(asked, story.build_presentation(asked, by=wallet, of=credential))
     return (200, "") if answer.status == 200 else (refusal(answer)[0], answer.json["error_description"])
 
 

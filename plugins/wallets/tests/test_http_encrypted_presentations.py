@@ -72,7 +72,7 @@ def send(story: Story, asked: Asked, response: str) -> Answer:
 
 
 def answering(story: Story, asked: Asked, **change: Any) -> dict[str, Any]:
-    said = {"vp_token": story.shown(asked), "state": asked.said["state"]} | change
+    said = {"vp_token": story.build_presentation(asked), "state": asked.said["state"]} | change
     return {name: value for name, value in said.items() if value is not DROP}
 
 
@@ -107,7 +107,7 @@ def test_each_request_has_key_of_its_own_that_is_not_in_database(story: Story) -
 
 def test_a_request_that_asks_for_encryption_takes_nothing_else(story: Story) -> None:
     asked = story.ask_for(encrypted=True)
-    assert refusal(story.present(asked, story.shown(asked))) == REFUSED
+    assert refusal(story.present(asked, story.build_presentation(asked))) == REFUSED
     assert refusal(send(story, asked, json.dumps(answering(story, asked)))) == REFUSED
     assert story.result(asked.id).json["state"] == "pending"
 
@@ -178,12 +178,18 @@ HOSTILE: dict[str, Made] = {
     "a list": saying(lambda story, asked: []),
     "two meanings": saying(lambda story, asked: b'{"state":"a","state":"b"}'),
     "no token": saying(lambda story, asked: answering(story, asked, vp_token=DROP)),
-    "a token as text": saying(lambda story, asked: answering(story, asked, vp_token=json.dumps(story.shown(asked)))),
+    "a token as text": saying(
+        lambda story, asked: answering(story, asked, vp_token=json.dumps(story.build_presentation(asked)))
+    ),
     "no state": saying(lambda story, asked: answering(story, asked, state=DROP)),
     "another state": saying(lambda story, asked: answering(story, asked, state="x")),
     "a state as a list": saying(lambda story, asked: answering(story, asked, state=[asked.said["state"]])),
-    "of another wallet's": saying(lambda story, asked: answering(story, asked, vp_token=story.shown(story.ask_for()))),
-    "not what was asked for": saying(lambda story, asked: answering(story, asked, vp_token=story.shown(asked, "age"))),
+    "of another wallet's": saying(
+        lambda story, asked: answering(story, asked, vp_token=story.build_presentation(story.ask_for()))
+    ),
+    "not what was asked for": saying(
+        lambda story, asked: answering(story, asked, vp_token=story.build_presentation(asked, "age"))
+    ),
     "no without the state": saying(lambda story, asked: {"error": "access_denied"}),
 }
 

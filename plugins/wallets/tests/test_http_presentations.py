@@ -95,7 +95,7 @@ class Story:
         form = urlencode({name: value for name, value in fields.items() if value is not DROP}).encode()
         return self.vera.wire.call("POST", asked.path, form, FORM)
 
-    def shown(
+    def build_presentation(
         self, asked: Asked, *names: str, by: Wallet | None = None, of: str | None = None, **said: Any
     ) -> dict[str, list[str]]:
         """The presentation of what is asked for, with the disclosures of these names."""
@@ -137,7 +137,7 @@ def test_wallet_shows_that_its_holder_is_of_age_and_nothing_else(story: Story) -
         "claims": [{"path": ADULT}],
     }
     assert story.result(asked.id).json["state"] == "pending"
-    answer = story.present(asked, story.shown(asked))
+    answer = story.present(asked, story.build_presentation(asked))
     found = story.result(asked.id).json
     place = f"https://shop.example/done?order=7&response_code={found['responseCode']}"
     assert (answer.status, answer.json) == (200, {"redirect_uri": place})
@@ -162,7 +162,7 @@ def test_a_verifier_with_a_key_on_ed25519_alone_signs_with_it(story: Story) -> N
 
 def test_a_request_is_answered_once_however_many_try(story: Story) -> None:
     asked = story.ask_for()
-    shown = story.shown(asked)
+    shown = story.build_presentation(asked)
     answers = at_once(story.vera.wire, [lambda: story.present(asked, shown)] * 4)
     assert sorted(one.status for one in answers) == [200] + [404] * 3
     assert {refusal(one) for one in answers if one.status != 200} == {(404, "invalid_request")}
@@ -176,26 +176,30 @@ PRESENTATIONS: dict[str, Made] = {
     "two meanings": lambda story, asked: '{"age":[],"age":[]}',
     "a text": lambda story, asked: json.dumps("x"),
     "no credential": lambda story, asked: {},
-    "another credential": lambda story, asked: {"other": story.shown(asked)["age"]},
-    "one too many": lambda story, asked: story.shown(asked) | {"other": story.shown(asked)["age"]},
-    "two of one": lambda story, asked: {"age": story.shown(asked)["age"] * 2},
-    "not in an array": lambda story, asked: {"age": story.shown(asked)["age"][0]},
+    "another credential": lambda story, asked: {"other": story.build_presentation(asked)["age"]},
+    "one too many": lambda story, asked: (
+        story.build_presentation(asked) | {"other": story.build_presentation(asked)["age"]}
+    ),
+    "two of one": lambda story, asked: {"age": story.build_presentation(asked)["age"] * 2},
+    "not in an array": lambda story, asked: {"age": story.build_presentation(asked)["age"][0]},
     "not a text": lambda story, asked: {"age": [{}]},
     "junk": lambda story, asked: {"age": ["x~y~z"]},
-    "not what was asked for": lambda story, asked: story.shown(asked, "given_name"),
-    "another threshold": lambda story, asked: story.shown(asked, "age_equal_or_over", "65"),
-    "nothing of it": lambda story, asked: story.shown(asked, "-"),
+    "not what was asked for": lambda story, asked: story.build_presentation(asked, "given_name"),
+    "another threshold": lambda story, asked: story.build_presentation(asked, "age_equal_or_over", "65"),
+    "nothing of it": lambda story, asked: story.build_presentation(asked, "-"),
     "without the holder": lambda story, asked: {
-        "age": [story.shown(asked)["age"][0].rpartition("~")[0] + "~"],
+        "age": [story.build_presentation(asked)["age"][0].rpartition("~")[0] + "~"],
     },
-    "by another wallet": lambda story, asked: story.shown(asked, by=Wallet(story.wallet.target)),
-    "for another verifier": lambda story, asked: story.shown(asked, aud="decentralized_identifier:did:web:eve.example"),
-    "for the bare DID": lambda story, asked: story.shown(asked, aud=story.vera.did),
-    "for another request": lambda story, asked: story.shown(story.ask_for()),
-    "of another nonce": lambda story, asked: story.shown(asked, nonce="x"),
-    "of yesterday": lambda story, asked: story.shown(asked, iat=int(time.time()) - 86_400),
-    "of another hash": lambda story, asked: story.shown(asked, sd_hash="x"),
-    "changed": lambda story, asked: story.shown(asked, of="A" + story.credential),
+    "by another wallet": lambda story, asked: story.build_presentation(asked, by=Wallet(story.wallet.target)),
+    "for another verifier": lambda story, asked: story.build_presentation(
+        asked, aud="decentralized_identifier:did:web:eve.example"
+    ),
+    "for the bare DID": lambda story, asked: story.build_presentation(asked, aud=story.vera.did),
+    "for another request": lambda story, asked: story.build_presentation(story.ask_for()),
+    "of another nonce": lambda story, asked: story.build_presentation(asked, nonce="x"),
+    "of yesterday": lambda story, asked: story.build_presentation(asked, iat=int(time.time()) - 86_400),
+    "of another hash": lambda story, asked: story.build_presentation(asked, sd_hash="x"),
+    "changed": lambda story, asked: story.build_presentation(asked, of="A" + story.credential),
     "of an unknown issuer": lambda story, asked: {"age": [forged(story, asked, "did:ids:QmAbsent")]},
     "of an issuer elsewhere": lambda story, asked: {"age": [forged(story, asked, "did:web:127.0.0.1%3A1")]},
     "of the issuer by another's key": lambda story, asked: {"age": [forged(story, asked, story.issuer.ivo.did)]},
@@ -226,11 +230,11 @@ def test_the_issuer_that_was_asked_for_has_issued_it(story: Story) -> None:
     other = Issuer.open(story.issuer.target)
     one = {"id": "age", "schemaId": story.issuer.schema_id, "claims": [{"path": ADULT}]}
     asked = story.ask_for(credentials=[one | {"issuerDids": [other.ivo.did]}])
-    assert refusal(story.present(asked, story.shown(asked))) == (400, "invalid_request")
+    assert refusal(story.present(asked, story.build_presentation(asked))) == (400, "invalid_request")
     anybody = story.ask_for(credentials=[one])
-    assert story.present(anybody, story.shown(anybody)).status == 200
+    assert story.present(anybody, story.build_presentation(anybody)).status == 200
     another = story.ask_for(credentials=[one | {"schemaId": other.schema_id}])
-    assert refusal(story.present(another, story.shown(another))) == (400, "invalid_request")
+    assert refusal(story.present(another, story.build_presentation(another))) == (400, "invalid_request")
 
 
 def test_an_issuer_that_ended_proves_nothing_any_more(story: Story) -> None:
@@ -239,15 +243,15 @@ def test_an_issuer_that_ended_proves_nothing_any_more(story: Story) -> None:
     one = {"id": "age", "schemaId": other.schema_id, "claims": [{"path": ADULT}]}
     asked = story.ask_for(credentials=[one])
     assert other.ivo.act("deactivate", {"confirm": True, "reason": "the end"}).status == 200
-    shown = story.shown(asked, by=wallet, of=credential)
+    shown = story.build_presentation(asked, by=wallet, of=credential)
     assert refusal(story.present(asked, shown)) == (400, "invalid_request")
 
 
 def test_the_state_is_that_of_the_request(story: Story) -> None:
     asked = story.ask_for()
     for state in (DROP, "", "x", asked.said["nonce"]):
-        assert refusal(story.present(asked, story.shown(asked), state=state)) == (400, "invalid_request")
-    assert story.present(asked, story.shown(asked)).status == 200
+        assert refusal(story.present(asked, story.build_presentation(asked), state=state)) == (400, "invalid_request")
+    assert story.present(asked, story.build_presentation(asked)).status == 200
 
 
 def test_a_wallet_says_no(story: Story) -> None:
@@ -261,7 +265,7 @@ def test_a_wallet_says_no(story: Story) -> None:
 
 def test_nobody_else_reads_what_came(story: Story) -> None:
     asked = story.ask_for()
-    assert story.present(asked, story.shown(asked)).status == 200
+    assert story.present(asked, story.build_presentation(asked)).status == 200
     assert story.result(asked.id, story.issuer.hana).outcome == (404, "PRESENTATION_NOT_FOUND")
     assert story.result("x").outcome == (404, "PRESENTATION_NOT_FOUND")
     key = {"X-API-Key": story.issuer.target.stranger.api_key}
@@ -290,16 +294,16 @@ def test_one_of_several_combinations_is_enough_and_none_is_not(story: Story) -> 
 
     for names in ((*ADULT,), ("age", "given_name"), (*ADULT, "age")):
         request = ask_for_sets()
-        assert story.present(request, story.shown(request, *names)).status == 200
+        assert story.present(request, story.build_presentation(request, *names)).status == 200
     for names in (("age",), ("given_name",), ("age_equal_or_over", "21"), ("-",)):
         request = ask_for_sets()
-        assert refusal(story.present(request, story.shown(request, *names))) == (400, "invalid_request")
+        assert refusal(story.present(request, story.build_presentation(request, *names))) == (400, "invalid_request")
         assert story.result(request.id).json["state"] == "pending"
     # Without sets all of them are needed, also where they have names.
     request = story.ask_for(credentials=[one])
     assert "claim_sets" not in request.said["dcql_query"]["credentials"][0]
-    assert refusal(story.present(request, story.shown(request, *ADULT))) == (400, "invalid_request")
-    assert story.present(request, story.shown(request, *ADULT, "age", "given_name")).status == 200
+    assert refusal(story.present(request, story.build_presentation(request, *ADULT))) == (400, "invalid_request")
+    assert story.present(request, story.build_presentation(request, *ADULT, "age", "given_name")).status == 200
 
 
 def test_a_claim_has_the_type_and_the_value_that_were_asked_for(story: Story) -> None:
@@ -307,7 +311,7 @@ def test_a_claim_has_the_type_and_the_value_that_were_asked_for(story: Story) ->
         claim = {"path": path, "values": values}
         asked = story.ask_for(credentials=[{"id": "age", "schemaId": story.issuer.schema_id, "claims": [claim]}])
         assert asked.said["dcql_query"]["credentials"][0]["claims"] == [claim]
-        answer = story.present(asked, story.shown(asked, *path))
+        answer = story.present(asked, story.build_presentation(asked, *path))
         assert story.result(asked.id).json["state"] == ("presented" if answer.status == 200 else "pending")
         return (200, "") if answer.status == 200 else refusal(answer)
 
@@ -423,7 +427,7 @@ def test_each_redirect_has_a_fresh_response_code(story: Story) -> None:
     for _ in range(2):
         asked = story.ask_for(redirectUri="https://shop.example/done")
         assert "responseCode" not in story.result(asked.id).json
-        answer = story.present(asked, story.shown(asked)).json
+        answer = story.present(asked, story.build_presentation(asked)).json
         code = story.result(asked.id).json["responseCode"]
         assert answer == {"redirect_uri": f"https://shop.example/done?response_code={code}"}
         codes.append(code)
@@ -433,7 +437,7 @@ def test_each_redirect_has_a_fresh_response_code(story: Story) -> None:
 
 def test_nothing_that_was_asked_or_presented_is_in_the_database(story: Story) -> None:
     asked = story.ask_for(redirectUri="https://shop.example/secret-place")
-    shown = story.shown(asked)
+    shown = story.build_presentation(asked)
     assert story.present(asked, shown).status == 200
     found = b"".join(path.read_bytes() for path in story.issuer.target.data_dir.rglob("*") if path.is_file())
     for text in (asked.id, asked.said["nonce"], "secret-place", shown["age"][0]):

@@ -300,7 +300,7 @@ def test_a_right_transaction_code_after_a_wrong_one(issuer: Issuer, wallet: Wall
     assert refusal(wallet.token(plain, tx_code="123456")) == (400, "invalid_request")
 
 
-def test_what_is_no_code_of_ours_is_refused(issuer: Issuer, wallet: Wallet) -> None:
+def test_unknown_code_is_refused(issuer: Issuer, wallet: Wallet) -> None:
     _, code, _ = issuer.offered()
     _, token = issuer.token(wallet)
     flipped = code[:-3] + ("A" if code[-3] != "A" else "B") + code[-2:]

@@ -23,7 +23,7 @@ def claims(definition: Any = None, values: Any = None, **changed: Any) -> dict[s
     return wallet_claims(credential, definition, known, NOW, "https://id.example")
 
 
-def of(*attributes: dict[str, Any]) -> Any:
+def build_schema(*attributes: dict[str, Any]) -> Any:
     return credential_schema.read("urn:example:1", attributes)
 
 
@@ -43,7 +43,7 @@ def test_a_threshold_is_reached_by_what_is_equal(age: int, adult: bool) -> None:
 
 
 def test_thresholds_are_compared_by_type() -> None:
-    definition = of(
+    definition = build_schema(
         {"name": "since", "type": "date", "allowedThresholds": ["2020-01-01", "1999-12-31"]},
         {"name": "income", "type": "decimal", "scale": 2, "allowedThresholds": ["9.00", "10.00"]},
         {"name": "country", "type": "string", "allowedThresholds": ["DE"]},
@@ -72,11 +72,11 @@ def test_it_ends_with_the_credential_and_soon_in_any_case() -> None:
 @pytest.mark.parametrize("name", ["iss", "exp", "nbf", "iat", "cnf", "vct", "status", "_sd", "_sd_alg", "...", "sub"])
 def test_a_name_that_means_something_else_is_refused(name: str) -> None:
     with pytest.raises(InvalidCredential):
-        check_names(of({"name": name, "type": "string"}))
+        check_names(build_schema({"name": name, "type": "string"}))
 
 
 def test_a_name_that_a_boolean_would_take_is_refused() -> None:
     age = {"name": "age", "type": "integer", "allowedThresholds": [18]}
-    check_names(of(age, {"name": "height_equal_or_over", "type": "boolean"}))
+    check_names(build_schema(age, {"name": "height_equal_or_over", "type": "boolean"}))
     with pytest.raises(InvalidCredential):
-        check_names(of(age, {"name": "age_equal_or_over", "type": "boolean"}))
+        check_names(build_schema(age, {"name": "age_equal_or_over", "type": "boolean"}))

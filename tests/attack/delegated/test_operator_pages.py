@@ -83,7 +83,7 @@ def test_a_key_of_less_than_an_administrator_signs_nobody_in(target: Target, wis
 
 
 @pytest.mark.parametrize("key", ["", "wrong", "x" * 5_000, "\u202e", MARKUP[0]])
-def test_what_is_no_key_is_refused_and_not_shown_again(target: Target, key: str) -> None:
+def test_invalid_key_is_refused_and_not_shown_again(target: Target, key: str) -> None:
     answer = sign_in(target, key)
     assert answer.status == 401
     assert "set-cookie" not in answer.headers

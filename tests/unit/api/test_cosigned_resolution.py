@@ -22,7 +22,7 @@ from tests.rooms import MovableClock
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SEEN = datetime(2026, 11, 23, 12, tzinfo=UTC)
 DID = Did.parse("did:web:a.example")
-STATE = foreign.found(DID, {"@context": ["https://www.w3.org/ns/did/v1"], "id": str(DID)}, AT)
+STATE = foreign.build_foreign_state(DID, {"@context": ["https://www.w3.org/ns/did/v1"], "id": str(DID)}, AT)
 RECEIPT = Receipt(transaction_hash="0" * 64, block_number=3, recorded_at=AT, sequence=17)
 NEVER = Resolution(IndexedVersion(STATE, RECEIPT), False, None, 1, None, None)
 AWAITED = replace(NEVER, awaits=True)

@@ -67,7 +67,7 @@ def test_paths(routes: Routes[str], path: bytes, template: str | None, values: d
 @pytest.mark.parametrize(
     "segment", [b"%", b"%4", b"%zz", b"%00", b"%0a", b"did:ex:a%0a", b"%ff", b"%c3", b"%7f", b"%ed%a0%80"]
 )
-def test_what_is_no_text_is_no_did(routes: Routes[str], segment: bytes) -> None:
+def test_value_that_is_no_text_is_no_did(routes: Routes[str], segment: bytes) -> None:
     for path in (b"/v1/dids/" + segment, b"/v1/dids/" + segment + b"/history"):
         with pytest.raises(InvalidDid):
             routes.find(path)
@@ -78,7 +78,7 @@ def test_what_is_no_text_is_no_did(routes: Routes[str], segment: bytes) -> None:
 
 
 @pytest.mark.parametrize("byte", [*range(32), 127])
-def test_what_is_no_text_before_a_rest(routes: Routes[str], byte: int) -> None:
+def test_invalid_text_before_a_path_is_refused(routes: Routes[str], byte: int) -> None:
     routes.add("/v1/tile/{level}/{tile:path}", {"GET": "tile"})
     routes.add("/v1/files/{did}/{name:path}", {"GET": "file"})
     with pytest.raises(InvalidRequest) as refused:

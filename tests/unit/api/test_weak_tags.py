@@ -17,6 +17,6 @@ def test_the_version_is_read(tag: str) -> None:
 
 
 @pytest.mark.parametrize("tag", ['w/"3"', "W/3", "3", '"03"', '"3", "4"', '"-gzip"', '"3-br-x" ', 'W/W/"3"'])
-def test_what_is_no_tag_of_ours_is_refused(tag: str) -> None:
+def test_unknown_tag_is_refused(tag: str) -> None:
     with pytest.raises(InvalidRequest):
         if_match(Request(headers={"if-match": tag}))

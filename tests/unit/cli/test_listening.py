@@ -67,7 +67,7 @@ def test_one_that_is_in_use_is_left_alone(path: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("lies", ["file", "link", "folder"])
-def test_what_is_no_socket_is_left_alone(path: Path, lies: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_file_that_is_no_socket_is_left_alone(path: Path, lies: str, capsys: pytest.CaptureFixture[str]) -> None:
     victim = path.with_name("victim")
     victim.write_text("precious")
     if lies == "folder":

@@ -36,7 +36,7 @@ def test_a_log_that_is_wrong_still_is(identity: Commands, here: Path) -> None:
 @pytest.mark.parametrize(
     "url", ["localhost://8080", "localhost:8080", "127.0.0.1:8080", "ftp://a.example", "http://", "http://[::1", ""]
 )
-def test_what_is_no_address_is_told_with_one_that_is(identity: Commands, url: str) -> None:
+def test_malformed_address_names_an_example(identity: Commands, url: str) -> None:
     what, where, remedy = identity.refused("did", "resolve", "did:ids:x", "--url", url or " ", status=2)
     assert what == "error: this is no address of a service"
     assert url in where

@@ -19,7 +19,7 @@ def test_a_status_is_read_from_the_right_list_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize("spoilt", [{}, {"proof": None}, {"proof": []}, {"credentialSubject": []}, {"type": None}])
-def test_what_is_no_list_is_refused(spoilt: dict[str, object]) -> None:
+def test_malformed_list_is_refused(spoilt: dict[str, object]) -> None:
     list_ = {} if spoilt == {} else made() | spoilt
     with pytest.raises(StatusListRefused):
         read_status(list_, place(0), [list_.get("issuer", "did:key:z")[8:]])

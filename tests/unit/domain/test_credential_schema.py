@@ -69,7 +69,7 @@ def test_bounds_are_signed_and_policies_are_not() -> None:
     ],
     ids=range(18),
 )
-def test_what_is_no_schema(attributes: list[dict[str, Any]]) -> None:
+def test_malformed_schema_is_refused(attributes: list[dict[str, Any]]) -> None:
     with pytest.raises(InvalidSchema):
         schema_json.read("urn:x:1", attributes)
 

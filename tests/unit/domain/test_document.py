@@ -24,7 +24,7 @@ ED, X, BLS = HANA.new_key(), HANA.new_key("X25519KeyAgreementKey2020"), HANA.new
 def build(
     *keys: Key, services: tuple[NewService, ...] = (), aliases: tuple[str, ...] = (), did: str = DID
 ) -> DidDocument:
-    revision = Revision.of(DidDocument(did, (), ()))
+    revision = Revision.from_document(DidDocument(did, (), ()))
     for key in keys:
         revision.add_key(key)
     for service in services:
@@ -96,8 +96,8 @@ def test_a_document_of_before_lists_what_it_listed() -> None:
     assert before.to_json()["@context"] == FULL.to_json()["@context"][:-1]
     assert before.contexts == (DIDCOMM,)
     assert DidDocument.parse(before.to_json()) == DidDocument.load(before.encoded) == before != FULL
-    assert Revision.of(before, ()).document() == before.named("{SCID}", "y") == before
-    assert Revision.of(before).document() == FULL
+    assert Revision.from_document(before, ()).document() == before.named("{SCID}", "y") == before
+    assert Revision.from_document(before).document() == FULL
 
 
 def test_the_octets_follow_the_fields() -> None:
@@ -117,7 +117,7 @@ def test_new_did_is_equal_as_bytes_and_fields() -> None:
 
 
 def test_a_key_in_grace_shows_when_it_ends() -> None:
-    revision = Revision.of(FULL)
+    revision = Revision.from_document(FULL)
     revision.revoke_key(FULL.methods[0].id, datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
     document = revision.document()
     assert document.to_json()["verificationMethod"][0]["revoked"] == "2026-01-02T03:04:05Z"
@@ -207,7 +207,7 @@ def test_a_document_that_breaks_a_rule_is_refused(mutate) -> None:
 
 
 @pytest.mark.parametrize("value", [None, 1, "x", [], True, {"id": DID}], ids=repr)
-def test_what_is_no_document_is_refused(value: object) -> None:
+def test_malformed_document_is_refused(value: object) -> None:
     with pytest.raises(InvalidDocument):
         DidDocument.parse(value)
 

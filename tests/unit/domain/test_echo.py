@@ -62,7 +62,7 @@ def test_a_secret_for_an_identifier_does_not_come_back(
     secret: str, check: Callable[[Did], object], around: str
 ) -> None:
     did = Did.parse(around.format(secret))
-    assert did.shown == NOT_SHOWN
+    assert did.safe_text == NOT_SHOWN
     with pytest.raises(InvalidDid) as refusal:
         check(did)
     assert secret[:24] not in f"{refusal.value} {refusal.value.details}"

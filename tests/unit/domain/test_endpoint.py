@@ -103,6 +103,6 @@ def test_what_cannot_name_a_service(fragment: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ", "a b", "é", "-x", "a\n", "{SCID}", "x" * 257, "<script>"])
-def test_what_is_no_service_type(name: str) -> None:
+def test_malformed_service_type_is_refused(name: str) -> None:
     with pytest.raises(InvalidDocument):
         endpoint.check_type(name)

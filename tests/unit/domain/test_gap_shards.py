@@ -322,7 +322,7 @@ def test_bits_flipped_in_the_files_never_give_another_gap(data: st.DataObject) -
 FLIPPED = gap_shards.publish(EPOCH, 1, *unsigned([100, 200, 300]))
 
 
-def test_what_is_no_handle_has_no_shard() -> None:
+def test_invalid_handle_has_no_shard() -> None:
     manifest, _ = FLIPPED
     for handle in (0, -1, LAST_END, 1 << 32):
         with pytest.raises(StatusListRefused):

@@ -62,7 +62,7 @@ def test_another_configuration_is_not_signed(member: str) -> None:
 @pytest.mark.parametrize(
     "value", ["", "z", "z1", "u" + "A" * 86, "z" + "1" * 300, multibase.base58btc_encode(bytes(64))]
 )
-def test_what_is_no_signature(value: str) -> None:
+def test_malformed_signature_is_refused(value: str) -> None:
     refused(signed() | {"proofValue": value})
 
 

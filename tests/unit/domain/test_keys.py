@@ -115,7 +115,7 @@ def test_a_type_serves_its_purposes_only(name: str, purposes: tuple[str, ...]) -
 
 
 @pytest.mark.parametrize("text", ["", "z", "z1", "Z6Mk", "z" + "1" * 300, "z" * 10_000, "\x00", "zé", "m" + "A" * 46])
-def test_what_is_no_multikey_is_invalid_document(text: str) -> None:
+def test_malformed_multikey_is_an_invalid_document(text: str) -> None:
     with pytest.raises(InvalidDocument) as refusal:
         PublicKey.parse("Ed25519", text)
     assert len(str(refusal.value.details)) < 1000

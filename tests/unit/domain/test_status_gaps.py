@@ -132,7 +132,7 @@ def test_the_chain_has_a_gap_more_than_handles() -> None:
 
 
 @pytest.mark.parametrize("handles", [[0], [LAST_END], [-1], [1 << 32], [7, 7], [1 << 64]])
-def test_what_is_no_handle_is_in_no_chain(handles: list[int]) -> None:
+def test_invalid_handle_is_in_no_chain(handles: list[int]) -> None:
     with pytest.raises(StatusListRefused):
         status_gaps.chain(handles)
 

@@ -47,7 +47,7 @@ def test_every_issuer_has_lists_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "-revocation", "a" * 22, "a" * 22 + "-message", "é" * 22 + "-revocation"])
-def test_what_is_no_name_of_a_list(text: str) -> None:
+def test_malformed_list_name_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="no status list"):
         status_list.parse_public_id(text)
 

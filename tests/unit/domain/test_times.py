@@ -48,7 +48,7 @@ def test_times_are_read(text: str, microseconds: int) -> None:
         "２026-01-02T03:04:05Z",
     ],
 )
-def test_what_is_no_time(text: str) -> None:
+def test_malformed_time_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         times.parse(text)
 

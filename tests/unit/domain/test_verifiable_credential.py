@@ -173,7 +173,7 @@ def test_what_the_signature_does_not_cover_must_be_as_recorded(changed: dict[str
         {"id": "x" * 2049},
     ],
 )
-def test_what_is_no_credential_of_ours(change: dict[str, Any]) -> None:
+def test_unsupported_credential_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InvalidCredential):
         parse_credential(shown() | change)
 

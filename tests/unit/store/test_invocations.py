@@ -76,7 +76,7 @@ async def seen(store: Store, one: Invocation, now: datetime) -> Outcome | None:
 
 
 def unsatisfied(**details: Any) -> RefusedInvocation:
-    return RefusedInvocation.of(PredicateNotSatisfied(details=details))
+    return RefusedInvocation.from_error(PredicateNotSatisfied(details=details))
 
 
 def proof(anchor: Anchor | None = None, **change: Any) -> StoredProof:
@@ -189,7 +189,7 @@ def test_an_invocation_from_its_use_to_its_answer(store: Store) -> None:
             await seen(store, one, NOW)
         await store.invocations.finish(lease, stored, EVENT)
         assert await seen(store, one, NOW) == DelegatedProof("d-1", stored.proof, stored.anchor)
-        assert await StoredProofs.of(store).get(stored.id) == stored
+        assert await StoredProofs.from_store(store).get(stored.id) == stored
         confirmed = Anchor(AnchorStatus.CONFIRMED, "ab", 7, None)
         await store.invocations.amend(lease, confirmed)
         assert await seen(store, one, NOW) == DelegatedProof("d-1", stored.proof, confirmed)
@@ -540,7 +540,7 @@ def test_parallel_questions_get_no_more_refusals_than_allowed(tmp_path: Path, ur
     asyncio.run(story())
 
 
-MISMATCH = RefusedInvocation.of(ScopeMismatch(details={"reason": "é"}))
+MISMATCH = RefusedInvocation.from_error(ScopeMismatch(details={"reason": "é"}))
 
 
 def test_a_refusal_before_the_use_spends_the_token(store: Store) -> None:
@@ -551,7 +551,7 @@ def test_a_refusal_before_the_use_spends_the_token(store: Store) -> None:
         found = await seen(store, one, NOW)
         assert isinstance(found, RefusedInvocation)
         assert isinstance(found.error(), ScopeMismatch)
-        other = RefusedInvocation.of(DelegationRevoked())
+        other = RefusedInvocation.from_error(DelegationRevoked())
         assert await store.invocations.refuse(one, other, NOW) == Earlier(MISMATCH)
         assert await consume(store, one, spending()) == Earlier(MISMATCH)
         for member in ("nonce_digest", "id_digest", "request_digest"):
@@ -714,13 +714,15 @@ def test_proofs_are_kept_as_they_were_made_and_taken_back_once(store: Store) -> 
         made.sort(key=lambda one: (one.created_at, one.id), reverse=True)
         assert await kept_proofs(store) == made
         revocation = ProofRevocation(NOW, "did:did:ids:hana", "a mistake")
-        assert await StoredProofs.of(store).revoke(made[0].id, revocation, EVENT) == replace(
+        assert await StoredProofs.from_store(store).revoke(made[0].id, revocation, EVENT) == replace(
             made[0], revocation=revocation
         )
         again = ProofRevocation(NOW + timedelta(days=1), "another", None)
-        assert await StoredProofs.of(store).revoke(made[0].id, again, EVENT) == replace(made[0], revocation=revocation)
-        assert await StoredProofs.of(store).revoke("unknown", again, EVENT) is None
-        assert await StoredProofs.of(store).get("unknown") is None
+        assert await StoredProofs.from_store(store).revoke(made[0].id, again, EVENT) == replace(
+            made[0], revocation=revocation
+        )
+        assert await StoredProofs.from_store(store).revoke("unknown", again, EVENT) is None
+        assert await StoredProofs.from_store(store).get("unknown") is None
 
     told(store, story)
 
@@ -798,7 +800,7 @@ def test_the_question_of_a_proof_is_kept(store: Store) -> None:
         lease = await consume(store, invocation(), spending())
         assert isinstance(lease, Lease)
         await store.invocations.finish(lease, made, EVENT)
-        kept = await StoredProofs.of(store).get(made.id)
+        kept = await StoredProofs.from_store(store).get(made.id)
         assert kept == made
         assert (made.credential_ids, made.predicates) == (("c-1", "c-2"), ())
         assert proof().credential_ids == ("c-1",)

@@ -61,7 +61,7 @@ def test_window_stats_tell_when_the_bucket_is_full():
 
 
 def test_times_are_those_until_a_token_and_until_full():
-    spending = BucketDebit.of(2.0, 3, 1, 1_000)
+    spending = BucketDebit.from_rate(2.0, 3, 1, 1_000)
     assert spending == (500, 1_500, 500, 1_000)
     assert spending.allowed(500) == (True, 2, 0.0, 0.5)
     assert spending.allowed(1_001) == (True, 0, 0.0, 1.001)
@@ -69,7 +69,7 @@ def test_times_are_those_until_a_token_and_until_full():
     assert spending.refused(1_001) == (False, 0, 0.001, 1.001)
     # Read a moment later it looks payable.
     assert spending.refused(1_000) == (False, 1, 0.001, 1.0)
-    assert BucketDebit.of(0.5, 1, 0, 1_000).cost == 0
+    assert BucketDebit.from_rate(0.5, 1, 0, 1_000).cost == 0
 
 
 def test_a_storage_without_buckets_is_refused():
@@ -89,5 +89,5 @@ def test_windows_are_refused(count):
 
 def test_rounding_makes_a_limit_stricter_never_looser():
     for rate in (3.0, 7.0, 0.3, 30.0, 999_983.0, 3e6):
-        spending = BucketDebit.of(rate, 10, 1, 1_000_000)
+        spending = BucketDebit.from_rate(rate, 10, 1, 1_000_000)
         assert spending.interval >= 1_000_000 / rate

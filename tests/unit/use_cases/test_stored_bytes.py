@@ -74,7 +74,7 @@ async def folded(rooms: Rooms, play: Play) -> list[IndexedVersion]:
         replace(version, state=replace(version.state, document=replace(version.state.document)))
         for version in await rooms.check.folded(play.did)
     ]
-    return [*written, *rooms.reader.due(written[-1], rooms.clock.now())]
+    return [*written, *rooms.reader.find_due_versions(written[-1], rooms.clock.now())]
 
 
 def answer(versions: list[IndexedVersion], number: int, media: str, query: ResolveDidQuery, now: datetime) -> bytes:
@@ -86,7 +86,7 @@ def answer(versions: list[IndexedVersion], number: int, media: str, query: Resol
         deactivated_at=None,
         head_version_id=len(versions),
         following=versions[number] if number < len(versions) else None,
-        stale_at=state.due(head.state),
+        stale_at=state.find_grace_end(head.state),
     )
     return answer_bytes(resolution, media, query, now)
 

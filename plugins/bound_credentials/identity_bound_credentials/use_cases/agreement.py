@@ -25,7 +25,7 @@ from identity_bound_credentials.domain.presentation import (
 from identity_bound_credentials.domain.question import Question
 from identity_client.issuer_key import agent_key_of
 from identity_codec.multibase import base64url_decode
-from identity_codec.structs import UNSET, UnsetType, given
+from identity_codec.structs import UNSET, UnsetType, value_or
 from identity_core.domain.credentials.credential import NO_SECRET, Binding
 from identity_core.domain.proofs.predicate import unsupported
 from identity_core.domain.proofs.proof import Context
@@ -66,7 +66,7 @@ async def agreement(
 
 
 def _read(sent: SentConsent, now: datetime) -> Agreement:
-    cover = Cover(given(sent.cover, int(REQUEST_COVER)))
+    cover = Cover(value_or(sent.cover, int(REQUEST_COVER)))
     if not any(least & cover == least for least in (REQUEST_COVER, DELEGATION_COVER)):
         raise unsupported("the holder's consent covers audience, challenge and question, or question and agent's key")
     if (Cover.AGENT in cover) != (sent.agent_key is not UNSET):

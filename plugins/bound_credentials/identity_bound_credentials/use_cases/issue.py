@@ -32,7 +32,7 @@ from identity_bound_credentials.use_cases.status_gaps import PublishStatusGaps
 from identity_bound_credentials.worker_calls import NAME
 from identity_codec import multikey
 from identity_codec.multibase import base64url_decode
-from identity_codec.structs import given
+from identity_codec.structs import value_or
 from identity_codec.values import replace
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.credential import NO_SECRET, Binding, Credential
@@ -96,7 +96,7 @@ class IssueBound(Struct, frozen=True):
         definition, issuer, method = prepared.definition, str(prepared.issuer), signed.verification_method
         try:
             data, commitment = base64url_decode(bound.header), base64url_decode(bound.commitment)
-            tag = base64url_decode(given(bound.holder_tag, "")) or None
+            tag = base64url_decode(value_or(bound.holder_tag, "")) or None
             header = BoundHeader.from_octets(data)
             reference = StatusListReference(status_gaps.list_id(issuer, GAP_PERIOD), GAP_PERIOD)
             expected = BoundHeader(definition.schema, method, reference, SecretKeeper.WALLET, schema_digest(definition))

@@ -166,12 +166,12 @@ class PresentBound(Struct, frozen=True):
         try:
             manifest = self.manifests.get(published.manifest)
             if manifest is None:
-                manifest = self.manifests.put(published.manifest, Manifest.from_octets(published.manifest))
+                manifest = self.manifests.store(published.manifest, Manifest.from_octets(published.manifest))
             number = manifest.shard_of(handle)
             shard = self.shards.get((published.manifest, number))
             if shard is None:
                 data = await self.gaps.shard(reference.list_id, manifest.digests[number])
-                shard = self.shards.put((published.manifest, number), manifest.open(number, data or b""))
+                shard = self.shards.store((published.manifest, number), manifest.open(number, data or b""))
             found = manifest.gap_in(shard, handle)
         except StatusListRefused:
             return None

@@ -209,7 +209,7 @@ class ListKeys(Struct, frozen=True):
         """Return the id of the issuer's newest key that is held here and came with a proof of possession; the list's own if there
         is none or the issuer is not in force, because no verifier would accept any key then. Raises what the custodian does."""
         try:
-            state = (await self.reader.standing(Did.parse(gap_list.issuer))).head.state
+            state = (await self.reader.read_current(Did.parse(gap_list.issuer))).head.state
             if state.deactivated:
                 return gap_list.method
             method, key = await newest_held_key(self.custodian, state.document)

@@ -27,7 +27,7 @@ CHAPTERS: Final[tuple[tuple[str, Callable[[Story, Participants], None]], ...]] =
     ("A proof, obtained by the agent", chapters.a_proof),
     ("The proof, checked", aftermath.checked),
     ("What the agent cannot get", aftermath.out_of_reach),
-    ("Who can see what happened", aftermath.seen),
+    ("Who can see what happened", aftermath.show_records),
     ("Revoked", aftermath.taken_back),
     ("Bound, and revoked", bound.revoked),
     ("The end of the DID", aftermath.ended),

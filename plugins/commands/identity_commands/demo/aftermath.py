@@ -104,7 +104,7 @@ def out_of_reach(story: Story, people: Participants) -> None:
     story.refused(title, "DELEGATION_SUSPENDED", ask, guess("DE", "FR"))
 
 
-def seen(story: Story, people: Participants) -> None:
+def show_records(story: Story, people: Participants) -> None:
     """Change nothing."""
     title = "Vera sees what she checked, and not whom it was about"
     page = story.tell(title, _history, people.vera.ask, "GET", "/verifications/history")

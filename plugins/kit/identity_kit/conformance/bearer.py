@@ -74,10 +74,8 @@ class BearerConformance:
     def test_a_changed_token_is_not_accepted(self, verify: BearerVerifier, tokens: Tokens) -> None:
         """No token that differs from a good one in a single character, or in what surrounds it, is accepted."""
         good = tokens.good
-        changed = [
-            good[:place] + ("A" if good[place] != "A" else "B") + good[place + 1 :] for place in range(len(good))
-        ]
-        for token in (*changed, good + "A", good[:-1], " " + good, good + "\n", good + "="):
+        forged = [good[:place] + ("A" if good[place] != "A" else "B") + good[place + 1 :] for place in range(len(good))]
+        for token in (*forged, good + "A", good[:-1], " " + good, good + "\n", good + "="):
             try:
                 caller = verify(token, tokens.at)
             except AuthFailed:

@@ -147,7 +147,7 @@ class ChangePromises(ExaminedDidMethod):
         old = changing.state.document.related("authentication")[0]
         end = (at + timedelta(days=7)).replace(microsecond=0)
         state = changing.change(Rotate(old, changing.controller.new_key(), end, changing.authorize(at)), at)
-        assert history.due(state) == end
+        assert history.find_grace_end(state) == end
         (expected,) = history.expired(state, end)
         written = changing.change(Expire(), end)
         assert written.document == expected.document

@@ -46,7 +46,7 @@ class PresentingProverConformance:
     @pytest.fixture
     def case(self) -> BoundCase:
         """Return a case that Hana's credential satisfies."""
-        return BoundCase.of(("balance", "gte", 5), ("country", "set_member", ["DE", "JP"]))
+        return BoundCase.build(("balance", "gte", 5), ("country", "set_member", ["DE", "JP"]))
 
     @pytest.fixture
     def text(self, prover: PresentingProver, case: BoundCase) -> str:
@@ -68,7 +68,7 @@ class PresentingProverConformance:
     )
     def test_what_fails_is_refused(self, prover: PresentingProver, predicate: Any) -> None:
         """A false predicate, and any about a null, has no presentation; the refusal says no more."""
-        case = BoundCase.of(predicate)
+        case = BoundCase.build(predicate)
         with pytest.raises(PredicateNotSatisfied) as refusal:
             prover.present(case.statement, case.witness, bound=case.bound)
         assert refusal.value.details == {}, "the refusal says more than that"
@@ -80,7 +80,7 @@ class PresentingProverConformance:
     )
     def test_what_is_not_in_force_is_refused(self, prover: PresentingProver, particulars: Particulars) -> None:
         """``PredicateNotSatisfied`` for a credential that is expired, not valid yet, or not in the gap."""
-        case = BoundCase.of(("balance", "gte", 5), particulars=particulars)
+        case = BoundCase.build(("balance", "gte", 5), particulars=particulars)
         with pytest.raises(PredicateNotSatisfied):
             prover.present(case.statement, case.witness, bound=case.bound)
 
@@ -104,7 +104,7 @@ class PresentingProverConformance:
     def test_a_consent_to_something_else(self, prover: PresentingProver, case: BoundCase) -> None:
         """A consent to another question or verifier is no witness: no verifier would take the proof."""
         other = replace(case.bound, context=replace(context(), audience="https://other.example"))
-        question = BoundCase.of(("balance", "gte", 6)).question
+        question = BoundCase.build(("balance", "gte", 6)).question
         for agreed in (case.holder.agrees(case.question, other), case.holder.agrees(question, case.bound)):
             with pytest.raises(WitnessInvalid):
                 prover.present(case.statement, case.changed(consent=agreed), bound=case.bound)
@@ -117,8 +117,8 @@ class PresentingProverConformance:
         other_key = BoundIssuer("mallory").public_key
         earlier = replace(status, epoch=replace(status.epoch, epoch=status.epoch.epoch - 1))
         statements = [
-            BoundCase.of(("balance", "gte", 6), ("country", "set_member", ["DE", "JP"])).statement,
-            BoundCase.of(("balance", "gte", 5)).statement,
+            BoundCase.build(("balance", "gte", 6), ("country", "set_member", ["DE", "JP"])).statement,
+            BoundCase.build(("balance", "gte", 5)).statement,
             replace(case.statement, keys=(other_key,)),
             replace(case.statement, day=(case.statement.day or 0) + 1),
             replace(case.statement, status=(earlier,)),

@@ -34,6 +34,7 @@ from identity_bbs.encoding import mixed_messages_to_scalars, signature_to_octets
 from identity_bbs.holders import HolderConsent
 from identity_bbs.openings import HolderSecret
 from identity_bbs.suite import ciphersuite
+from identity_codec.deprecation import OldName
 from identity_codec.strict_json import JsonValue
 from identity_codec.values import Hidden, replace
 from identity_core.domain.proofs.asked import parse_asked
@@ -138,7 +139,7 @@ class BoundCase(Struct, frozen=True):
     credential: BoundWitness
 
     @classmethod
-    def of(cls, *predicates: tuple[str, str, JsonValue], particulars: Particulars | None = None) -> BoundCase:
+    def build(cls, *predicates: tuple[str, str, JsonValue], particulars: Particulars | None = None) -> BoundCase:
         """Return a case about Hana's credential of the issuer: these (attribute, type, value), and its validity and status."""
         issuer, holder = BoundIssuer(), HolderOfSecret()
         members = [{"attributeName": name, "type": kind, "value": value} for name, kind, value in predicates]
@@ -148,6 +149,8 @@ class BoundCase(Struct, frozen=True):
         statement = PresentationStatement(question, (issuer.public_key,), proof_day(NOW), status)
         bound = PresentationContext(context(), None, TERMS)
         return cls(issuer, holder, question, statement, bound, issuer.issue(holder, particulars))
+
+    of = OldName("BoundCase.of", build)
 
     @property
     def witness(self) -> PresentationWitness:

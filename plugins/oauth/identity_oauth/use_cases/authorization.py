@@ -140,7 +140,7 @@ class RedeemAuthorizationCode(Struct, frozen=True):
     issue: IssueToken
     clock: Clock
 
-    def opened(self, text: str) -> AuthorizationCode:
+    def open_code(self, text: str) -> AuthorizationCode:
         """Open a code of this service, of which nothing else is verified yet."""
         try:
             return self.codes.open(text)

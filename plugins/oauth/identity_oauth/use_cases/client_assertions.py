@@ -73,7 +73,7 @@ def _signer(state: DidState, said: ClientAssertion, text: str, now: datetime) ->
         if kind != multikey.ED25519:
             continue
         try:
-            VerificationKey.of(raw).verify(text)
+            VerificationKey.from_bytes(raw).verify(text)
         except JwsSignatureInvalid:
             continue
         return key

@@ -81,7 +81,7 @@ class TokenKeys(Hidden, Struct):
         mine = of_use(replacements, TOKEN)
         last = mine[-1] if mine else None
         number = self.number if last is None else max(self.number, last.number)
-        publics = [await self._made(each) for each in (number, number + 1)]
+        publics = [await self._generate(each) for each in (number, number + 1)]
         if last is not None and number == last.number:
             if publics[0] != last.multikey:
                 raise StorageMismatch("The service log is not of the token keys that the custodian holds.")
@@ -89,10 +89,10 @@ class TokenKeys(Hidden, Struct):
             before = {one.at + keep: _verifying(one.replaces) for one in since_theft(mine)}
         else:
             # The change of the setting replaced it, and the time was not recorded.
-            before = {} if number == 1 else {_NEVER: _verifying(await self._made(number - 1))}
+            before = {} if number == 1 else {_NEVER: _verifying(await self._generate(number - 1))}
         self.number, self._keys, self._before = number, tuple(map(_verifying, publics)), before
 
-    async def _made(self, number: int) -> str:
+    async def _generate(self, number: int) -> str:
         return await self.custodian.generate(token_key_name(number), multikey.ED25519, did="-", purpose=_PURPOSE)
 
     @property
@@ -104,7 +104,7 @@ class TokenKeys(Hidden, Struct):
         return self._keys[0]
 
     @property
-    def known(self) -> Mapping[str, VerificationKey]:
+    def verification_keys(self) -> Mapping[str, VerificationKey]:
         now = self.clock.now()
         # The one in use comes first: some readers of a JWK Set take the first key that they can use.
         return {key.kid: key for key in (*self._keys, *(key for end, key in self._before.items() if now < end))}
@@ -128,7 +128,7 @@ class TokenKeys(Hidden, Struct):
 
 
 def _verifying(public: str) -> VerificationKey:
-    return VerificationKey.of(multikey.decode_public(public)[1])
+    return VerificationKey.from_bytes(multikey.decode_public(public)[1])
 
 
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
@@ -140,4 +140,4 @@ class GetJwks(Struct, frozen=True):
     keys: TokenKeys
 
     async def __call__(self) -> JwkSet:
-        return JwkSet(keys=tuple(convert(dict(key.jwk), Jwk) for key in self.keys.known.values()))
+        return JwkSet(keys=tuple(convert(dict(key.jwk), Jwk) for key in self.keys.verification_keys.values()))

@@ -22,7 +22,7 @@ from msgspec import Struct, field
 
 from identity_codec import multibase
 from identity_codec.strict_json import JsonValue
-from identity_codec.structs import UnsetType, given
+from identity_codec.structs import UnsetType, value_or
 from identity_codec.values import Hidden
 from identity_core.cache import BoundedCache
 from identity_core.domain.activity import Event, RequestContext
@@ -133,7 +133,7 @@ class IssueToken(Struct, frozen=True):
 
 def _scopes(wish: IssueTokenRequest) -> frozenset[str] | None:
     """Return the requested scopes; None requests all scopes of the client."""
-    if given(wish.grant_type, GRANT) != GRANT:
+    if value_or(wish.grant_type, GRANT) != GRANT:
         raise InvalidRequest("The grant_type is unknown.", details={"supported": [GRANT]})
     try:
         return None if isinstance(wish.scope, UnsetType) else token.parse_scopes(wish.scope)
@@ -197,12 +197,12 @@ class AuthenticateToken(Hidden, Struct, frozen=True):
     def _verified(self, text: str, digest: bytes, envelope: Envelope, now: datetime, resource: str) -> AccessToken:
         accepted = (self.issuer + resource,) if resource else token.audiences(self.issuer)
         try:
-            key = self.keys.known.get(envelope.key_id())
+            key = self.keys.verification_keys.get(envelope.key_id())
             if key is None:
                 raise ValueError("the kid is none of our keys")
             if digest not in self.genuine:
                 key.verify(text)
-                self.genuine.put(digest, envelope)
+                self.genuine.store(digest, envelope)
             return envelope.read(self.issuer, now, accepted)
         except (ValueError, JwsSignatureInvalid) as error:
             raise AuthFailed from error

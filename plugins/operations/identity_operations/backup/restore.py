@@ -26,7 +26,7 @@ from msgspec import Struct
 from identity_codec.strict_json import JsonValue
 from identity_codec.times import printed
 from identity_codec.values import replace
-from identity_core.bootstrap.ports import SystemClock, told_at_start
+from identity_core.bootstrap.ports import SystemClock, convert_storage_faults
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.errors import StorageMismatch
 from identity_core.files import sync_folder
@@ -122,7 +122,7 @@ async def restore_backup(
         copy = settings_over(settings, staging)
         await examine_copy(copy, deep=True, remembered=manifest.remembered)
         notes = _believed(keys, kept, known)
-        with told_at_start(copy):
+        with convert_storage_faults(copy):
             restored, remembered = await _gone_on(copy, manifest, notes, known.new_origin, seen)
         if as_is:
             for path in staging.iterdir():

@@ -28,9 +28,9 @@ async def open_plugins(settings: Settings) -> AsyncIterator[tuple[PluginManager,
     start does."""
     from identity_transparency.read_only import LookOnly, looking_plugins
 
-    from identity_core.bootstrap.ports import told_at_start
+    from identity_core.bootstrap.ports import convert_storage_faults
 
-    with told_at_start(settings), tempfile.TemporaryDirectory() as scratch:
+    with convert_storage_faults(settings), tempfile.TemporaryDirectory() as scratch:
         look = LookOnly(Path(scratch))
         plugins = looking_plugins(settings, look)
         try:

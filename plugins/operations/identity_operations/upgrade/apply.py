@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from identity_codec.times import parse, printed
 from identity_codec.values import replace
-from identity_core.bootstrap.ports import SystemClock, told_at_start
+from identity_core.bootstrap.ports import SystemClock, convert_storage_faults
 from identity_core.database import DatabaseError, Transaction, look_at
 from identity_core.database.files import FileLock
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
@@ -112,7 +112,7 @@ def _alone(settings: Settings) -> Iterator[None]:
             lock = stack.enter_context(contextlib.closing(FileLock(settings.data_dir / "upgrade.lock")))
             is_ours, where = lock.try_acquire(), str(settings.data_dir)
         else:
-            with told_at_start(settings):
+            with convert_storage_faults(settings):
                 look = look_at(settings.database_url, settings.data_dir)
                 stack.callback(look.end)
                 (is_ours,) = look.read_now(lambda asked: asked.execute(_TAKE_TURN).fetchone())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from identity_transparency.read_only import open_plugin_databases
 
-from identity_core.bootstrap.ports import SystemClock, load_plugins, told_at_start
+from identity_core.bootstrap.ports import SystemClock, convert_storage_faults, load_plugins
 from identity_core.database import migrate
 from identity_core.extension.choice import extensions_on
 from identity_core.settings import Settings
@@ -13,7 +13,7 @@ from identity_core.store import Store
 
 async def bring_up(settings: Settings) -> None:
     """Run them, each database in one transaction. Steps that were done before a kill are not repeated. Raises ``StartError``."""
-    with told_at_start(settings):
+    with convert_storage_faults(settings):
         plugins = load_plugins(settings, SystemClock())
         try:
             open_plugin_databases(plugins, settings)

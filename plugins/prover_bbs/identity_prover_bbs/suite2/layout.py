@@ -90,7 +90,7 @@ class VectorLayout(Struct, frozen=True):
     rows: tuple[Row, ...]
 
     @classmethod
-    def of(cls, intervals: Sequence[Interval], unequal: Sequence[Unequal]) -> VectorLayout:
+    def from_intervals(cls, intervals: Sequence[Interval], unequal: Sequence[Unequal]) -> VectorLayout:
         """Return the layout that prover and verifier both compute. Raises ``PredicateUnsupported`` where it is too large."""
         digits: list[Digit] = []
         spans: list[range] = []

@@ -90,8 +90,8 @@ class PresentationProver:
         ``WitnessInvalid``.
         """
         check_expiry(statement.day, bound.context)
-        relation = PresentationRelation.of(statement)
-        known = self._known(relation, witness, bound)
+        relation = PresentationRelation.from_statement(statement)
+        known = self._read_messages(relation, witness, bound)
         selected = check_satisfied(relation, known)
         points = self._agreed(statement, witness, bound)
         parts = self._parts(relation, witness, known, points)
@@ -137,7 +137,7 @@ class PresentationProver:
             consent,
         )
 
-    def _known(
+    def _read_messages(
         self, relation: PresentationRelation, witness: PresentationWitness, bound: PresentationContext
     ) -> list[tuple[Message, ...]]:
         """Return the messages of each part, holder's slots first; with a consent 1 and ρ stand there. Raises ``WitnessInvalid``."""
@@ -200,7 +200,7 @@ class PresentationProver:
                 digest = sha256(frame(labels.WITNESS, [key.encoded, data, curve.g1_to_octets(b)])).digest()
                 if digest not in self._checked:
                     core.verify_point(suite, key, signature, b)
-                    self._checked.put(digest, None)
+                    self._checked.store(digest, None)
                 parts.append(ProvenPart(signed, key, signature, scalars, b))
         except (ValueError, InvalidBlsKey, BbsSignatureInvalid):
             raise WitnessInvalid() from None
@@ -215,10 +215,8 @@ class PresentationProver:
     ) -> HedgedScalars:
         secrets = [scalar(value) for part in parts for value in (part.signature.e, *part.messages)]
         consent = b"" if witness.consent is None else witness.consent.encoded
-        about = sha256(
-            frame(labels.WITNESS, [number(len(parts)), *secrets, consent, relation.encoded, context])
-        ).digest()
-        return HedgedScalars(labels.MASKS, self._random, about)
+        hashed = sha256(frame(labels.WITNESS, [number(len(parts)), *secrets, consent, relation.encoded, context]))
+        return HedgedScalars(labels.MASKS, self._random, hashed.digest())
 
     def _init(self, part: ProvenPart, random: RandomScalars) -> InitResult:
         signed = part.signed

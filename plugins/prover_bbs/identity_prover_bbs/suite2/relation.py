@@ -82,7 +82,7 @@ class PresentationRelation(Struct, frozen=True):
 
     @staticmethod
     @lru_cache(maxsize=16)
-    def of(statement: PresentationStatement) -> PresentationRelation:
+    def from_statement(statement: PresentationStatement) -> PresentationRelation:
         """Raise ``PredicateUnsupported``. A statement is public and often proved again, so the last ones are remembered."""
         form = normal_form(statement.question)
         shown = tuple(
@@ -102,7 +102,7 @@ class PresentationRelation(Struct, frozen=True):
         )
         parts, owner = _parts(statement, shown), _owners(statement, form)
         unequal = [Unequal(each.slot, _scalar(each.message)) for each in form.inequalities]
-        layout = VectorLayout.of(_intervals(statement, form), unequal)
+        layout = VectorLayout.from_intervals(_intervals(statement, form), unequal)
         data = _statement_octets(statement, form, parts, layout)
         return PresentationRelation(statement, form, parts, shown, owner, equal, layout, sets, data)
 

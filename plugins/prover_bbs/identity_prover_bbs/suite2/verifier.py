@@ -157,7 +157,7 @@ class PresentationVerifier:
     ) -> tuple[list[_Received], bytes]:
         """Check everything but the pairings of the parts, and return the parts and ph."""
         try:
-            relation = PresentationRelation.of(statement)
+            relation = PresentationRelation.from_statement(statement)
         except PredicateUnsupported as unsupported:
             raise ProofInvalid(details=unsupported.details) from None
         check_envelope(relation, bound, envelope)

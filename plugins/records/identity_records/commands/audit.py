@@ -94,7 +94,7 @@ def rekey(settings: Settings) -> None:
 
     What stands in it now stays, and is from then on told as not checked.
     """
-    with _opened(settings) as (runner, (log, is_keyed)):
+    with _open_log(settings) as (runner, (log, is_keyed)):
         if not is_keyed:
             what = "the keys of this installation are not at hand"
             fail(what, str(settings.data_dir), "run it where the service runs")
@@ -133,7 +133,7 @@ def _verified_here(
 ) -> tuple[ChainHead, ChainHead, KeyedHead | None, list[str]]:
     """Return the cut of the log, the head at the end of the chain, the stored head, and what could not be checked. Raises
     ``ChainBroken``."""
-    with _opened(settings) as (runner, (log, is_keyed)):
+    with _open_log(settings) as (runner, (log, is_keyed)):
         # First the head: a running service writes on.
         kept = runner.run(log.head()) if is_keyed else None
         cut = runner.run(log.cut())
@@ -164,7 +164,7 @@ def _verified_here(
 def _read(settings: Settings, url: str | None, api_key: str | None, after: int) -> Iterator[Lines]:
     """Yield the lines of the service at ``url``, else of the installation."""
     if url is None:
-        with _opened(settings) as (runner, (log, _)):
+        with _open_log(settings) as (runner, (log, _)):
             yield _stored(runner, log, after)
     else:
         with session(url, **signed_in(url, api_key)) as opened:
@@ -173,7 +173,7 @@ def _read(settings: Settings, url: str | None, api_key: str | None, after: int) 
 
 
 @contextlib.contextmanager
-def _opened(settings: Settings) -> Iterator[tuple[asyncio.Runner, tuple[AuditLines, bool]]]:
+def _open_log(settings: Settings) -> Iterator[tuple[asyncio.Runner, tuple[AuditLines, bool]]]:
     """Yield the audit log of the installation, and the loop that it was opened in."""
     from identity_records.local_log import audit_log
 

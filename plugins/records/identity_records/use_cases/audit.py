@@ -167,7 +167,7 @@ class CutAuditLog(Repeating):
             lines = await self.audit.chain(after=reached.sequence, limit=PAGE)
             try:
                 follow(reached, lines)
-                old = list(itertools.takewhile(lambda one: _at(one) < midnight, lines))
+                old = list(itertools.takewhile(lambda one: _parse_time(one) < midnight, lines))
             except ChainBroken as error:
                 raise StorageMismatch(f"The audit log is not cut: {error}.") from error
             if old:
@@ -179,7 +179,7 @@ class CutAuditLog(Repeating):
         return reached if reached.sequence > cut.sequence else None
 
 
-def _at(one: ChainedLine) -> datetime:
+def _parse_time(one: ChainedLine) -> datetime:
     try:
         return times.parse(json.loads(one.line)["at"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:

@@ -24,5 +24,5 @@ class GetDashboardTimeline(Struct, frozen=True):
     ) -> Sequence[TimelineRow]:
         """Return a page of rows with ids before ``before``, and one row more if there is one."""
         since, until = optional_time(query.after, "after"), optional_time(query.before, "before")
-        dids = Visibility.of(caller).dids
+        dids = Visibility.from_caller(caller).dids
         return await self.timeline.list(TimelineQuery(dids, query.kind, since, until, before, query.limit + 1))

@@ -34,8 +34,8 @@ class ListVerificationHistory(Struct, frozen=True):
         self, query: ListVerificationHistoryQuery, caller: Caller, *, before: str | None = None
     ) -> Sequence[VerificationRow]:
         """Return a page of rows with ids before ``before``, and one row more if there is one."""
-        wanted, visibility = _wanted(query), Visibility.of(caller)
-        rows = await self.verifications.list(_seen(replace(wanted, before=before, limit=query.limit + 1), visibility))
+        wanted, visibility = _wanted(query), Visibility.from_caller(caller)
+        rows = await self.verifications.list(_limit(replace(wanted, before=before, limit=query.limit + 1), visibility))
         return [
             row if visibility.shows(row.verification.holder) else await self._of_verifier(row, caller) for row in rows
         ]
@@ -65,7 +65,7 @@ class GetVerificationStats(Struct, frozen=True):
     verifications: StoredVerifications
 
     async def __call__(self, query: GetVerificationStatsQuery, caller: Caller) -> VerificationCounts:
-        return await self.verifications.counts(_seen(_wanted(query), Visibility.of(caller)))
+        return await self.verifications.counts(_limit(_wanted(query), Visibility.from_caller(caller)))
 
 
 def _wanted(query: ListVerificationHistoryQuery | GetVerificationStatsQuery) -> VerificationQuery:
@@ -80,7 +80,7 @@ def _wanted(query: ListVerificationHistoryQuery | GetVerificationStatsQuery) -> 
     )
 
 
-def _seen(wish: VerificationQuery, visibility: Visibility) -> VerificationQuery:
+def _limit(wish: VerificationQuery, visibility: Visibility) -> VerificationQuery:
     """Return the query, limited to the rows that the caller may see. A query for another holder finds nothing, so the filter is not
     an oracle."""
     if wish.holder is not None and not visibility.shows(wish.holder):

@@ -16,7 +16,7 @@ class Visibility(Struct, frozen=True):
     dids: frozenset[str] | None
 
     @classmethod
-    def of(cls, caller: Caller) -> Visibility:
+    def from_caller(cls, caller: Caller) -> Visibility:
         """Return the rows for a caller: for a DID its own, for an API key with ``audit:read`` those of its allowlist. Raises
         ``Forbidden``: for a key or token without that scope."""
         caller.require_scope(SCOPE)

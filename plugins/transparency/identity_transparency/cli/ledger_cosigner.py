@@ -144,7 +144,7 @@ def _without_strangers(data: bytes, logs: Sequence[VerifierKey]) -> bytes:
     """Return the note with the signatures of ``logs`` alone, because the witness must not store or show anything else that a client
     adds."""
     note = Note.parse(data)
-    lines = [log.line(found.signature) for log in logs if (found := note.by(log)) is not None]
+    lines = [log.line(found.signature) for log in logs if (found := note.find_signature(log)) is not None]
     return f"{note.text}\n{''.join(lines)}".encode()
 
 

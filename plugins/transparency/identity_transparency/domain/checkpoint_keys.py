@@ -62,7 +62,7 @@ class CheckpointKeys(Struct, frozen=True):
 
     def is_signer(self, data: bytes) -> bool:
         """Return whether a note has a signature line of the present key; ``open`` verifies it. Raises ``Malformed``."""
-        return Note.parse(data).by(self.present) is not None
+        return Note.parse(data).find_signature(self.present) is not None
 
     def open(self, data: bytes, witnesses: Iterable[VerifierKey] = (), *, cosignatures: int = 0) -> SignedCheckpoint:
         """Open a checkpoint as ``note.open_checkpoint`` does, under the keys that are valid for its size. Each signature of these
@@ -72,8 +72,8 @@ class CheckpointKeys(Struct, frozen=True):
         """
         note, known = Note.parse(data), [*witnesses]
         keys = self.counting(Checkpoint.parse(note.text).size)
-        signing = [key for key in keys if note.by(key) is not None] or keys[:1]
-        if not any(note.by(key) for key in (self.present, *(one.key for one in self.earlier))):
+        signing = [key for key in keys if note.find_signature(key) is not None] or keys[:1]
+        if not any(note.find_signature(key) for key in (self.present, *(one.key for one in self.earlier))):
             self._refuse_another(note)
         opened = [open_checkpoint(data, key, known, cosignatures=cosignatures) for key in signing]
         return opened[0]
@@ -98,7 +98,7 @@ def says_succession(said: Replacement, by: VerifierKey) -> bool:
     """Return whether ``by`` signed the note of ``said``, and the note is its succession in the log that ``by`` names."""
     try:
         note = Note.parse(said.succession or b"")
-        found = note.by(by)
+        found = note.find_signature(by)
         if found is None or note.text != succession_text(by.name, said.replaces, said.multikey, said.tree_size):
             return False
         ed25519.verify(by.public, note.text.encode(), found.signature)

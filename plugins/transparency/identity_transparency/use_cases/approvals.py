@@ -52,7 +52,7 @@ class WitnessedLog(Struct, frozen=True):
     said: tuple[object, ...]
     required: Sequence[Witnesses | None]
 
-    def shown(self, kept: WitnessFile | None) -> int:
+    def count_published(self, kept: WitnessFile | None) -> int:
         """Return the number of entries that a reader accepts: the approved ones, and those behind them that need no approval."""
         count = 0 if kept is None else kept.versions
         while count < len(self.required) and self.required[count] is None:
@@ -90,14 +90,14 @@ class ReadWitnessedLog(Struct, frozen=True):
             more = more[1:]
         if not more:
             if not before.byte_counts:
-                raise DidNotFound(details={"did": did.shown})
+                raise DidNotFound(details={"did": did.safe_text})
             return before
         version_ids, data, said = zip(*more, strict=True)
         asked = (*before.said, *said)
         whole = WitnessedLog(
             (*before.version_ids, *version_ids), (*before.byte_counts, *data), asked, witness.required_by(asked)
         )
-        return self.known.put(name, whole)
+        return self.known.store(name, whole)
 
     async def _entries(self, did: str, after: int) -> list[tuple[str, int, object]]:
         """Return the versionId, the length and the parameter of each entry behind ``after`` ones."""
@@ -124,7 +124,7 @@ class PublishedApprovals(WitnessApprovals, Struct, frozen=True):
         if (kept is not None and kept.versions >= whole.versions) or not await is_witnessed(log, did):
             return whole
         recorded = await self.recorded(did)
-        shown = recorded.shown(kept)
+        shown = recorded.count_published(kept)
         if not shown:
             raise DidNotFound(details={"did": str(did), "reason": "unwitnessed"})
         return log.beginning(did, shown, sum(recorded.byte_counts[:shown]))
@@ -191,7 +191,7 @@ class GetDidApprovals(Struct, frozen=True):
         return DidApprovals(
             did=str(did),
             versions=len(recorded.version_ids),
-            published_versions=recorded.shown(kept),
+            published_versions=recorded.count_published(kept),
             version_id=recorded.version_ids[-1],
             waiting=tuple(itertools.islice(waiting, MOST_WAITING)),
         )

@@ -100,7 +100,7 @@ class CosignedLog(Struct):
                 known = self._verify(note)
             except (Malformed, Refuted):
                 return None
-            self._verified.put(note, known)
+            self._verified.store(note, known)
         return known
 
     def _verify(self, note: bytes) -> SignedCheckpoint:
@@ -259,7 +259,7 @@ class WitnessFeeder(Repeating):
     def _count(self, one: FedWitness, candidate: Candidate, answer: bytes) -> None:
         """Take the cosignature out of an answer. Raises ``Malformed``, ``Refuted``."""
         note = Note.parse(candidate.note + answer)
-        found, key = note.by(one.witness.key), one.witness.key
+        found, key = note.find_signature(one.witness.key), one.witness.key
         if found is None or note.text != candidate.checkpoint.text:
             raise Malformed("its answer is no cosignature by its key")
         at = cosigned_at(note, key)

@@ -79,10 +79,10 @@ def right(name: str) -> Check:
 
 def wrong(name: str, code: CheckCode, expected: object = None, found: object = None) -> Check:
     """Return a failed check, with the expected and the found part as texts."""
-    return Check(name, False, code, _shown(expected), _shown(found))
+    return Check(name, False, code, _format_part(expected), _format_part(found))
 
 
-def _shown(part: object) -> str | None:
+def _format_part(part: object) -> str | None:
     """Return a short text of a compared part; for predicates only the attributes and types."""
     if isinstance(part, list):
         part = ", ".join(f"{one['attributeName']} {one['type']}" for one in map(json.loads, part))

@@ -69,7 +69,7 @@ class ReceivedProof(Struct, frozen=True):
         return cls(proof, texts, kind, proof_id)
 
     @classmethod
-    def of(cls, proof: ZkProof) -> ReceivedProof:
+    def from_proof(cls, proof: ZkProof) -> ReceivedProof:
         """Return a proof with all of its members."""
         return cls(proof.proof, proof.public_signals, proof.predicate_type, proof.proof_id)
 

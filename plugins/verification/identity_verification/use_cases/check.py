@@ -134,7 +134,7 @@ class IssuerKeys(Struct, frozen=True):
             # This service cannot resolve the method, which does not mean that the issuer is unknown.
             raise PluginUnavailable
         try:
-            return (await self.reader.standing(did)).head.state
+            return (await self.reader.read_current(did)).head.state
         except DidNotFound:
             found = await self.reader.elsewhere(did)
             if found is None:

@@ -38,7 +38,7 @@ class UsableDelegation(Struct, frozen=True):
     expires_at: datetime
 
     @classmethod
-    def of(cls, chain: DelegationChain, now: datetime) -> UsableDelegation:
+    def from_chain(cls, chain: DelegationChain, now: datetime) -> UsableDelegation:
         """Return the permission of the whole chain."""
         left = [one.max_uses - one.uses for one in chain.records if one.max_uses is not None]
         ends = min(one.expires_at for one in chain.records)
@@ -62,7 +62,7 @@ class CheckDelegatedProof(Struct, frozen=True):
         """Check a request. Raises ``InvalidRequest``, ``InvalidDid``. Raises ``Forbidden``: when the caller is not the agent. Failures of
         the service raise too; they do not depend on the request."""
         making = self.making
-        attempt = ProofAttempt.of(checked_request(request), making.reader, making.clock.now())
+        attempt = ProofAttempt.from_request(checked_request(request), making.reader, making.clock.now())
         await making.turns()
         try:
             with making.reader.index.one_look():
@@ -75,8 +75,8 @@ class CheckDelegatedProof(Struct, frozen=True):
             is_failure = error.status >= 500 and not isinstance(error, AnchoringDisabled)
             if is_failure or isinstance(error, Forbidden):
                 raise
-            return DryRun(error, _found(attempt))
-        return DryRun(None, _found(attempt))
+            return DryRun(error, _find_delegation(attempt))
+        return DryRun(None, _find_delegation(attempt))
 
     async def _unused(self, attempt: ProofAttempt) -> Precedent:
         """Return the known state of the invocation. Raises ``IbctReplayed``: when it came before, with any outcome."""
@@ -90,8 +90,8 @@ class CheckDelegatedProof(Struct, frozen=True):
         return found
 
 
-def _found(attempt: ProofAttempt) -> UsableDelegation | None:
-    return None if attempt.chain is None else UsableDelegation.of(attempt.chain, attempt.now)
+def _find_delegation(attempt: ProofAttempt) -> UsableDelegation | None:
+    return None if attempt.chain is None else UsableDelegation.from_chain(attempt.chain, attempt.now)
 
 
 def checked_request(request: DelegatedProofCheckRequest) -> ProofRequest:

@@ -23,7 +23,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from identity_codec.structs import given
+from identity_codec.structs import value_or
 from identity_codec.values import replace
 from identity_core.domain.activity import Event, EventRecord, RequestContext, StatusChanged
 from identity_core.domain.callers import Caller
@@ -143,12 +143,12 @@ class RevokeProof(Struct, frozen=True):
         if context.caller.client is not None:
             raise Forbidden("A client that a DID has let in takes nothing back.")
         before = await self.access(proof_id, context.caller, PROVE_SCOPE)
-        revocation = ProofRevocation(self.clock.now(), context.caller.identity, given(wish.reason, None))
+        revocation = ProofRevocation(self.clock.now(), context.caller.identity, value_or(wish.reason, None))
         parties = replace(before.parties, issuer=None)
         event = StatusChanged(REVOKED, before.holder, parties, details={"proofId": before.id})
         stored = await self.proofs.revoke(before.id, revocation, EventRecord(event, context, revocation.at))
         if stored is None:
             raise ProofNotFound
         if stored.anchor is not None:
-            stored = replace(stored, anchor=await self.anchoring.revoke(stored, given(wish.sync_wait_ms, 0)))
+            stored = replace(stored, anchor=await self.anchoring.revoke(stored, value_or(wish.sync_wait_ms, 0)))
         return stored

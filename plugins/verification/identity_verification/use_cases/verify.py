@@ -31,7 +31,7 @@ from typing import Final
 from msgspec import Struct
 
 from identity_client.issuer_key import agent_key_of
-from identity_codec.structs import UNSET, given, plain
+from identity_codec.structs import UNSET, plain, value_or
 from identity_codec.values import replace
 from identity_core.domain.activity import Event, ProofVerified, RequestContext
 from identity_core.domain.callers import Caller
@@ -138,26 +138,26 @@ def expectation_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expec
     repeated."""
     if wish.predicate is not UNSET and wish.predicates is not UNSET:
         raise InvalidRequest("Send predicate or predicates, not both.", details={"member": "predicates"})
-    expected = given(wish.predicates, ()) if wish.predicate is UNSET else (wish.predicate,)
+    expected = value_or(wish.predicates, ()) if wish.predicate is UNSET else (wish.predicate,)
     question = _question_of(wish)
     try:
         agent_key = None if wish.agent_key is UNSET else agent_key_of(wish.agent_key)
     except ValueError:
         raise InvalidRequest("agentKey is an Ed25519 multikey.", details={"member": "agentKey"}) from None
-    for predicate in (*expected, *(each for one in given(wish.credentials, ()) for each in given(one.predicates, ()))):
-        read_value(predicate.value)
+    for part in (*expected, *(each for one in value_or(wish.credentials, ()) for each in value_or(one.predicates, ()))):
+        read_value(part.value)
     return Expectation(
         predicates=tuple(map(plain, expected)) or None,
         nonce=None if wish.challenge is UNSET else nonce_of(wish.challenge),
-        audience=given(wish.domain, None),
-        issuer=given(wish.issuer_did, None),
-        schema_id=given(wish.schema_id, None),
+        audience=value_or(wish.domain, None),
+        issuer=value_or(wish.issuer_did, None),
+        schema_id=value_or(wish.schema_id, None),
         max_age=None if wish.max_age is UNSET else timedelta(seconds=wish.max_age),
         status_max_age=None if wish.status_max_age is UNSET else timedelta(seconds=wish.status_max_age),
-        requires=frozenset(given(wish.requires, ())),
+        requires=frozenset(value_or(wish.requires, ())),
         question=question,
         agent_key=agent_key,
-        consent_cover=given(wish.consent_cover, None),
+        consent_cover=value_or(wish.consent_cover, None),
     )
 
 
@@ -178,12 +178,12 @@ def _question_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expecte
             raise InvalidRequest(f"credentials says it of each: leave {name} out.", details={"member": name})
     return ExpectedQuestion(
         tuple(
-            ExpectedCredential(one.issuer_did, one.schema_id, tuple(map(plain, given(one.predicates, ()))))
+            ExpectedCredential(one.issuer_did, one.schema_id, tuple(map(plain, value_or(one.predicates, ()))))
             for one in wish.credentials
         ),
-        tuple(tuple((one.credential, one.attribute_name) for one in together) for together in given(wish.same, ())),
-        given(wish.either, ()),
-        given(wish.pseudonym, None),
+        tuple(tuple((one.credential, one.attribute_name) for one in together) for together in value_or(wish.same, ())),
+        value_or(wish.either, ()),
+        value_or(wish.pseudonym, None),
     )
 
 
@@ -200,9 +200,8 @@ class VerifyProof(Struct, frozen=True):
 
     async def __call__(self, wish: VerifyProofRequest, context: RequestContext | None) -> ProofVerification:
         """Verify a proof. ``context`` is None for an unauthenticated client. Raises ``InvalidRequest`` too."""
-        received = ReceivedProof(
-            wish.proof, given(wish.public_signals, None), given(wish.predicate_type, None), given(wish.proof_id, None)
-        )
+        signals, kind = value_or(wish.public_signals, None), value_or(wish.predicate_type, None)
+        received = ReceivedProof(wish.proof, signals, kind, value_or(wish.proof_id, None))
         return await self.verified(received, expectation_of(wish), context)
 
     async def verified(
@@ -224,14 +223,14 @@ class VerifyProof(Struct, frozen=True):
             if stale is not None:
                 verdict = replace(verdict, checks=(*verdict.checks, stale))
             if caller is not None:
-                stored = stored or await self._kept(received, verdict)
+                stored = stored or await self._find_stored(received, verdict)
                 verdict = verdict if stored is None else await self.status(verdict, stored, caller, now)
             verdict = await self.freshness.settle(question, verdict, now)
         if context is not None:
             await self.record(context, _event(verdict, stored), now)
         return verdict
 
-    async def _kept(self, received: ReceivedProof, verdict: ProofVerification) -> StoredProof | None:
+    async def _find_stored(self, received: ReceivedProof, verdict: ProofVerification) -> StoredProof | None:
         """Return the stored proof that equals this one in every byte, except for the signature of the presenting agent; or None. The id
         alone is not sufficient, because any client can write it into a proof."""
         if verdict.presented is None:
@@ -254,7 +253,7 @@ class VerifyStoredProof(Struct, frozen=True):
         stored = await self.verify.proofs.get(proof_id)
         if stored is None:
             raise ProofNotFound
-        return await self.verify.verified(ReceivedProof.of(stored.proof), question, context, stored)
+        return await self.verify.verified(ReceivedProof.from_proof(stored.proof), question, context, stored)
 
 
 def nonce_of(challenge: str) -> bytes:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from identity_codec.multibase import base64url_encode
-from identity_codec.structs import given
+from identity_codec.structs import value_or
 from identity_core.domain.callers import Caller
 from identity_core.errors import InvalidRequest, PresentationNotFound
 from identity_core.ports.clock import Clock
@@ -39,12 +39,12 @@ class RequestPresentation(Struct, frozen=True):
         did = self.keys.reader.parse(wish.verifier_did)
         caller.require_acting_for(did, VERIFY_SCOPE)
         await self.keys(did)
-        redirect = given(wish.redirect_uri, None)
+        redirect = value_or(wish.redirect_uri, None)
         if redirect is not None:
             _check_redirect(redirect)
         expires_at = self.clock.now().replace(microsecond=0) + LIFE
         nonce = base64url_encode(self.random(32))
-        secret = self.kept.new_secret() if given(wish.encrypted, False) else None
+        secret = self.kept.new_secret() if value_or(wish.encrypted, False) else None
         wanted, sets = _wanted_credentials(wish)
         query = PresentationQuery(self.kept.new_id(), str(did), nonce, redirect, wanted, expires_at, secret, sets)
         try:
@@ -62,18 +62,18 @@ def _wanted_credentials(
         WantedCredential(
             one.id,
             one.schema_id,
-            tuple(given(one.issuer_dids, ())),
+            tuple(value_or(one.issuer_dids, ())),
             tuple(
-                WantedClaim(tuple(claim.path), given(claim.id, ""), tuple(given(claim.values, ())))
-                for claim in given(one.claims, ())
+                WantedClaim(tuple(claim.path), value_or(claim.id, ""), tuple(value_or(claim.values, ())))
+                for claim in value_or(one.claims, ())
             ),
-            tuple(map(tuple, given(one.claim_sets, ()))),
+            tuple(map(tuple, value_or(one.claim_sets, ()))),
         )
         for one in wish.credentials
     )
     sets = tuple(
-        CredentialSet(tuple(map(tuple, one.options)), given(one.required, True))
-        for one in given(wish.credential_sets, ())
+        CredentialSet(tuple(map(tuple, one.options)), value_or(one.required, True))
+        for one in value_or(wish.credential_sets, ())
     )
     return wanted, sets
 

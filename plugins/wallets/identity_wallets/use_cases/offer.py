@@ -10,7 +10,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from identity_codec.structs import given
+from identity_codec.structs import value_or
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.dids.did import Did
@@ -84,6 +84,6 @@ class CreateCredentialOffer(Struct, frozen=True):
         registered = await self.schemas.get(credential.schema.id)
         if registered is not None:
             claims.check_names(registered.definition)
-        grant = self.grants.offer(credential.id, now, with_transaction_code=given(wish.transaction_code, False))
+        grant = self.grants.offer(credential.id, now, with_transaction_code=value_or(wish.transaction_code, False))
         await self.record(context, credential.event("credential.offered"), now)
         return WalletOffer(grant, credential.schema.id, self.grants.seal(Stage.CODE, grant))

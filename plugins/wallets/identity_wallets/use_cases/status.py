@@ -72,7 +72,7 @@ class GetTokenStatusList(Struct, frozen=True):
         text = signing_input({"alg": ES256, "typ": token_status.TYPE, "kid": key_id}, claims)
         signature = await self.issuer.custodian.sign(key_id, text.encode("ascii"))
         token = f"{text}.{multibase.base64url_encode(signature)}"
-        return self.kept.put(list_id, TokenStatusList(found.version, issuer, key_id, now, token)).token
+        return self.kept.store(list_id, TokenStatusList(found.version, issuer, key_id, now, token)).token
 
     async def _key_id(self, issuer: Did) -> str:
         try:

@@ -154,12 +154,12 @@ def test_what_the_holders_key_signs_names_all_of_the_request():
 
 def test_a_secret_does_not_show():
     assert f"{HANA.scalar}" not in repr(HANA)
-    assert HolderSecret.of(SUITE, HANA.scalar.to_bytes(32, "big")) == HANA
+    assert HolderSecret.from_bytes(SUITE, HANA.scalar.to_bytes(32, "big")) == HANA
     with pytest.raises(ValueError, match="32 bytes"):
         HolderSecret.derived(SUITE, b"short")
     for refused in (bytes(32), ORDER.to_bytes(32, "big"), b"x"):
         with pytest.raises(InvalidBlsKey):
-            HolderSecret.of(SUITE, refused)
+            HolderSecret.from_bytes(SUITE, refused)
 
 
 # Consents.

@@ -52,7 +52,7 @@ def test_the_example_of_the_specification() -> None:
     assert (key.name, key.id.hex(), str(key)) == ("example.com/foo", "530d903a", EXAMPLE_KEY)
     note = Note.parse(EXAMPLE_NOTE.encode())
     assert note.text == "This is an example message.\n"
-    found = note.by(key)
+    found = note.find_signature(key)
     assert found is not None
     ed25519.verify(key.public, note.text.encode(), found.signature)
     assert note.text + "\n" + key.line(found.signature) == EXAMPLE_NOTE
@@ -149,7 +149,7 @@ def test_a_cosignature_may_be_as_old_as_posix_time() -> None:
         f"x+00000000+{'A' * 44}",
     ],
 )
-def test_what_is_no_verifier_key(text: str) -> None:
+def test_malformed_verifier_key_is_refused(text: str) -> None:
     with pytest.raises(Malformed):
         VerifierKey.parse(text)
 
@@ -204,7 +204,7 @@ def test_a_note_has_at_most_64_kib() -> None:
         lambda data: data.partition(b"\n\n")[2],
     ],
 )
-def test_what_is_no_note(change: object) -> None:
+def test_malformed_note_is_refused(change: object) -> None:
     with pytest.raises(Malformed):
         Note.parse(change(signed()))  # type: ignore[operator]
 
@@ -212,7 +212,7 @@ def test_what_is_no_note(change: object) -> None:
 @pytest.mark.parametrize(
     "text", ["\n5\nAA==\n", "a\n05\n{}\n", "a\n-1\n{}\n", "a\n5\n{}\nmore\n", "a\n5\nAAAA\n", "a\n5\n", "a\n٥\n{}\n"]
 )  # fmt: skip
-def test_what_is_no_checkpoint(text: str) -> None:
+def test_malformed_checkpoint_is_refused(text: str) -> None:
     with pytest.raises(Malformed):
         Checkpoint.parse(text.replace("{}", "CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I="))
 
@@ -249,7 +249,7 @@ def test_proofs_as_text(index: int, hashes: list[bytes], extra: bytes | None) ->
         lambda text: text + " " * 140_000,
     ],
 )
-def test_what_is_no_proof(change: object) -> None:
+def test_malformed_proof_is_refused(change: object) -> None:
     text = TlogProof(7, (bytes(32),), signed()).encode().decode()
     with pytest.raises(Malformed):
         TlogProof.parse(change(text).encode())  # type: ignore[operator]
@@ -298,7 +298,7 @@ def test_every_leaf_comes_back(number: int, hash_: bytes, at: datetime, did: str
         (b"/v1\n", b"/v2\n"),
     ],
 )
-def test_what_is_no_leaf(change: tuple[bytes, bytes]) -> None:
+def test_malformed_leaf_is_refused(change: tuple[bytes, bytes]) -> None:
     with pytest.raises(Malformed):
         LogLeaf.parse(LEAF.encode().replace(*change))
 

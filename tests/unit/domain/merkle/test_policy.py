@@ -180,7 +180,7 @@ def test_a_name_is_octets() -> None:
         ("#" * MAX_POLICY + "\nquorum none", "too large"),
     ],
 )
-def test_what_is_no_policy(text: str, says: str) -> None:
+def test_malformed_policy_is_refused(text: str, says: str) -> None:
     with pytest.raises(Malformed, match=says):
         WitnessPolicy.parse(text.encode())
 

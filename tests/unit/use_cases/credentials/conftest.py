@@ -87,7 +87,7 @@ class Keys(OneKey):
 
     async def sign_bbs_blind(self, name: str, messages: Any, commitment: bytes, request: IssueRequest) -> bytes:
         _, secret, _, _ = self.imported[name]
-        key = HeldKey.of(Label(name, BLS12381G2, "d", "p"), secret)
+        key = HeldKey.from_secret(Label(name, BLS12381G2, "d", "p"), secret)
         return key.sign_bbs_blind(messages, commitment, request)
 
     async def consent(self, secret: str, credentials: Any, message: bytes, pseudonym: str | None) -> HolderConsent:

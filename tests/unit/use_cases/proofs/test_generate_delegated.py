@@ -80,7 +80,9 @@ def test_refusal_is_repeated_after_suspension(tmp_path: Path) -> None:
         rooms.delegation = await rooms.delegate(max_refusals=1)
         body = rooms.body(value=38, token=rooms.token(action=UNPINNED))
         first = await rooms.ask(body)
-        assert first.outcome == RefusedInvocation.of(PredicateNotSatisfied(details={"refusals": 1, "maxRefusals": 1}))
+        assert first.outcome == RefusedInvocation.from_error(
+            PredicateNotSatisfied(details={"refusals": 1, "maxRefusals": 1})
+        )
         assert await rooms.ask(body) == type(first)(first.outcome, is_replay=True)
         chain = await rooms.store.delegations.chain(rooms.delegation.id)
         assert chain is not None
@@ -514,7 +516,7 @@ def test_the_verifiers_challenge_and_domain_are_in_the_proof(tmp_path: Path) -> 
 def test_the_proof_is_kept_with_what_it_is_about(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         made = await rooms.proven(rooms.body(domain="https://vera.example"))
-        stored = await StoredProofs.of(rooms.store).get(made.proof.proof_id)
+        stored = await StoredProofs.from_store(rooms.store).get(made.proof.proof_id)
         assert stored is not None
         assert isinstance(stored.proof, ZkProof)
         assert stored.proof == made.proof
@@ -641,7 +643,7 @@ def test_the_receipt_is_in_the_answer_and_in_its_repetition(tmp_path: Path, stat
         assert ledger.asked == [(made.proof.proof_id, 1500)]
         assert await rooms.proven(body) == made
         assert len(ledger.asked) == 1
-        stored = await StoredProofs.of(rooms.store).get(made.proof.proof_id)
+        stored = await StoredProofs.from_store(rooms.store).get(made.proof.proof_id)
         assert stored is not None
         # The row is the outbox: pending until the worker writes something else.
         assert stored.anchor == anchored(AnchorStatus.PENDING)

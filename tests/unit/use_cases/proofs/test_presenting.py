@@ -95,7 +95,7 @@ class Scene:
         return made
 
     def verdict(self, proof: ZkProof | str, **expected: Any) -> ProofVerification:
-        received = ReceivedProof(proof) if isinstance(proof, str) else ReceivedProof.of(proof)
+        received = ReceivedProof(proof) if isinstance(proof, str) else ReceivedProof.from_proof(proof)
         question = Expectation(**({"audience": SHOP, "nonce": NONCE, "requires": ALL} | expected))
         verdict: ProofVerification = run(self.check(received, question, self.clock.now()))
         return verdict

@@ -40,7 +40,7 @@ def asked(value: Any) -> dict[str, Any]:
 
 
 def begun(body: dict[str, Any]) -> ProofAttempt:
-    return ProofAttempt.of(convert(body, DelegatedProofRequest), READER, datetime.now(UTC))
+    return ProofAttempt.from_request(convert(body, DelegatedProofRequest), READER, datetime.now(UTC))
 
 
 def test_a_request_as_it_came() -> None:

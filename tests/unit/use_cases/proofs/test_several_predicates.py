@@ -53,7 +53,7 @@ def test_one_proof_shows_all_of_them(tmp_path: Path) -> None:
         made = await rooms.proven(body(rooms, *asked))
         assert made.proof.predicate_type == "gte,eq,lt"
         assert (rooms.workers.proofs, await rooms.uses()) == (1, 1)
-        stored = await StoredProofs.of(rooms.store).get(made.proof.proof_id)
+        stored = await StoredProofs.from_store(rooms.store).get(made.proof.proof_id)
         assert stored is not None
         assert (stored.predicates, stored.predicate) == (asked, ADULT)
 

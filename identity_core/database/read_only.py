@@ -118,7 +118,7 @@ def look_at_sqlite(path: Path) -> Look:
         raise DatabaseAbsent(f"there is no {path.name}" if not path.exists() else f"{path.name} is empty")
     with ExitStack() as stack:
         try:
-            connection = stack.enter_context(_opened(path))
+            connection = stack.enter_context(_open_read_only(path))
             connection.execute("PRAGMA query_only=ON")
             # The same mapping as for the service's readers, because an audit reads everything.
             connection.execute("PRAGMA mmap_size=2147418112")
@@ -131,7 +131,7 @@ def look_at_sqlite(path: Path) -> Look:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Connection]:
+def _open_read_only(path: Path) -> Iterator[Connection]:
     log, index = Path(f"{path}-wal"), Path(f"{path}-shm")
     with ExitStack() as stack:
         way = "immutable=1"
