@@ -14,7 +14,7 @@ DID, and when its code is used a second time.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -162,17 +162,17 @@ class AuthenticateToken(Hidden, Struct, frozen=True):
 
     async def __call__(self, text: str, resource: str) -> Caller | None:
         now, own = self.clock.now(), self._own(text)
-        return None if own is None else await self._caller(self._verified(text, *own, now, resource), now)
+        accepted = (self.issuer + resource,) if resource else token.audiences(self.issuer)
+        return None if own is None else await self._caller(self._verified(text, *own, now, accepted), now)
 
-    async def current(self, text: str, resources: Iterable[str]) -> AccessToken | None:
+    async def current(self, text: str, resources: Collection[str]) -> AccessToken | None:
         """Return a valid token of this service for itself or for one of ``resources``, paths below the issuer; None for other texts."""
         now, own = self.clock.now(), self._own(text)
         if own is None:
             return None
-        audience = own[1].claims.get("aud")
-        resource = next((one for one in resources if one and audience == self.issuer + one), "")
+        accepted = {*token.audiences(self.issuer), *(self.issuer + one for one in resources)}
         try:
-            found = self._verified(text, *own, now, resource)
+            found = self._verified(text, *own, now, accepted)
             await self._caller(found, now)
         except AuthFailed:
             return None
@@ -194,8 +194,9 @@ class AuthenticateToken(Hidden, Struct, frozen=True):
             return None
         return (digest, envelope) if envelope.claims.get("iss") == self.issuer else None
 
-    def _verified(self, text: str, digest: bytes, envelope: Envelope, now: datetime, resource: str) -> AccessToken:
-        accepted = (self.issuer + resource,) if resource else token.audiences(self.issuer)
+    def _verified(
+        self, text: str, digest: bytes, envelope: Envelope, now: datetime, accepted: Collection[str]
+    ) -> AccessToken:
         try:
             key = self.keys.verification_keys.get(envelope.key_id())
             if key is None:
