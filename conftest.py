@@ -6,15 +6,17 @@ import functools
 import gc
 import ssl
 import sys
+import tomllib
 import zlib
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import certifi
 import pytest
 from hypothesis import HealthCheck, settings
 
-# How long an example takes says how busy the machine is. What else holds, on a server of CI for instance, goes on.
+# The duration of an example depends on the load of the machine.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 
@@ -22,8 +24,7 @@ _read = functools.cache(ssl.create_default_context)
 
 
 def _trusting(purpose: ssl.Purpose = ssl.Purpose.SERVER_AUTH, **whom: Any) -> ssl.SSLContext:
-    """Whom every client of httpx trusts unless it is told otherwise is read once a process: that takes 20 ms, and the clients of tests
-    speak plain HTTP. Nobody changes what they share."""
+    """Return the default context of httpx, read once for a process: reading takes 20 ms, and no test changes it."""
     if purpose is ssl.Purpose.SERVER_AUTH and whom == {"cafile": certifi.where()}:
         return _read(**whom)
     return _read.__wrapped__(purpose, **whom)
@@ -34,8 +35,7 @@ ssl.create_default_context = _trusting
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collecting makes millions of objects that stay until the end: to look through them for garbage, at any time, would be a third of
-    its time."""
+    """Collect without the garbage collector, which would take a third of the time: the objects stay until the end."""
     gc.disable()
     try:
         return (yield)
@@ -65,10 +65,29 @@ KNOWN_ANSWERS = (
 )
 
 
+NIGHTLY = tuple(
+    case
+    for group in tomllib.loads((Path(__file__).parent / "tests" / "nightly.toml").read_text())["group"]
+    for case in group["cases"]
+)
+
+
+def _nightly_start(nodeid: str) -> str:
+    """Return the text of ``tests/nightly.toml`` with which a node id begins; empty for none."""
+    return next((start for start in NIGHTLY if nodeid.startswith(start)), "")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests on py_ecc, the reference backend. Unless ``-m`` selects them, run the known answers and one test in 20, and
-    none of the mark ``nightly``."""
+    """Mark the tests on py_ecc, the reference backend, and those of ``tests/nightly.toml``. Unless ``-m`` selects them, run the known
+    answers and one test in 20, and none of the mark ``nightly``."""
+    matched: set[str] = set()
+    for item in items:
+        if start := _nightly_start(item.nodeid):
+            item.add_marker("nightly")
+            matched.add(start)
+    if len(items) > WHOLE_RUN and (unknown := set(NIGHTLY) - matched):
+        raise pytest.UsageError(f"tests/nightly.toml: no case begins with {sorted(unknown)}")
     nightly = sum(item.get_closest_marker("nightly") is not None for item in items)
     if len(items) > WHOLE_RUN and nightly > len(items) // 20:
         raise pytest.UsageError(f"{nightly} of {len(items)} cases are nightly, at most one in 20 may be: remove marks")
